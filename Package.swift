@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The dependency rule lives here: a service depends on Shared targets only, never on another service, and
+// nothing in Shared depends on Services. `dependencies` stays empty: what is not ours comes from the toolchain
+// or from a C library that every Linux ships.
+
+let settings: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
+/// A target in Shared/.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: ["README.md"], swiftSettings: settings)
+}
+
+/// A C library of the system behind a module map in Shared/.
+func system(_ name: String, apt package: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Shared/\(name)", providers: package.map { [.apt([$0])] })
+}
+
+/// The logic of a service in Services/, and the executable that wires it up.
+func service(_ name: String, executable: String, _ dependencies: [Target.Dependency]) -> [Target] {
+    [
+        .target(
+            name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md", "Main"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: executable, dependencies: [.target(name: name), "ServiceKit"], path: "Services/\(name)/Main",
+            swiftSettings: settings),
+    ]
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+}
+
+let package = Package(
+    name: "parlor",
+    products: [],
+    dependencies: [],
+    targets: [
+        system("CLinux"),
+        system("CSQLite", apt: "libsqlite3-dev"),
+        system("CCrypto", apt: "libssl-dev"),
+        shared("JSON"),
+        shared("Security", ["CCrypto", "JSON"]),
+        shared("Reactor", ["CLinux"]),
+        shared("HTTP"),
+        shared("WebSocket", ["Security"]),
+        shared("SocketIO", ["JSON", "Security"]),
+        shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
+        shared("MessageBus", ["JSON", "Reactor"]),
+        shared("Storage", ["CSQLite", "JSON"]),
+        tests("JSON", ["JSON"]),
+        tests("Security", ["Security", "JSON"]),
+        tests("Reactor", ["Reactor"]),
+        tests("HTTP", ["HTTP"]),
+        tests("WebSocket", ["WebSocket"]),
+        tests("SocketIO", ["SocketIO", "JSON"]),
+        tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON"]),
+        tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
+        tests("Storage", ["Storage", "JSON"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,199 @@
+/// Checks a text against RFC 8259, in one pass and without recursion: nesting costs a bit a level, not stack.
+struct JSONValidator {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let maxDepth: Int
+    private var position = 0
+    /// One flag a level: whether it is an object.
+    private var isObject: [Bool] = []
+
+    /// The range of the value in `bytes`, without the white space around it.
+    static func validate(_ bytes: ArraySlice<UInt8>, maxDepth: Int) throws(JSONError) -> Range<Int> {
+        let result: Result<Range<Int>, JSONError> = bytes.withUnsafeBufferPointer { buffer in
+            var validator = JSONValidator(bytes: buffer, maxDepth: maxDepth)
+            do throws(JSONError) {
+                return .success(try validator.document())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let range = try result.get()
+        return range.lowerBound + bytes.startIndex..<range.upperBound + bytes.startIndex
+    }
+
+    private init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int) {
+        self.bytes = bytes
+        self.maxDepth = maxDepth
+    }
+
+    private mutating func document() throws(JSONError) -> Range<Int> {
+        skipWhiteSpace()
+        let start = position
+        try value()
+        let end = position
+        skipWhiteSpace()
+        guard position == bytes.count else { throw failure("text after the value") }
+        return start..<end
+    }
+
+    private func failure(_ reason: String) -> JSONError { JSONError(offset: position, reason: reason) }
+
+    @inline(__always) private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    @inline(__always) private mutating func skipWhiteSpace() {
+        while position < bytes.count, bytes[position].isJSONWhiteSpace { position += 1 }
+    }
+
+    /// One value; containers are walked with `isObject` as the stack.
+    private mutating func value() throws(JSONError) {
+        repeat {
+            switch current {
+            case UInt8(ascii: "{"):
+                try open(object: true)
+                if current == UInt8(ascii: "}") { break }
+                try memberName()
+                continue
+            case UInt8(ascii: "["):
+                try open(object: false)
+                if current == UInt8(ascii: "]") { break }
+                continue
+            case UInt8(ascii: "\""): try string()
+            case UInt8(ascii: "t"): try literal("true")
+            case UInt8(ascii: "f"): try literal("false")
+            case UInt8(ascii: "n"): try literal("null")
+            case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): try number()
+            default: throw failure("a value is missing")
+            }
+            try afterValue()
+        } while !isObject.isEmpty
+    }
+
+    private mutating func open(object: Bool) throws(JSONError) {
+        guard isObject.count < maxDepth else { throw failure("nested deeper than \(maxDepth)") }
+        isObject.append(object)
+        position += 1
+        skipWhiteSpace()
+    }
+
+    /// Closes what ends here, then stands at the next value, or past the outermost one.
+    private mutating func afterValue() throws(JSONError) {
+        while let object = isObject.last {
+            skipWhiteSpace()
+            switch current {
+            case UInt8(ascii: ","):
+                position += 1
+                skipWhiteSpace()
+                if object { try memberName() }
+                return
+            case UInt8(ascii: "}") where object, UInt8(ascii: "]") where !object:
+                position += 1
+                isObject.removeLast()
+            default:
+                throw failure(object ? "`,` or `}` is missing" : "`,` or `]` is missing")
+            }
+        }
+    }
+
+    private mutating func memberName() throws(JSONError) {
+        guard current == UInt8(ascii: "\"") else { throw failure("a member's name is missing") }
+        try string()
+        skipWhiteSpace()
+        guard current == UInt8(ascii: ":") else { throw failure("`:` is missing") }
+        position += 1
+        skipWhiteSpace()
+    }
+
+    private mutating func literal(_ word: StaticString) throws(JSONError) {
+        let length = word.utf8CodeUnitCount
+        guard bytes.count - position >= length else { throw failure("not a value") }
+        for offset in 0..<length where bytes[position + offset] != word.utf8Start[offset] { throw failure("not a value") }
+        position += length
+    }
+
+    private mutating func digits() throws(JSONError) {
+        guard let byte = current, byte.isASCIIDigit else { throw failure("a digit is missing") }
+        while let byte = current, byte.isASCIIDigit { position += 1 }
+    }
+
+    private mutating func number() throws(JSONError) {
+        if current == UInt8(ascii: "-") { position += 1 }
+        if current == UInt8(ascii: "0") { position += 1 } else { try digits() }
+        if current == UInt8(ascii: ".") {
+            position += 1
+            try digits()
+        }
+        if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+            position += 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+            try digits()
+        }
+        if let byte = current, !byte.endsJSONScalar { throw failure("not a number") }
+    }
+
+    private mutating func string() throws(JSONError) {
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): try escape()
+            case 0x20..<0x80: position += 1
+            case 0x80...: try multibyte(byte)
+            default: throw failure("a control character in a string")
+            }
+        }
+        throw failure("a string without its end")
+    }
+
+    private mutating func escape() throws(JSONError) {
+        position += 1
+        switch current {
+        case UInt8(ascii: "u"):
+            let unit = try hexUnit()
+            if (0xDC00..<0xE000).contains(unit) { throw failure("half a surrogate pair") }
+            guard (0xD800..<0xDC00).contains(unit) else { return }
+            guard current == UInt8(ascii: "\\"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "u") else {
+                throw failure("half a surrogate pair")
+            }
+            position += 1
+            guard (0xDC00..<0xE000).contains(try hexUnit()) else { throw failure("half a surrogate pair") }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        default: throw failure("an unknown escape")
+        }
+    }
+
+    /// Stands at the `u`; goes past the four digits.
+    private mutating func hexUnit() throws(JSONError) -> UInt16 {
+        guard bytes.count - position > 4 else { throw failure("an escape without its digits") }
+        var unit: UInt16 = 0
+        for offset in 1...4 {
+            guard let digit = bytes[position + offset].hexDigit else { throw failure("an escape without its digits") }
+            unit = unit << 4 | UInt16(digit)
+        }
+        position += 5
+        return unit
+    }
+
+    /// A scalar of two to four bytes, by the table of RFC 3629, section 4: no overlong forms, no surrogates.
+    private mutating func multibyte(_ first: UInt8) throws(JSONError) {
+        let (length, low, high): (Int, UInt8, UInt8) =
+            switch first {
+            case 0xC2...0xDF: (2, 0x80, 0xBF)
+            case 0xE0: (3, 0xA0, 0xBF)
+            case 0xED: (3, 0x80, 0x9F)
+            case 0xE1...0xEF: (3, 0x80, 0xBF)
+            case 0xF0: (4, 0x90, 0xBF)
+            case 0xF1...0xF3: (4, 0x80, 0xBF)
+            case 0xF4: (4, 0x80, 0x8F)
+            default: (0, 0, 0)
+            }
+        guard length > 0, bytes.count - position >= length, (low...high).contains(bytes[position + 1]) else {
+            throw failure("not UTF-8")
+        }
+        for offset in 2..<max(length, 2) where bytes[position + offset] & 0xC0 != 0x80 { throw failure("not UTF-8") }
+        position += length
+    }
+}

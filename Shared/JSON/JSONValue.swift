@@ -1,0 +1,110 @@
+/// One JSON value, as the bytes it was written in (RFC 8259, UTF-8, no white space around it).
+///
+/// Copying shares the bytes. Equality is equality of the text: `1.0` and `1` differ, and so do two orders of members.
+public struct JSONValue: Sendable, Hashable {
+    public enum Kind: Sendable {
+        case object, array, string, number, bool, null
+    }
+
+    public let bytes: ArraySlice<UInt8>
+
+    /// Checks a whole text and keeps it, without the white space around it.
+    ///
+    /// - Parameter maxDepth: how deep arrays and objects may nest.
+    /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate pair, a raw
+    ///   control character in a string, nesting deeper than `maxDepth`, or anything but white space after the value.
+    public init(parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
+        let range = try JSONValidator.validate(bytes, maxDepth: maxDepth)
+        self.bytes = bytes[range]
+    }
+
+    public init(parsing bytes: [UInt8], maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
+        try self.init(parsing: bytes[...], maxDepth: maxDepth)
+    }
+
+    public init(parsing text: String, maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8)[...], maxDepth: maxDepth)
+    }
+
+    /// Takes bytes that are known to be one JSON value: written by this process, or checked before.
+    /// Reading members of anything else gives nonsense, but never reads out of bounds.
+    public init(trusted bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    public init(trusted bytes: [UInt8]) { self.bytes = bytes[...] }
+
+    /// Deeper than any client's content, shallower than what makes a recursive decoder fall over.
+    public static let defaultMaxDepth = 512
+
+    public static let null = JSONValue(trusted: Array("null".utf8))
+    public static let emptyObject = JSONValue(trusted: Array("{}".utf8))
+    public static let emptyArray = JSONValue(trusted: Array("[]".utf8))
+
+    public init(_ text: String) { self = JSONWriter.value { $0.string(text) } }
+    public init(_ number: Int) { self = JSONWriter.value { $0.number(number) } }
+    public init(_ flag: Bool) { self = JSONWriter.value { $0.bool(flag) } }
+
+    public var kind: Kind {
+        switch bytes.first {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+        case UInt8(ascii: "n"), nil: .null
+        default: .number
+        }
+    }
+
+    public var isNull: Bool { kind == .null }
+
+    /// The text of a string, unescaped; nil for any other kind.
+    public var string: String? {
+        guard kind == .string else { return nil }
+        return JSONScanner.unescaped(bytes.dropFirst().dropLast())
+    }
+
+    /// A number written without fraction or exponent that fits; nil otherwise.
+    public var int: Int? {
+        guard kind == .number else { return nil }
+        return JSONScanner.integer(bytes)
+    }
+
+    /// Any finite number; nil for another kind and for one beyond a double (`1e400`).
+    public var double: Double? {
+        guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
+            return nil
+        }
+        return value
+    }
+
+    public var bool: Bool? { kind == .bool ? bytes.first == UInt8(ascii: "t") : nil }
+
+    public var object: JSONObject? { JSONObject(self) }
+
+    /// The values of an array; nil for any other kind.
+    public var array: [JSONValue]? {
+        guard kind == .array else { return nil }
+        var scanner = JSONScanner(bytes)
+        return scanner.elements()
+    }
+
+    /// The member of an object; nil if there is none, or if this is no object. For several, take `object` once.
+    public subscript(name: String) -> JSONValue? { object?[name] }
+
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension JSONValue: CustomStringConvertible {
+    public var description: String { text }
+}
+
+/// Where a text stops being JSON, and why, in words for a log or a developer.
+public struct JSONError: Error, Equatable, CustomStringConvertible {
+    public let offset: Int
+    public let reason: String
+
+    public init(offset: Int, reason: String) {
+        self.offset = offset
+        self.reason = reason
+    }
+
+    public var description: String { "not JSON at byte \(offset): \(reason)" }
+}

@@ -1,0 +1,194 @@
+/// Writes JSON by appending to bytes. It puts the commas; closing what was opened is up to the closures.
+///
+///     let bytes = JSONWriter.bytes { json in
+///         json.object {
+///             $0.member("id", id)
+///             $0.member("content", element.content)      // a JSONValue goes in as it is
+///         }
+///     }
+public struct JSONWriter: ~Copyable {
+    public private(set) var bytes: [UInt8]
+    private var needsComma = false
+
+    public init(reservingCapacity capacity: Int = 256) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    public static func bytes(reservingCapacity capacity: Int = 256, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: capacity)
+        write(&writer)
+        return writer.bytes
+    }
+
+    public static func value(reservingCapacity capacity: Int = 256, _ write: (inout JSONWriter) -> Void) -> JSONValue {
+        JSONValue(trusted: bytes(reservingCapacity: capacity, write))
+    }
+
+    public static func object(reservingCapacity capacity: Int = 256, _ write: (inout JSONWriter) -> Void) -> JSONValue {
+        value(reservingCapacity: capacity) { $0.object(write) }
+    }
+
+    // MARK: Values
+
+    public mutating func object(_ write: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "{"))
+        write(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    public mutating func array(_ write: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "["))
+        write(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    public mutating func array<S: Sequence>(of items: S, _ write: (inout JSONWriter, S.Element) -> Void) {
+        array { json in for item in items { write(&json, item) } }
+    }
+
+    public mutating func string(_ text: String) {
+        separate()
+        appendQuoted(text)
+    }
+
+    public mutating func number(_ value: Int) {
+        separate()
+        bytes.append(contentsOf: String(value).utf8)
+    }
+
+    /// A whole number is written without its `.0`. The value has to be finite: JSON has no other.
+    public mutating func number(_ value: Double) {
+        precondition(value.isFinite, "JSON has no \(value)")
+        if value == value.rounded(), abs(value) < 9_007_199_254_740_992 {
+            number(Int(value))
+        } else {
+            separate()
+            bytes.append(contentsOf: "\(value)".utf8)
+        }
+    }
+
+    public mutating func bool(_ value: Bool) {
+        separate()
+        bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    public mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+    }
+
+    /// A value goes in as the bytes it is.
+    public mutating func value(_ value: JSONValue) {
+        separate()
+        bytes.append(contentsOf: value.bytes)
+    }
+
+    // MARK: Members of an object
+
+    /// A member whose value is what is written next.
+    public mutating func name(_ name: String) {
+        separate()
+        appendQuoted(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    public mutating func member(_ name: String, _ text: String) {
+        self.name(name)
+        string(text)
+    }
+
+    /// nil is written as null.
+    public mutating func member(_ name: String, _ text: String?) {
+        self.name(name)
+        if let text { string(text) } else { null() }
+    }
+
+    public mutating func member(_ name: String, _ value: Int) {
+        self.name(name)
+        number(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Bool) {
+        self.name(name)
+        bool(value)
+    }
+
+    public mutating func member(_ name: String, _ value: JSONValue) {
+        self.name(name)
+        self.value(value)
+    }
+
+    /// nil is written as null.
+    public mutating func member(_ name: String, _ value: JSONValue?) {
+        self.name(name)
+        if let value { self.value(value) } else { null() }
+    }
+
+    public mutating func member(_ name: String, object write: (inout JSONWriter) -> Void) {
+        self.name(name)
+        object(write)
+    }
+
+    public mutating func member(_ name: String, array write: (inout JSONWriter) -> Void) {
+        self.name(name)
+        array(write)
+    }
+
+    /// The members of another object, as they stand, among this one's.
+    public mutating func members(of object: JSONValue) {
+        let inner = object.bytes.dropFirst().dropLast()
+        guard inner.contains(where: { !$0.isJSONWhiteSpace }) else { return }
+        separate()
+        bytes.append(contentsOf: inner)
+    }
+
+    // MARK: Bytes
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func appendQuoted(_ text: String) {
+        var text = text
+        bytes.append(UInt8(ascii: "\""))
+        text.withUTF8 { utf8 in
+            var start = 0
+            for (at, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+                bytes.append(contentsOf: utf8[start..<at])
+                appendEscape(byte)
+                start = at + 1
+            }
+            bytes.append(contentsOf: utf8[start...])
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x22, 0x5C: bytes.append(byte)
+        case 10: bytes.append(UInt8(ascii: "n"))
+        case 13: bytes.append(UInt8(ascii: "r"))
+        case 9: bytes.append(UInt8(ascii: "t"))
+        default:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 15)])
+        }
+    }
+}

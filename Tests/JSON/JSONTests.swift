@@ -1,0 +1,99 @@
+import JSON
+import Testing
+
+@Suite("JSON values")
+struct JSONTests {
+    @Test(
+        "what RFC 8259 allows is taken and kept as it was written",
+        arguments: [
+            "null", "true", "false", "0", "-0", "-1.5e+10", "123456789012345678901234567890", #""""#, #""a\u00e9\ud83c\udf89\n""#,
+            "[]", "[1, 2,[3]]", "{}", #"{"a":{"b":[{}]}, "c":""}"#, "\"é🎉\"",
+        ])
+    func accepts(text: String) throws {
+        #expect(try JSONValue(parsing: " \n\t\(text)\r ").text == text)
+    }
+
+    @Test(
+        "what it does not allow is refused",
+        arguments: [
+            "", " ", "{", "nul", "nonsense", "'a'", "01", "1.", ".5", "+1", "1e", "-", "NaN", "Infinity", "[1,]", "[,1]", "[1 2]",
+            #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", #"{"a":1} x"#, #""\x""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#,
+            #""\u12""#, "\"a\u{1}\"", "\"open", "]", "[}", "{]",
+        ])
+    func refuses(text: String) {
+        #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+    }
+
+    @Test(
+        "bytes that are no UTF-8 are refused",
+        arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x80]] as [[UInt8]])
+    func refusesBadUTF8(bytes: [UInt8]) {
+        #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
+    }
+
+    @Test("nesting is taken to the limit and refused beyond it, however deep")
+    func nesting() throws {
+        func nested(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+        #expect(try JSONValue(parsing: nested(512)).kind == .array)
+        #expect(throws: JSONError.self) { try JSONValue(parsing: nested(513)) }
+        #expect(throws: JSONError.self) { try JSONValue(parsing: nested(1_000_000)) }
+        #expect(throws: JSONError.self) { try JSONValue(parsing: String(repeating: #"{"a":"#, count: 100_000)) }
+    }
+
+    @Test("members are found by name, escaped or not, and the last of two counts")
+    func members() throws {
+        let object = try #require(try JSONValue(parsing: #"{ "a" : 1, "b\u0063" : [ 1 , "x,]" ] , "a" : {"n":null} }"#).object)
+        #expect(object["a"]?.text == #"{"n":null}"#)
+        #expect(object["bc"]?.array?.map(\.text) == ["1", #""x,]""#])
+        #expect(object["missing"] == nil)
+        #expect(object.names == ["a", "bc", "a"])
+    }
+
+    @Test("scalars are read as what they are and as nothing else")
+    func scalars() throws {
+        #expect(try JSONValue(parsing: "42").int == 42)
+        #expect(try JSONValue(parsing: "-9223372036854775808").int == .min)
+        #expect(try JSONValue(parsing: "9223372036854775808").int == nil)
+        #expect(try JSONValue(parsing: "1.0").int == nil)
+        #expect(try JSONValue(parsing: "1e400").double == nil)
+        #expect(try JSONValue(parsing: "2.5").double == 2.5)
+        #expect(try JSONValue(parsing: "\"5\"").int == nil)
+        #expect(try JSONValue(parsing: #""\"\\\/\b\f\n\r\t\u00e9\ud83c\udf89""#).string == "\"\\/\u{8}\u{c}\n\r\té🎉")
+        #expect(try JSONValue(parsing: "true").bool == true)
+    }
+
+    @Test("what the writer writes reads back as what was given")
+    func writing() throws {
+        let text = "quote \" slash \\ tab \t line \n bell \u{7} é🎉"
+        let value = JSONWriter.object {
+            $0.member("text", text)
+            $0.member("n", -5)
+            $0.member("none", nil as String?)
+            $0.member("raw", JSONValue(trusted: Array("[1, 2]".utf8)))
+            $0.member("list", array: { for n in [1, 2] { $0.number(n) } })
+            $0.members(of: JSONValue(trusted: Array(#"{"x":1,"y":2}"#.utf8)))
+            $0.members(of: .emptyObject)
+            $0.name("half")
+            $0.number(0.5)
+        }
+        let object = try #require(try JSONValue(parsing: value.text).object)
+        #expect(object["text"]?.string == text)
+        #expect(object["n"]?.int == -5)
+        #expect(object["none"]?.isNull == true)
+        #expect(object["raw"]?.text == "[1, 2]")
+        #expect(object["y"]?.int == 2)
+        #expect(object["half"]?.double == 0.5)
+    }
+
+    @Test("random bytes are refused or taken, and reading them stays within bounds")
+    func fuzz() {
+        var random = SystemRandomNumberGenerator()
+        let alphabet = Array(#"{}[]":,\utrn0123-.e ""#.utf8) + [0x80, 0xC3, 0xA9, 0x01]
+        for _ in 0..<20_000 {
+            let bytes = (0..<Int.random(in: 0..<24, using: &random)).map { _ in alphabet.randomElement(using: &random)! }
+            _ = try? JSONValue(parsing: bytes)  // refusing is as good as taking
+            let value = JSONValue(trusted: bytes)
+            _ = (value.object?["a"], value.array, value.string, value.int, value.double)
+        }
+    }
+}
