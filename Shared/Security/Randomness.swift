@@ -1,0 +1,4 @@
+/// Where random bytes come from: the system, or a seed in a test.
+public protocol Randomness: Sendable {
+    func bytes(_ count: Int) -> [UInt8]
+}

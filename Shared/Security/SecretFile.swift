@@ -1,0 +1,96 @@
+import Glibc
+
+/// A secret kept in a file that only its owner can read.
+public enum SecretFile {
+    /// Enough for HS256 (RFC 7518, section 3.2, asks for 256 bits).
+    static let minLength = 32
+    /// More is no secret but a mistake in the setting, and must not be read into memory.
+    static let maxLength = 4096
+
+    /// The secret in the file: its bytes without line ends after them. Without a file, one is made, with mode 0600.
+    ///
+    /// It is written whole under another name and then linked: of two processes that start at once both get the same
+    /// secret, and none ever sees half of it. On return it is on disk.
+    public static func loadOrCreate(
+        _ path: String, randomness: some Randomness = SystemRandomness()
+    ) throws(SecretFileError) -> [UInt8] {
+        if let secret = try load(path) { return secret }
+        let temporary = "\(path).new-\(Base64URL.encode(randomness.bytes(9)))"
+        try write(Array((Base64URL.encode(randomness.bytes(minLength)) + "\n").utf8), to: temporary)
+        let linked = link(temporary, path)
+        let code = errno
+        unlink(temporary)
+        guard linked == 0 || code == EEXIST else { throw SecretFileError(path: path, code: code) }
+        try syncDirectory(of: path)
+        guard let secret = try load(path) else { throw SecretFileError(path: path, reason: "it was removed at once") }
+        return secret
+    }
+
+    /// nil if there is no file.
+    private static func load(_ path: String) throws(SecretFileError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw SecretFileError(path: path, code: errno)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SecretFileError(path: path, code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is no file") }
+        guard status.st_mode & 0o077 == 0 else {
+            throw SecretFileError(path: path, reason: "others can read it; run: chmod 600 \(path)")
+        }
+        var bytes = [UInt8](repeating: 0, count: maxLength + 1)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes[length...].withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SecretFileError(path: path, code: errno) }
+            guard count > 0 else { break }
+            length += count
+        }
+        guard length <= maxLength else { throw SecretFileError(path: path, reason: "it is over \(maxLength) bytes") }
+        bytes.removeSubrange(length...)
+        while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard bytes.count >= minLength else {
+            throw SecretFileError(
+                path: path, reason: "it has \(bytes.count) bytes, and needs \(minLength) at the least")
+        }
+        return bytes
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(SecretFileError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SecretFileError(path: path, code: errno) }
+        defer { close(descriptor) }
+        // A few bytes into an empty file are written in one piece or not at all.
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
+            let code = errno
+            unlink(path)
+            throw SecretFileError(path: path, code: code)
+        }
+    }
+
+    private static func syncDirectory(of path: String) throws(SecretFileError) {
+        let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "."
+        let descriptor = open(String(directory), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SecretFileError(path: String(directory), code: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw SecretFileError(path: String(directory), code: errno) }
+    }
+}
+
+/// Why a secret can be neither read nor made, in a line for whoever starts the program.
+public struct SecretFileError: Error, Equatable, CustomStringConvertible {
+    public let path: String
+    public let reason: String
+
+    init(path: String, reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    init(path: String, code: Int32) { self.init(path: path, reason: String(cString: strerror(code))) }
+
+    public var description: String { "the secret file \(path) cannot be used: \(reason)" }
+}
