@@ -9,7 +9,8 @@ let settings: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByD
 
 /// A target in Shared/.
 func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: ["README.md"], swiftSettings: settings)
+    .target(
+        name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: ["README.md"], swiftSettings: settings)
 }
 
 /// A C library of the system behind a module map in Shared/.
@@ -50,7 +51,11 @@ let package = Package(
         shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared("MessageBus", ["JSON", "Reactor"]),
         shared("Storage", ["CSQLite", "JSON"]),
+        shared("Contracts", ["JSON"]),
+        shared("ServiceKit", ["Contracts", "JSON", "Security", "Reactor", "HTTP", "MessageBus", "Storage"]),
         tests("JSON", ["JSON"]),
+        tests("Contracts", ["Contracts", "JSON"]),
+        tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Storage"]),
         tests("Security", ["Security", "JSON"]),
         tests("Reactor", ["Reactor"]),
         tests("HTTP", ["HTTP"]),

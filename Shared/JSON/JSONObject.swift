@@ -19,7 +19,7 @@ public struct JSONObject: Sendable {
     }
 
     /// Every member with its unescaped name, in order.
-    public func forEach<E: Error>(_ body: (String, JSONValue) throws(E) -> Void) throws(E) {
-        for member in members { try body(JSONScanner.unescaped(member.name), member.value) }
+    public var all: [(name: String, value: JSONValue)] {
+        members.map { (JSONScanner.unescaped($0.name), $0.value) }
     }
 }

@@ -149,7 +149,8 @@ struct JSONScanner {
             guard byte.isASCIIDigit else { return nil }
             let digit = Int(byte - UInt8(ascii: "0"))
             let (tens, over) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overToo) = negative ? tens.subtractingReportingOverflow(digit) : tens.addingReportingOverflow(digit)
+            let (sum, overToo) =
+                negative ? tens.subtractingReportingOverflow(digit) : tens.addingReportingOverflow(digit)
             guard !over, !overToo else { return nil }
             value = sum
         }

@@ -105,7 +105,9 @@ struct JSONValidator {
     private mutating func literal(_ word: StaticString) throws(JSONError) {
         let length = word.utf8CodeUnitCount
         guard bytes.count - position >= length else { throw failure("not a value") }
-        for offset in 0..<length where bytes[position + offset] != word.utf8Start[offset] { throw failure("not a value") }
+        for offset in 0..<length where bytes[position + offset] != word.utf8Start[offset] {
+            throw failure("not a value")
+        }
         position += length
     }
 
@@ -153,7 +155,8 @@ struct JSONValidator {
             let unit = try hexUnit()
             if (0xDC00..<0xE000).contains(unit) { throw failure("half a surrogate pair") }
             guard (0xD800..<0xDC00).contains(unit) else { return }
-            guard current == UInt8(ascii: "\\"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "u") else {
+            guard current == UInt8(ascii: "\\"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "u")
+            else {
                 throw failure("half a surrogate pair")
             }
             position += 1

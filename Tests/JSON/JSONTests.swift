@@ -6,7 +6,8 @@ struct JSONTests {
     @Test(
         "what RFC 8259 allows is taken and kept as it was written",
         arguments: [
-            "null", "true", "false", "0", "-0", "-1.5e+10", "123456789012345678901234567890", #""""#, #""a\u00e9\ud83c\udf89\n""#,
+            "null", "true", "false", "0", "-0", "-1.5e+10", "123456789012345678901234567890", #""""#,
+            #""a\u00e9\ud83c\udf89\n""#,
             "[]", "[1, 2,[3]]", "{}", #"{"a":{"b":[{}]}, "c":""}"#, "\"é🎉\"",
         ])
     func accepts(text: String) throws {
@@ -16,8 +17,10 @@ struct JSONTests {
     @Test(
         "what it does not allow is refused",
         arguments: [
-            "", " ", "{", "nul", "nonsense", "'a'", "01", "1.", ".5", "+1", "1e", "-", "NaN", "Infinity", "[1,]", "[,1]", "[1 2]",
-            #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", #"{"a":1} x"#, #""\x""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#,
+            "", " ", "{", "nul", "nonsense", "'a'", "01", "1.", ".5", "+1", "1e", "-", "NaN", "Infinity", "[1,]",
+            "[,1]", "[1 2]",
+            #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", #"{"a":1} x"#, #""\x""#, #""\ud800""#, #""\udc00""#,
+            #""\ud800\u0041""#,
             #""\u12""#, "\"a\u{1}\"", "\"open", "]", "[}", "{]",
         ])
     func refuses(text: String) {
@@ -26,14 +29,17 @@ struct JSONTests {
 
     @Test(
         "bytes that are no UTF-8 are refused",
-        arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x80]] as [[UInt8]])
+        arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x80]]
+            as [[UInt8]])
     func refusesBadUTF8(bytes: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
     }
 
     @Test("nesting is taken to the limit and refused beyond it, however deep")
     func nesting() throws {
-        func nested(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        }
         #expect(try JSONValue(parsing: nested(512)).kind == .array)
         #expect(throws: JSONError.self) { try JSONValue(parsing: nested(513)) }
         #expect(throws: JSONError.self) { try JSONValue(parsing: nested(1_000_000)) }
@@ -42,7 +48,8 @@ struct JSONTests {
 
     @Test("members are found by name, escaped or not, and the last of two counts")
     func members() throws {
-        let object = try #require(try JSONValue(parsing: #"{ "a" : 1, "b\u0063" : [ 1 , "x,]" ] , "a" : {"n":null} }"#).object)
+        let object = try #require(
+            try JSONValue(parsing: #"{ "a" : 1, "b\u0063" : [ 1 , "x,]" ] , "a" : {"n":null} }"#).object)
         #expect(object["a"]?.text == #"{"n":null}"#)
         #expect(object["bc"]?.array?.map(\.text) == ["1", #""x,]""#])
         #expect(object["missing"] == nil)
@@ -90,7 +97,8 @@ struct JSONTests {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array(#"{}[]":,\utrn0123-.e ""#.utf8) + [0x80, 0xC3, 0xA9, 0x01]
         for _ in 0..<20_000 {
-            let bytes = (0..<Int.random(in: 0..<24, using: &random)).map { _ in alphabet.randomElement(using: &random)! }
+            let bytes = (0..<Int.random(in: 0..<24, using: &random)).map { _ in alphabet.randomElement(using: &random)!
+            }
             _ = try? JSONValue(parsing: bytes)  // refusing is as good as taking
             let value = JSONValue(trusted: bytes)
             _ = (value.object?["a"], value.array, value.string, value.int, value.double)

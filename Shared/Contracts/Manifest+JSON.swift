@@ -1,0 +1,122 @@
+import JSON
+
+extension Manifest {
+    public var json: JSONValue {
+        JSONWriter.object(reservingCapacity: 4096) {
+            $0.member("service", service)
+            $0.member("hasEventLog", hasEventLog)
+            $0.member("presence", presenceSubject)
+            $0.member("routes", array: { for route in routes { $0.value(route.json) } })
+            $0.member("socketEvents", array: { for event in socketEvents { $0.value(event.json) } })
+            $0.member("contribution", contribution?.json)
+            $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
+        }
+    }
+
+    /// nil if it is not what `json` writes. Parts that a newer service added are passed over.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let service = object["service"]?.string else { return nil }
+        self.init(
+            service: service,
+            routes: object["routes"]?.array?.compactMap(Route.init) ?? [],
+            socketEvents: object["socketEvents"]?.array?.compactMap(SocketEvent.init) ?? [],
+            contribution: object["contribution"].flatMap(Contribution.init),
+            hasEventLog: object["hasEventLog"]?.bool ?? false,
+            presenceSubject: object["presence"]?.string,
+            limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
+    }
+}
+
+extension Route {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("method", method)
+            $0.member("path", path)
+            $0.member("subject", subject)
+            $0.member("needsLogin", needsLogin)
+            $0.member("answer", answer.rawValue)
+            $0.member("limit", limit)
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let method = object["method"]?.string, let path = object["path"]?.string,
+            let subject = object["subject"]?.string, let needsLogin = object["needsLogin"]?.bool,
+            let answer = object["answer"]?.string.flatMap(Answer.init)
+        else { return nil }
+        self.init(
+            method, path, subject, needsLogin: needsLogin, answer: answer, limit: object["limit"]?.string)
+    }
+}
+
+extension SocketEvent {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("event", event)
+            $0.member("subject", subject)
+            $0.member("ackName", ackName)
+            $0.member("ackCopies", object: { for copy in ackCopies { $0.member(copy.name, copy.from) } })
+            $0.member("limit", limit)
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let event = object["event"]?.string, let subject = object["subject"]?.string
+        else { return nil }
+        let copies = object["ackCopies"]?.object?.all.map { (name: $0.name, from: $0.value.string ?? $0.name) } ?? []
+        self.init(
+            event, subject, ackName: object["ackName"]?.string, ackCopies: copies, limit: object["limit"]?.string)
+    }
+}
+
+extension Contribution {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("subject", subject)
+            $0.member("fields", array: { for field in fields { $0.value(field.json) } })
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let subject = object["subject"]?.string, let fields = object["fields"]?.array
+        else { return nil }
+        self.init(subject: subject, fields: fields.compactMap(Field.init))
+    }
+}
+
+extension Contribution.Field {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("path", path)
+            $0.member("kind", kind.rawValue)
+            $0.member("zero", zero)
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let path = object["path"]?.string, let zero = object["zero"],
+            let kind = object["kind"]?.string.flatMap(Contribution.Kind.init)
+        else { return nil }
+        self.init(path, kind, zero: zero)
+    }
+}
+
+extension RateLimit {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("name", name)
+            $0.member("counted", counted.rawValue)
+            $0.member("perPerson", perPerson)
+            $0.member("perAddress", perAddress)
+            $0.member("seconds", seconds)
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let name = object["name"]?.string,
+            let counted = object["counted"]?.string.flatMap(Counted.init), let perPerson = object["perPerson"]?.int,
+            let perAddress = object["perAddress"]?.int, let seconds = object["seconds"]?.int
+        else { return nil }
+        self.init(name, counted, perPerson: perPerson, perAddress: perAddress, seconds: seconds)
+    }
+}

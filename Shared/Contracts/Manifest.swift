@@ -1,0 +1,152 @@
+import JSON
+
+/// What a service offers: a gateway knows of no route, event or badge but by this.
+public struct Manifest: Sendable {
+    public let service: String
+    public var routes: [Route]
+    public var socketEvents: [SocketEvent]
+    public var contribution: Contribution?
+    /// Whether the service keeps an event log that gateways follow.
+    public var hasEventLog: Bool
+    /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
+    public var presenceSubject: String?
+    public var limits: [RateLimit]
+
+    public init(
+        service: String, routes: [Route] = [], socketEvents: [SocketEvent] = [], contribution: Contribution? = nil,
+        hasEventLog: Bool = false, presenceSubject: String? = nil, limits: [RateLimit] = []
+    ) {
+        self.service = service
+        self.routes = routes
+        self.socketEvents = socketEvents
+        self.contribution = contribution
+        self.hasEventLog = hasEventLog
+        self.presenceSubject = presenceSubject
+        self.limits = limits
+    }
+}
+
+/// An HTTP route and the subject that answers it. The request's data is one object: the body's members, the query's
+/// (as strings), and the path's parameters, of which the later win.
+public struct Route: Sendable, Equatable {
+    /// What the gateway makes of the service's answer.
+    public enum Answer: String, Sendable {
+        /// The data as it is.
+        case plain
+        /// `data` is a room as the rooms service knows it; the answer is the Room as the caller sees it.
+        case room
+        /// `data` is a list of those; the answer is sorted as `?sort=` says, and unnamed rooms have `""`.
+        case rooms
+        /// `data` is `{rooms, people}`; the answer is people with their rooms.
+        case roomsByPerson
+    }
+
+    public let method: String
+    /// Segments that start with `:` are parameters: `/api/rooms/:roomId/name`.
+    public let path: String
+    public let subject: String
+    public let needsLogin: Bool
+    public let answer: Answer
+    /// The name of the rate limit that a call counts against.
+    public let limit: String?
+
+    public init(
+        _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
+        limit: String? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.subject = subject
+        self.needsLogin = needsLogin
+        self.answer = answer
+        self.limit = limit
+    }
+}
+
+/// A socket event and the subject that answers it; the request's data is the event's payload.
+public struct SocketEvent: Sendable, Equatable {
+    public let event: String
+    public let subject: String
+    /// The ack's member that holds the reply's data; nil: the data's own members go into the ack.
+    public let ackName: String?
+    /// Members of the data that the ack repeats: the name in the ack, and the one in the data.
+    public let ackCopies: [(name: String, from: String)]
+    public let limit: String?
+
+    public init(
+        _ event: String, _ subject: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [],
+        limit: String? = nil
+    ) {
+        self.event = event
+        self.subject = subject
+        self.ackName = ackName
+        self.ackCopies = ackCopies
+        self.limit = limit
+    }
+
+    public static func == (a: SocketEvent, b: SocketEvent) -> Bool {
+        a.event == b.event && a.subject == b.subject && a.ackName == b.ackName && a.limit == b.limit
+            && a.ackCopies.elementsEqual(b.ackCopies, by: ==)
+    }
+}
+
+/// What a service adds to a Room as one person sees it.
+///
+/// It is asked `{userId, roomIds}` for many rooms at once and answers `{rooms: [[value, …], …]}`: a list a room, in the
+/// order of `roomIds`, with a value a field, in the order of `fields`; null for a room it knows nothing of.
+public struct Contribution: Sendable, Equatable {
+    public enum Kind: String, Sendable {
+        /// A value that goes into the Room as it is.
+        case value
+        /// Milliseconds since 1970 or null; written as a room's time. Null stays null.
+        case time
+        /// Milliseconds or null; the room's own field becomes the later of the two.
+        case laterTime
+    }
+
+    public struct Field: Sendable, Equatable {
+        /// Where it goes: `elementCount`, or `badges.elements` for a badge.
+        public let path: String
+        public let kind: Kind
+        /// What is shown of a service that was never heard from.
+        public let zero: JSONValue
+
+        public init(_ path: String, _ kind: Kind = .value, zero: JSONValue) {
+            self.path = path
+            self.kind = kind
+            self.zero = zero
+        }
+    }
+
+    public let subject: String
+    public let fields: [Field]
+
+    public init(subject: String, fields: [Field]) {
+        self.subject = subject
+        self.fields = fields
+    }
+}
+
+/// How often something may be done, by each person and from each address. The gateway counts; a setting of the name
+/// `RATE_<NAME>` overrides the numbers.
+public struct RateLimit: Sendable, Equatable {
+    public enum Counted: String, Sendable {
+        case calls
+        /// Only those that were refused for their credentials.
+        case failures
+    }
+
+    public let name: String
+    public let counted: Counted
+    public let perPerson: Int
+    public let perAddress: Int
+    public let seconds: Int
+
+    public init(_ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int) {
+        self.name = name
+        self.counted = counted
+        self.perPerson = perPerson
+        self.perAddress = perAddress
+        self.seconds = seconds
+    }
+}

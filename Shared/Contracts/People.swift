@@ -1,0 +1,137 @@
+import JSON
+
+/// Who is asking, as the gateway read it from a verified token. A name in it may be older than the person's current one.
+public struct Caller: Sendable, Equatable {
+    public let id: String
+    public let username: String
+    public let firstName: String?
+
+    public init(id: String, username: String, firstName: String?) {
+        self.id = id
+        self.username = username
+        self.firstName = firstName
+    }
+
+    public var json: JSONValue {
+        JSONWriter.object(reservingCapacity: 128) {
+            $0.member("id", id)
+            $0.member("username", username)
+            $0.member("firstName", firstName)
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
+            return nil
+        }
+        self.init(id: id, username: username, firstName: object["firstName"]?.string)
+    }
+}
+
+/// A person as others see them. `email` is null where the caller may not see it.
+public struct Person: Sendable, Equatable {
+    public let id: String
+    public let username: String
+    public let firstName: String?
+    public let email: String?
+
+    public init(id: String, username: String, firstName: String?, email: String?) {
+        self.id = id
+        self.username = username
+        self.firstName = firstName
+        self.email = email
+    }
+
+    public var json: JSONValue { JSONWriter.object { write(to: &$0) } }
+
+    public func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("username", username)
+        json.member("firstName", firstName)
+        json.member("email", email)
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
+            return nil
+        }
+        self.init(
+            id: id, username: username, firstName: object["firstName"]?.string, email: object["email"]?.string)
+    }
+}
+
+/// A person in a room.
+public struct Participant: Sendable, Equatable {
+    public let userID: String
+    public let username: String
+    public let firstName: String?
+    public let joinedAt: Timestamp
+
+    public init(userID: String, username: String, firstName: String?, joinedAt: Timestamp) {
+        self.userID = userID
+        self.username = username
+        self.firstName = firstName
+        self.joinedAt = joinedAt
+    }
+
+    /// The members that the public contract shows, but for `isPresent`, which only gateways know.
+    public func write(to json: inout JSONWriter) {
+        json.member("userId", userID)
+        json.member("username", username)
+        json.member("firstName", firstName)
+        json.member("joinedAt", joinedAt.isoSeconds)
+    }
+}
+
+/// Who is in a room, the creator first. It never changes: the contract has no way to enter or leave a room for good.
+public struct Membership: Sendable, Equatable {
+    public let roomID: String
+    public let participants: [Participant]
+
+    public init(roomID: String, participants: [Participant]) {
+        self.roomID = roomID
+        self.participants = participants
+    }
+
+    public var userIDs: [String] { participants.map(\.userID) }
+
+    public func participant(_ userID: String) -> Participant? { participants.first { $0.userID == userID } }
+
+    public var json: JSONValue {
+        JSONWriter.object {
+            $0.member("roomId", roomID)
+            $0.member(
+                "participants",
+                array: { json in
+                    for participant in participants {
+                        json.object {
+                            $0.member("userId", participant.userID)
+                            $0.member("username", participant.username)
+                            $0.member("firstName", participant.firstName)
+                            $0.member("joinedAt", participant.joinedAt.milliseconds)
+                        }
+                    }
+                })
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let roomID = object["roomId"]?.string,
+            let listed = object["participants"]?.array
+        else { return nil }
+        var participants: [Participant] = []
+        for item in listed {
+            guard let member = item.object, let userID = member["userId"]?.string,
+                let username = member["username"]?.string, let joinedAt = member["joinedAt"]?.int
+            else { return nil }
+            participants.append(
+                Participant(
+                    userID: userID, username: username, firstName: member["firstName"]?.string,
+                    joinedAt: Timestamp(milliseconds: joinedAt)))
+        }
+        self.init(roomID: roomID, participants: participants)
+    }
+}

@@ -1,0 +1,93 @@
+import JSON
+
+/// Where an entry stands in a service's event log.
+public struct StreamPosition: Sendable, Equatable {
+    public let stream: String
+    public let seq: Int
+
+    public init(stream: String, seq: Int) {
+        self.stream = stream
+        self.seq = seq
+    }
+}
+
+/// What a service answers to a request. The gateway makes an HTTP response or an ack of it.
+public struct Reply: Sendable {
+    public enum Status: Int, Sendable {
+        case ok = 200
+        case created = 201
+        case noContent = 204
+    }
+
+    public var status: Status
+    public var data: JSONValue
+    /// For a paged list: the cursor of the next page, or null.
+    public var page: JSONValue?
+    /// The log entry that a write made. The gateway holds the answer back until it has fanned out that far.
+    public var position: StreamPosition?
+    /// Whether this repeats the answer to an earlier request with the same idempotency key.
+    public var isDuplicate: Bool
+
+    public init(
+        _ status: Status = .ok, _ data: JSONValue = .emptyObject, page: JSONValue? = nil,
+        position: StreamPosition? = nil, isDuplicate: Bool = false
+    ) {
+        self.status = status
+        self.data = data
+        self.page = page
+        self.position = position
+        self.isDuplicate = isDuplicate
+    }
+
+    /// `next` is null on the last page.
+    public static func page(_ items: JSONValue, next: String?) -> Reply {
+        Reply(.ok, items, page: next.map { JSONValue($0) } ?? .null)
+    }
+
+    public var json: JSONValue {
+        JSONWriter.object(reservingCapacity: data.bytes.count + 96) {
+            $0.member("status", status.rawValue)
+            if let page { $0.member("page", page) }
+            if let position {
+                $0.member("stream", position.stream)
+                $0.member("seq", position.seq)
+            }
+            if isDuplicate { $0.member("duplicate", true) }
+            $0.member("data", data)
+        }
+    }
+
+    /// Reads what a service sent: its reply, or throws the error it answered with.
+    ///
+    /// - Throws: the service's `ServiceError`; `internal` if the answer is neither.
+    public init(_ json: JSONValue) throws(ServiceError) {
+        guard let object = json.object else { throw ServiceError(.internal, "A service gave no answer.") }
+        if let error = object["error"]?.object {
+            throw ServiceError(
+                error["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
+                error["message"]?.string ?? "Something went wrong.", retryAfter: error["retryAfter"]?.int)
+        }
+        guard let status = object["status"]?.int.flatMap(Status.init), let data = object["data"] else {
+            throw ServiceError(.internal, "A service gave no answer.")
+        }
+        self.init(status, data, page: object["page"], isDuplicate: object["duplicate"]?.bool ?? false)
+        if let stream = object["stream"]?.string, let seq = object["seq"]?.int {
+            position = StreamPosition(stream: stream, seq: seq)
+        }
+    }
+}
+
+extension ServiceError {
+    /// As `Reply.init(_:)` reads it.
+    public var json: JSONValue {
+        JSONWriter.object {
+            $0.member(
+                "error",
+                object: {
+                    $0.member("code", code.rawValue)
+                    $0.member("message", message)
+                    if let retryAfter { $0.member("retryAfter", retryAfter) }
+                })
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import JSON
+
+/// Something to be told to clients: an event and whom it is for, ready to send.
+public struct Emission: Sendable {
+    public enum Audience: Sendable, Equatable {
+        /// The sockets that joined the entry's room.
+        case room
+        /// Every connected socket, or the room's participants' as `GLOBAL_SCOPE` says.
+        case everyone
+        /// All sockets of one person.
+        case person(String)
+    }
+
+    /// What a gateway fills in before it sends, because only it can ask all services.
+    public enum Composition: String, Sendable {
+        /// `data.room` becomes the entry's room as that person sees it.
+        case room
+        /// `data.badges` gets the badges that the emitting service doesn't own, and `data.hasUnread` follows.
+        case badges
+    }
+
+    public let audience: Audience
+    public let event: String
+    public let data: JSONValue
+    public let composition: Composition?
+    /// The person whose typing in this room this event ends: the one who sent what they typed.
+    public let endsTypingOf: String?
+
+    public init(
+        to audience: Audience, _ event: String, _ data: JSONValue, composition: Composition? = nil,
+        endsTypingOf: String? = nil
+    ) {
+        self.audience = audience
+        self.event = event
+        self.data = data
+        self.composition = composition
+        self.endsTypingOf = endsTypingOf
+    }
+
+    public func write(to json: inout JSONWriter) {
+        json.object {
+            switch audience {
+            case .room: $0.member("to", "room")
+            case .everyone: $0.member("to", "everyone")
+            case .person(let id):
+                $0.member("to", "person")
+                $0.member("person", id)
+            }
+            $0.member("event", event)
+            if let composition { $0.member("compose", composition.rawValue) }
+            if let endsTypingOf { $0.member("endsTyping", endsTypingOf) }
+            $0.member("data", data)
+        }
+    }
+
+    /// nil if it is not what `write(to:)` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let event = object["event"]?.string, let data = object["data"] else {
+            return nil
+        }
+        let audience: Audience
+        switch object["to"]?.string {
+        case "room": audience = .room
+        case "everyone": audience = .everyone
+        case "person":
+            guard let id = object["person"]?.string else { return nil }
+            audience = .person(id)
+        default: return nil
+        }
+        self.init(
+            to: audience, event, data, composition: object["compose"]?.string.flatMap(Composition.init),
+            endsTypingOf: object["endsTyping"]?.string)
+    }
+}
+
+extension [Emission] {
+    public var json: JSONValue {
+        JSONWriter.value(reservingCapacity: 1024) { json in
+            json.array { for emission in self { emission.write(to: &$0) } }
+        }
+    }
+}
+
+/// An entry of a service's event log, as it travels.
+public struct StreamEntry: Sendable {
+    public let seq: Int
+    public let at: Timestamp
+    public let roomID: String
+    public let participants: [String]
+    /// The emissions as they were written; `emissions` takes them apart.
+    public let emissionsJSON: JSONValue
+
+    public init(seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue) {
+        self.seq = seq
+        self.at = at
+        self.roomID = roomID
+        self.participants = participants
+        self.emissionsJSON = emissionsJSON
+    }
+
+    /// Emissions that a newer service wrote in a way unknown here are left out.
+    public var emissions: [Emission] { emissionsJSON.array?.compactMap(Emission.init) ?? [] }
+
+    public func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("seq", seq)
+            $0.member("at", at.milliseconds)
+            $0.member("roomId", roomID)
+            $0.member("participants", array: { for id in participants { $0.string(id) } })
+            $0.member("emissions", emissionsJSON)
+        }
+    }
+
+    public var json: JSONValue {
+        JSONWriter.value(reservingCapacity: emissionsJSON.bytes.count + 256) { write(to: &$0) }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let seq = object["seq"]?.int, let at = object["at"]?.int,
+            let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
+            let emissions = object["emissions"], emissions.kind == .array
+        else { return nil }
+        self.init(
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants.compactMap(\.string),
+            emissionsJSON: emissions)
+    }
+}
+
+/// Subjects that every service has, by its name.
+public enum Subject {
+    /// A service says what it offers: when it starts, when the bus is back, and when it is asked to.
+    public static let announce = "services.announce"
+    /// A gateway asks every service to announce itself.
+    public static let discover = "services.discover"
+    /// A gateway is alive: once a second, with its id.
+    public static let gatewayAlive = "gateways.alive"
+
+    /// Entries of a service's event log, as they are committed.
+    public static func events(of service: String) -> String { "\(service).log" }
+    /// Asks for entries: `{since, limit}` → `{databaseId, head, oldest, entries}`.
+    public static func eventsSince(of service: String) -> String { "\(service).events" }
+    /// Asks one instance whether it works.
+    public static func health(of service: String) -> String { "\(service).health" }
+}

@@ -1,0 +1,70 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("What crosses a border")
+struct ContractsTests {
+    @Test(
+        "times are written in UTC, in full or cut to the second",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_734_428_700_123, "2024-12-17T09:45:00.123Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_868_800_000, "2000-03-01T00:00:00.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+        ])
+    func times(milliseconds: Int, text: String) {
+        let time = Timestamp(milliseconds: milliseconds)
+        #expect(time.iso == text)
+        #expect(time.isoSeconds == text.prefix(19) + "Z")
+    }
+
+    @Test("a manifest reads back as it was written")
+    func manifests() throws {
+        let manifest = Manifest(
+            service: "stars",
+            routes: [Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limit: "stars")],
+            socketEvents: [SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")])],
+            contribution: Contribution(
+                subject: "stars.contribute", fields: [.init("badges.stars", zero: JSONValue(0))]),
+            hasEventLog: true, presenceSubject: "stars.presence",
+            limits: [RateLimit("stars", .failures, perPerson: 1, perAddress: 2, seconds: 3)])
+        let read = try #require(Manifest(manifest.json))
+        #expect(read.routes == manifest.routes)
+        #expect(read.socketEvents == manifest.socketEvents)
+        #expect(read.contribution == manifest.contribution)
+        #expect(read.limits == manifest.limits)
+        #expect(read.hasEventLog && read.presenceSubject == "stars.presence" && read.service == "stars")
+    }
+
+    @Test("a reply reads back as it was written, and an error is thrown")
+    func replies() throws {
+        let reply = try Reply(
+            Reply(.created, JSONValue(7), page: .null, position: StreamPosition(stream: "s", seq: 9), isDuplicate: true)
+                .json)
+        #expect(reply.status == .created && reply.data.int == 7 && reply.page?.isNull == true && reply.isDuplicate)
+        #expect(reply.position == StreamPosition(stream: "s", seq: 9))
+        let error = ServiceError(.rateLimited, "Slow down.", retryAfter: 3)
+        #expect(throws: error) { try Reply(error.json) }
+        #expect(throws: ServiceError.self) { try Reply(JSONValue(5)) }
+    }
+
+    @Test("log entries, memberships and callers read back as they were written")
+    func entries() throws {
+        let emissions = [
+            Emission(to: .room, "a", .emptyObject, endsTypingOf: "u"), Emission(to: .everyone, "b", JSONValue(1)),
+            Emission(to: .person("p"), "c", .null, composition: .badges),
+        ]
+        let entry = StreamEntry(
+            seq: 3, at: Timestamp(milliseconds: 5), roomID: "r", participants: ["x", "y"], emissionsJSON: emissions.json
+        )
+        let read = try #require(StreamEntry(entry.json))
+        #expect(read.seq == 3 && read.at == entry.at && read.roomID == "r" && read.participants == ["x", "y"])
+        #expect(read.emissions.map(\.event) == ["a", "b", "c"])
+        #expect(read.emissions.map(\.audience) == [.room, .everyone, .person("p")])
+        #expect(read.emissions[0].endsTypingOf == "u" && read.emissions[2].composition == .badges)
+        let participant = Participant(userID: "u", username: "n", firstName: nil, joinedAt: Timestamp(milliseconds: 1))
+        let membership = Membership(roomID: "r", participants: [participant])
+        #expect(Membership(membership.json) == membership)
+        let caller = Caller(id: "i", username: "n", firstName: "Zoë \"Z\"")
+        #expect(Caller(caller.json) == caller)
+    }
+}
