@@ -1,0 +1,284 @@
+import JSON
+
+/// One Engine.IO session: a client by long-polling, by WebSocket, and while it goes from one to the other.
+///
+/// A state machine without effects: a method says what happened, and what it returns is to be done, in order. Packets to
+/// the client go through `send`, which says where they belong; those for polling wait here until `flush`.
+public struct EngineSession: Sendable {
+    public enum Transport: Sendable { case polling, webSocket }
+
+    private enum State {
+        case polling, webSocket
+        /// By polling: what is queued and a close packet go out with the next GETs.
+        case leaving
+        case closed
+    }
+
+    private enum Probe {
+        case none
+        /// A WebSocket is attached; its `2probe` is awaited.
+        case attached
+        /// `3probe` was written; `5` is awaited.
+        case answered
+    }
+
+    public let id: String
+    private let configuration: EngineConfiguration
+    private var state: State
+    private var probe = Probe.none
+    /// Whether a GET is kept open until there is something to say.
+    public private(set) var holdsPoll = false
+    private var awaitsPong = false
+    private var queue: [OutgoingPacket] = []
+    /// What waits for a GET.
+    public private(set) var queuedBytes = 0
+
+    /// A session that a handshake just made. Its `handshakePacket` goes out first; then do what `start` says.
+    public init(id: String, transport: Transport, configuration: EngineConfiguration) {
+        self.id = id
+        self.configuration = configuration
+        state = transport == .webSocket ? .webSocket : .polling
+    }
+
+    public var transport: Transport { state == .webSocket ? .webSocket : .polling }
+
+    /// False once it is closed, or only waits for its last packets to be fetched.
+    public var isOpen: Bool { state == .polling || state == .webSocket }
+
+    // MARK: The handshake
+
+    public var handshakePacket: OutgoingPacket {
+        let handshake = JSONWriter.bytes { json in
+            json.object {
+                $0.member("sid", id)
+                $0.member("upgrades", array: { if transport == .polling { $0.string("websocket") } })
+                $0.member("pingInterval", configuration.pingInterval.milliseconds)
+                $0.member("pingTimeout", configuration.pingTimeout.milliseconds)
+                $0.member("maxPayload", configuration.maxPayload)
+            }
+        }
+        return OutgoingPacket(.open, handshake)
+    }
+
+    public func start() -> [EngineAction] { [.startTimer(.heartbeat, configuration.pingInterval)] }
+
+    // MARK: Long-polling
+
+    /// A GET came.
+    public mutating func poll() -> [EngineAction] {
+        switch state {
+        case .polling where holdsPoll:
+            // As the reference server does with a client that lost count: the first GET learns of the end.
+            return [.refuse] + end(.overlappingPolls, telling: .close)
+        case .polling:
+            if !queue.isEmpty { return [.answer(dequeue())] }
+            // The client waits for its upgrade: a GET that stayed would only hold that up.
+            if probe == .answered { return [.answer(PollingPayload.encode([.noop]))] }
+            holdsPoll = true
+            return [.hold]
+        case .leaving:
+            let body = dequeue(closing: true)
+            return [.answer(body)] + (queue.isEmpty ? end(.closedByServer) : [])
+        case .webSocket, .closed:
+            return [.refuse]
+        }
+    }
+
+    /// A POST came whole, with this body: so two of them never overlap here.
+    public mutating func post(_ body: ArraySlice<UInt8>) -> [EngineAction] {
+        guard state == .polling else { return [.refuse] }
+        do throws(ProtocolViolation) {
+            var actions: [EngineAction] = []
+            for packet in try PollingPayload.parse(body) where isOpen { actions += try receive(packet) }
+            return actions + [.answer(Array("ok".utf8))]
+        } catch {
+            return [.refuse] + end(.violation(error))
+        }
+    }
+
+    /// The connection of the held GET is gone.
+    public mutating func pollLost() -> [EngineAction] {
+        guard state == .polling else { return [] }
+        holdsPoll = false
+        return end(.transportClosed)
+    }
+
+    /// Answers the held GET with what is queued. To be called when a loop turn's sends are done.
+    public mutating func flush() -> [EngineAction] {
+        guard holdsPoll, !queue.isEmpty else { return [] }
+        return release()
+    }
+
+    /// Answers the held GET, with a noop if there is nothing to say.
+    private mutating func release() -> [EngineAction] {
+        guard holdsPoll else { return [] }
+        holdsPoll = false
+        return [.answerHeldPoll(queue.isEmpty ? PollingPayload.encode([.noop]) : dequeue())]
+    }
+
+    /// The body of one answer. `closing`: with the close packet after the last one.
+    private mutating func dequeue(closing: Bool = false) -> [UInt8] {
+        var packets = Array(queue.prefix(closing ? PollingPayload.maxPackets - 1 : PollingPayload.maxPackets))
+        queue.removeFirst(packets.count)
+        queuedBytes -= packets.reduce(0) { $0 + $1.bytes.count }
+        if closing && queue.isEmpty { packets.append(.close) }
+        return PollingPayload.encode(packets)
+    }
+
+    // MARK: The upgrade
+
+    /// A WebSocket that names this session was opened. `refuse`: close it; the session goes on as it was.
+    public mutating func attachWebSocket() -> [EngineAction] {
+        guard state == .polling, probe == .none else { return [.refuse] }
+        probe = .attached
+        return [.startTimer(.upgrade, configuration.upgradeTimeout)]
+    }
+
+    /// A text message came on the WebSocket that probes.
+    ///
+    /// Whatever is wrong with it ends the probe, not the session.
+    public mutating func receiveOnProbe(_ text: ArraySlice<UInt8>) -> [EngineAction] {
+        guard probe != .none, let kind = text.first.flatMap(EnginePacket.Kind.init) else { return abandonProbe() }
+        switch kind {
+        case .ping where text.dropFirst() == EnginePacket.probe:
+            probe = .answered
+            return [.writeToProbe(.probeAnswer)] + release()
+        case .upgrade where probe == .answered:
+            // A client that upgrades has no GET open; one that has is let go first, with what was queued before.
+            let released = release()
+            let waiting = queue.map(EngineAction.write)
+            state = .webSocket
+            probe = .none
+            queue = []
+            queuedBytes = 0
+            return released + [.stopTimer(.upgrade), .promoteProbe] + waiting
+        default:
+            return abandonProbe()
+        }
+    }
+
+    /// A binary message came on the WebSocket that probes.
+    public mutating func receiveBinaryOnProbe() -> [EngineAction] { abandonProbe() }
+
+    /// The WebSocket that probes is gone.
+    public mutating func probeClosed() -> [EngineAction] {
+        if probe == .none { return [] }
+        probe = .none
+        return [.stopTimer(.upgrade)]
+    }
+
+    private mutating func abandonProbe() -> [EngineAction] {
+        if probe == .none { return [] }
+        return probeClosed() + [.closeProbe]
+    }
+
+    // MARK: WebSocket
+
+    /// A text message came on the WebSocket that is the transport.
+    public mutating func receive(_ text: ArraySlice<UInt8>) -> [EngineAction] {
+        guard state == .webSocket else { return [] }
+        do throws(ProtocolViolation) {
+            return try receive(EnginePacket(parsing: text))
+        } catch {
+            return end(.violation(error))
+        }
+    }
+
+    /// A binary message came on the WebSocket that is the transport.
+    public mutating func receiveBinary(_ bytes: ArraySlice<UInt8>) -> [EngineAction] {
+        state == .webSocket ? [.deliver(EnginePacket(binary: bytes))] : []
+    }
+
+    /// The WebSocket that is the transport is gone.
+    public mutating func webSocketClosed() -> [EngineAction] { state == .webSocket ? end(.transportClosed) : [] }
+
+    // MARK: Both
+
+    private mutating func receive(_ packet: EnginePacket) throws(ProtocolViolation) -> [EngineAction] {
+        switch packet.kind {
+        case .message: return [.deliver(packet)]
+        case .pong:
+            awaitsPong = false
+            return [.startTimer(.heartbeat, configuration.pingInterval)]
+        case .close: return end(.closedByClient)
+        case .noop: return []
+        case .ping: throw ProtocolViolation("a ping from a client")
+        case .open: throw ProtocolViolation("an open packet from a client")
+        case .upgrade: throw ProtocolViolation("an upgrade packet outside an upgrade")
+        }
+    }
+
+    public mutating func timerFired(_ timer: EngineTimer) -> [EngineAction] {
+        switch timer {
+        case .heartbeat: return heartbeat()
+        case .upgrade: return abandonProbe()
+        case .farewell: return end(.closedByServer)
+        }
+    }
+
+    private mutating func heartbeat() -> [EngineAction] {
+        guard isOpen else { return [] }
+        if awaitsPong { return end(.pingTimeout) }
+        awaitsPong = true
+        let written: [EngineAction] = send(.ping) == .webSocket ? [.write(.ping)] : flush()
+        return written + [.startTimer(.heartbeat, configuration.pingTimeout)]
+    }
+
+    /// Where a packet went.
+    public enum Destination: Sendable { case webSocket, queue, nowhere }
+
+    /// Takes a packet for the client. `webSocket`: the caller writes it. `queue`: it is kept here, for `flush` or the
+    /// next GET. `nowhere`: the session is over.
+    public mutating func send(_ packet: OutgoingPacket) -> Destination {
+        switch state {
+        case .webSocket: return .webSocket
+        case .polling:
+            queue.append(packet)
+            queuedBytes += packet.bytes.count
+            return .queue
+        case .leaving, .closed: return .nowhere
+        }
+    }
+
+    /// Ends the session at once. A held GET is let go without a close packet: its client finds the session gone and
+    /// comes back by itself.
+    public mutating func close() -> [EngineAction] { end(.closedByServer) }
+
+    /// Ends the session once what was sent has arrived, and tells the client so.
+    public mutating func leave() -> [EngineAction] {
+        switch state {
+        case .webSocket: return end(.closedByServer)
+        case .polling:
+            let probing = abandonProbe()
+            state = .leaving
+            if holdsPoll {
+                holdsPoll = false
+                let body = EngineAction.answerHeldPoll(dequeue(closing: true))
+                if queue.isEmpty { return probing + [body] + end(.closedByServer) }
+                return probing + [body, .startTimer(.farewell, configuration.pingTimeout)]
+            }
+            return probing + [.startTimer(.farewell, configuration.pingTimeout)]
+        case .leaving, .closed: return []
+        }
+    }
+
+    /// - Parameter last: what the held GET is told, instead of what is queued.
+    private mutating func end(_ reason: EngineCloseReason, telling last: OutgoingPacket? = nil) -> [EngineAction] {
+        if state == .closed { return [] }
+        var actions: [EngineAction] = []
+        if let last, holdsPoll {
+            actions = [.answerHeldPoll(PollingPayload.encode([last]))]
+            holdsPoll = false
+        }
+        actions += release() + abandonProbe() + [.close(reason)]
+        state = .closed
+        queue = []
+        queuedBytes = 0
+        return actions
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, as the handshake writes them.
+    var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
+}

@@ -1,0 +1,43 @@
+/// One Engine.IO packet, ready for every socket it goes to.
+///
+/// `bytes` is a whole WebSocket frame (RFC 6455, section 5.2; a server's frames are not masked). From `payloadOffset` on,
+/// the same bytes are the packet as long-polling writes it; a binary one is base64 there. Copying shares the bytes, so
+/// an event to ten thousand sockets is encoded and framed once.
+public struct OutgoingPacket: Sendable, Equatable {
+    public let bytes: [UInt8]
+    public let payloadOffset: Int
+    public let isBinary: Bool
+
+    public var payload: ArraySlice<UInt8> { bytes[payloadOffset...] }
+
+    /// A text packet, from what it consists of: the kind's digit and what follows it.
+    public init(text payload: [UInt8]) { self.init(payload, isBinary: false) }
+
+    /// A binary message. In a frame it has no kind.
+    public init(binary payload: [UInt8]) { self.init(payload, isBinary: true) }
+
+    public init(_ kind: EnginePacket.Kind, _ payload: some Collection<UInt8> = EmptyCollection<UInt8>()) {
+        self.init(text: [kind.rawValue] + payload)
+    }
+
+    private init(_ payload: [UInt8], isBinary: Bool) {
+        let length = payload.count
+        var frame: [UInt8] = []
+        frame.reserveCapacity(length + 10)
+        frame.append(isBinary ? 0x82 : 0x81)
+        switch length {
+        case ..<126: frame.append(UInt8(length))
+        case ...0xFFFF: frame += [126, UInt8(length >> 8), UInt8(length & 0xFF)]
+        default: frame += [127] + (0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * $0)) }
+        }
+        payloadOffset = frame.count
+        frame.append(contentsOf: payload)
+        bytes = frame
+        self.isBinary = isBinary
+    }
+
+    static let ping = OutgoingPacket(.ping)
+    static let noop = OutgoingPacket(.noop)
+    static let close = OutgoingPacket(.close)
+    static let probeAnswer = OutgoingPacket(.pong, EnginePacket.probe)
+}

@@ -1,0 +1,48 @@
+import Security
+
+/// Several packets in the body of one long-polling request or answer.
+public enum PollingPayload {
+    /// In one answer. The stock Python clients drop what exceeds it.
+    public static let maxPackets = 16
+
+    private static let separator: UInt8 = 0x1E
+    private static let binaryMark = UInt8(ascii: "b")
+
+    /// Parses the body of a POST.
+    ///
+    /// - Throws: if any packet is malformed; then none of them counts.
+    public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
+        guard String(validating: body, as: UTF8.self) != nil else {
+            throw ProtocolViolation("a payload that is no UTF-8")
+        }
+        var packets: [EnginePacket] = []
+        for part in body.split(separator: separator, omittingEmptySubsequences: false) {
+            guard part.first == binaryMark else {
+                packets.append(try EnginePacket(parsing: part))
+                continue
+            }
+            guard let bytes = Base64.decode(part.dropFirst()) else {
+                throw ProtocolViolation("a packet that is no base64")
+            }
+            packets.append(EnginePacket(binary: bytes[...]))
+        }
+        return packets
+    }
+
+    /// The body of an answer with these packets. At most `maxPackets` of them.
+    public static func encode(_ packets: some Collection<OutgoingPacket>) -> [UInt8] {
+        precondition(packets.count <= maxPackets)
+        var body: [UInt8] = []
+        body.reserveCapacity(packets.reduce(0) { $0 + $1.bytes.count + 1 })
+        for packet in packets {
+            if !body.isEmpty { body.append(separator) }
+            if packet.isBinary {
+                body.append(binaryMark)
+                body.append(contentsOf: Base64.encode(Array(packet.payload)).utf8)
+            } else {
+                body.append(contentsOf: packet.payload)
+            }
+        }
+        return body
+    }
+}

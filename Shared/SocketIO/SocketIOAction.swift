@@ -1,0 +1,27 @@
+import JSON
+
+/// What to do, in this order, after something happened to a `SocketIOSession`.
+public enum SocketIOAction: Sendable, Equatable {
+    case send(OutgoingPacket)
+    /// Answer with the session's `accept` or `refuse`, now or later.
+    case checkConnect(namespace: String, auth: JSONValue?)
+    case event(SocketIOEvent)
+    /// The event came with attachments, which this server does not take. `attachments` is empty.
+    case refuseAttachments(SocketIOEvent)
+    case ack(namespace: String, id: Int, arguments: [JSONValue], attachments: [[UInt8]])
+    /// The client left this namespace.
+    case disconnected(namespace: String)
+    /// The last action: the Engine.IO session has to be closed.
+    case close(ProtocolViolation)
+}
+
+/// An event from a client.
+public struct SocketIOEvent: Sendable, Equatable {
+    public let namespace: String
+    public let name: String
+    /// With the placeholders of attachments as they came.
+    public let arguments: [JSONValue]
+    public let attachments: [[UInt8]]
+    /// If the client waits for an ack.
+    public let ackID: Int?
+}

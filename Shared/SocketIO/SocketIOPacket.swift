@@ -1,0 +1,106 @@
+import JSON
+
+/// One packet of Socket.IO 5, as it came in, without its attachments.
+public struct SocketIOPacket: Sendable, Equatable {
+    public enum Kind: UInt8, Sendable {
+        case connect = 0x30
+        case disconnect, event, ack, connectError, binaryEvent, binaryAck
+    }
+
+    public static let mainNamespace = "/"
+
+    public let kind: Kind
+    /// Starts with a slash. Without the query that some clients append to it.
+    public private(set) var namespace = SocketIOPacket.mainNamespace
+    public private(set) var id: Int?
+    /// The first element of an event's array. A number counts as its text: the reference clients can send one.
+    public private(set) var eventName: String?
+    /// What follows the name in an event, and all of an ack.
+    public private(set) var arguments: [JSONValue] = []
+    /// CONNECT: an object or nil. CONNECT_ERROR: an object or a string. Events and acks: the whole array.
+    public private(set) var payload: JSONValue?
+    /// How many binary messages follow this one.
+    public private(set) var attachmentCount = 0
+
+    /// Names that the client libraries use for themselves (the reference parser's list).
+    private static let reservedNames: Set<String> = [
+        "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
+    ]
+
+    /// More digits than any client counts to; the number always fits.
+    private static let maxDigits = 15
+
+    /// Deeper nesting in a packet with attachments is refused: each level is searched for placeholders.
+    private static let maxDepthWithAttachments = 32
+
+    /// Parses the text of an Engine.IO message: kind, attachments, namespace, id, payload.
+    public init(parsing text: ArraySlice<UInt8>) throws(ProtocolViolation) {
+        var rest = text
+        guard let kind = rest.popFirst().flatMap(Kind.init) else { throw ProtocolViolation("an unknown packet type") }
+        self.kind = kind
+        if kind == .binaryEvent || kind == .binaryAck {
+            guard let count = try Self.number(from: &rest), rest.popFirst() == UInt8(ascii: "-") else {
+                throw ProtocolViolation("a binary packet without its number of attachments")
+            }
+            attachmentCount = count
+        }
+        if rest.first == UInt8(ascii: "/") {
+            let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
+            let name = rest[..<comma].prefix { $0 != UInt8(ascii: "?") }
+            namespace = String(decoding: name, as: UTF8.self)
+            rest = rest[comma...].dropFirst()
+        }
+        id = try Self.number(from: &rest)
+        if !rest.isEmpty { try parsePayload(rest) }
+        try checkShape()
+    }
+
+    private static func number(from rest: inout ArraySlice<UInt8>) throws(ProtocolViolation) -> Int? {
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        if digits.isEmpty { return nil }
+        guard digits.count <= maxDigits else { throw ProtocolViolation("a number of too many digits") }
+        rest = rest.dropFirst(digits.count)
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    private mutating func parsePayload(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) {
+        let value: JSONValue
+        do throws(JSONError) {
+            let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
+            value = try JSONValue(parsing: text, maxDepth: maxDepth)
+        } catch {
+            throw ProtocolViolation("a payload that is no JSON")
+        }
+        payload = value
+        guard let values = value.array else { return }
+        switch kind {
+        case .event, .binaryEvent:
+            guard let first = values.first else { return }
+            eventName = first.string ?? (first.kind == .number ? first.text : nil)
+            arguments = Array(values.dropFirst())
+        default:
+            arguments = values
+        }
+    }
+
+    /// Which parts a packet of this kind has.
+    private func checkShape() throws(ProtocolViolation) {
+        switch kind {
+        case .connect:
+            guard id == nil, payload == nil || payload?.kind == .object else {
+                throw ProtocolViolation("a CONNECT whose payload is no object")
+            }
+        case .disconnect:
+            guard id == nil, payload == nil else { throw ProtocolViolation("a DISCONNECT with a payload") }
+        case .connectError:
+            guard id == nil, payload?.kind == .object || payload?.kind == .string else {
+                throw ProtocolViolation("a CONNECT_ERROR without its payload")
+            }
+        case .event, .binaryEvent:
+            guard let eventName else { throw ProtocolViolation("an event without a name") }
+            guard !Self.reservedNames.contains(eventName) else { throw ProtocolViolation("a reserved event name") }
+        case .ack, .binaryAck:
+            guard id != nil, payload?.kind == .array else { throw ProtocolViolation("an ACK without id or arguments") }
+        }
+    }
+}
