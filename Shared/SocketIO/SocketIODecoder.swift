@@ -73,10 +73,7 @@ public struct SocketIODecoder: Sendable {
                 guard let number = object["num"]?.int else { return false }
                 return (0..<count).contains(number)
             }
-            var fits = true
-            func check(_ name: String, _ member: JSONValue) { fits = fits && placeholdersFit(member, count: count) }
-            object.forEach(check)
-            return fits
+            return object.all.allSatisfy { placeholdersFit($0.value, count: count) }
         default: return true
         }
     }
