@@ -1,0 +1,174 @@
+import JSON
+import Testing
+
+@testable import SocketIO
+
+@Suite("Socket.IO packets")
+struct SocketIOPacketTests {
+    @Test(
+        "CONNECT in each of its forms",
+        arguments: [
+            ("0", "/", nil), ("0{}", "/", "{}"), ("0/,", "/", nil), (#"0/,{"token":"a"}"#, "/", #"{"token":"a"}"#),
+            ("0/custom", "/custom", nil), ("0/custom,", "/custom", nil), (#"0/custom,{"a":1}"#, "/custom", #"{"a":1}"#),
+            ("0/custom?token=abc,{}", "/custom", "{}"), ("0/?x=1", "/", nil),
+        ] as [(String, String, String?)])
+    func connect(text: String, namespace: String, payload: String?) throws {
+        let packet = try SocketIOPacket(parsing: text.bytes)
+        #expect(packet.kind == .connect && packet.namespace == namespace && packet.payload?.text == payload)
+    }
+
+    @Test("an event has a name, arguments, and perhaps an id")
+    func event() throws {
+        let packet = try SocketIOPacket(parsing: #"2/admin,456["project:delete",1,"2",{"3":[true]}]"#.bytes)
+        #expect(packet.kind == .event && packet.namespace == "/admin" && packet.id == 456)
+        #expect(
+            packet.eventName == "project:delete" && packet.arguments.map(\.text) == ["1", #""2""#, #"{"3":[true]}"#])
+        #expect(try SocketIOPacket(parsing: "2[7]".bytes).eventName == "7")
+    }
+
+    @Test("an ack has an id and arguments")
+    func ack() throws {
+        let packet = try SocketIOPacket(parsing: "312[]".bytes)
+        #expect(packet.kind == .ack && packet.id == 12 && packet.arguments.isEmpty)
+        #expect(try SocketIOPacket(parsing: #"3/a,0["x",1]"#.bytes).arguments.map(\.text) == [#""x""#, "1"])
+    }
+
+    @Test("a binary packet says how many attachments follow")
+    func binary() throws {
+        let event = try SocketIOPacket(parsing: #"52-/a,7["e",{"_placeholder":true,"num":0}]"#.bytes)
+        #expect(event.kind == .binaryEvent && event.attachmentCount == 2 && event.id == 7 && event.namespace == "/a")
+        #expect(try SocketIOPacket(parsing: "61-789[]".bytes).kind == .binaryAck)
+    }
+
+    @Test(
+        "what is malformed is refused",
+        arguments: [
+            "", "7", "a", "abc", " 0", "0[]", "0null", #"0"x""#, "01{}", "0{", "0/a,{} x", "0{}}", "1{}", "11",
+            "2", "2{}", "2[]", "2[null]", #"2[{}]"#, #"2abc["x"]"#, "2[\"x\"", #"2["x",]"#, #"2"x""#,
+            #"21234567890123456["x"]"#, #"2-1["x"]"#, "3[]", "3", "31", "31{}", #"4"#, "41", "4[]",
+            #"5["x"]"#, #"5-["x"]"#, #"51["x"]"#, #"51-{}"#, #"5-1["x"]"#, #"51234567890123456-["x"]"#, "61-[]",
+            "60-1{}",
+        ])
+    func refuses(text: String) {
+        #expect(throws: ProtocolViolation.self) { try SocketIOPacket(parsing: text.bytes) }
+    }
+
+    @Test(
+        "names that the libraries use for themselves are refused",
+        arguments: ["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"])
+    func reserved(name: String) {
+        #expect(throws: ProtocolViolation.self) { try SocketIOPacket(parsing: "2[\"\(name)\"]".bytes) }
+        #expect(throws: ProtocolViolation.self) { try SocketIOPacket(parsing: "51-[\"\(name)\"]".bytes) }
+    }
+
+    @Test("what is written is what the protocol says, to the byte")
+    func encodes() throws {
+        let one = JSONValue(1)
+        #expect(OutgoingPacket.event("a\"b", [one, one]).payload.text == #"42["a\"b",1,1]"#)
+        #expect(OutgoingPacket.event("a", [], namespace: "/custom", id: 3).payload.text == #"42/custom,3["a"]"#)
+        #expect(OutgoingPacket.ack(456, [one]).payload.text == "43456[1]")
+        #expect(OutgoingPacket.ack(0, [], namespace: "/x").payload.text == "43/x,0[]")
+        let event = OutgoingPacket.event("a", [one], attachments: [[1], [2, 3]], id: 9)
+        #expect(event.map(\.isBinary) == [false, true, true])
+        #expect(event[0].payload.text == #"452-9["a",1]"# && Array(event[2].payload) == [2, 3])
+        #expect(OutgoingPacket.ack(7, [one], attachments: [[1]], namespace: "/x")[0].payload.text == "461-/x,7[1]")
+        #expect(OutgoingPacket.event("a", [one], attachments: []).map(\.payload.text) == [#"42["a",1]"#])
+        #expect(OutgoingPacket.disconnect(namespace: "/").payload.text == "41")
+        #expect(OutgoingPacket.disconnect(namespace: "/x").payload.text == "41/x,")
+    }
+
+    @Test("damaged packets are parsed or refused, and never anything else")
+    func fuzz() {
+        var generator = SeededGenerator(seed: 2)
+        let whole = [
+            #"2/admin,456["project:delete",1,"2",{"3":[true]}]"#, #"52-7["e",{"_placeholder":true,"num":0},[{}]]"#,
+            #"0/custom,{"token":"abc"}"#, "312[1,2]", #"4{"message":"no"}"#, "1/custom,",
+        ].map { Array($0.utf8) }
+        var parsed = 0
+        for _ in 0..<50_000 {
+            var bytes = whole[Int.random(in: 0..<whole.count, using: &generator)]
+            for _ in 0..<Int.random(in: 0...3, using: &generator) where !bytes.isEmpty {
+                let at = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: bytes[at] = .random(in: 0...255, using: &generator)
+                case 1: bytes.remove(at: at)
+                default: bytes.removeSubrange(at...)
+                }
+            }
+            // The violation itself is what is expected of most of them.
+            guard let packet = try? SocketIOPacket(parsing: bytes[...]) else { continue }
+            parsed += 1
+            #expect(packet.namespace.hasPrefix("/"))
+        }
+        #expect(parsed > 1000)
+    }
+}
+
+@Suite("Attachments")
+struct SocketIODecoderTests {
+    private func decoder(keeps: Bool = true) -> SocketIODecoder {
+        SocketIODecoder(maxAttachments: 3, maxBytes: 10, keepsAttachments: keeps)
+    }
+
+    @Test("a packet is complete with its last attachment")
+    func gathers() throws {
+        var decoder = decoder()
+        for _ in 0..<2 {
+            #expect(try decoder.decode(EnginePacket(#"52-["e",{"_placeholder":true,"num":1}]"#)) == nil)
+            #expect(try decoder.decode(EnginePacket(binary: [1, 2])) == nil)
+            let message = try #require(try decoder.decode(EnginePacket(binary: [])))
+            #expect(message.packet.eventName == "e" && message.attachments == [[1, 2], []])
+            #expect(try decoder.decode(EnginePacket("2[\"next\"]"))?.packet.eventName == "next")
+        }
+    }
+
+    @Test("a binary packet may come without attachments")
+    func none() throws {
+        var decoder = decoder()
+        #expect(try decoder.decode(EnginePacket("50-[\"e\"]"))?.attachments == [])
+    }
+
+    @Test("attachments that are not wanted are counted, not kept")
+    func skips() throws {
+        var decoder = decoder(keeps: false)
+        #expect(try decoder.decode(EnginePacket("51-[\"e\"]")) == nil)
+        #expect(try decoder.decode(EnginePacket(binary: [1, 2]))?.attachments == [])
+    }
+
+    @Test("an attachment to nothing, and a text where one is due, are refused")
+    func outOfPlace() throws {
+        var idle = decoder()
+        #expect(throws: ProtocolViolation.self) { try idle.decode(EnginePacket(binary: [1])) }
+        var waiting = decoder()
+        _ = try waiting.decode(EnginePacket("51-[\"e\"]"))
+        #expect(throws: ProtocolViolation.self) { try waiting.decode(EnginePacket("2[\"f\"]")) }
+    }
+
+    @Test("too many attachments, and too long ones, are refused")
+    func limits() throws {
+        var many = decoder()
+        #expect(throws: ProtocolViolation.self) { try many.decode(EnginePacket("54-[\"e\"]")) }
+        var long = decoder()
+        _ = try long.decode(EnginePacket("52-[\"e\"]"))
+        _ = try long.decode(EnginePacket(binary: [1, 2, 3, 4, 5, 6]))
+        #expect(throws: ProtocolViolation.self) { try long.decode(EnginePacket(binary: [1, 2, 3, 4, 5])) }
+    }
+
+    @Test(
+        "a placeholder has to name an attachment",
+        arguments: [
+            #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true}"#,
+            #"{"_placeholder":true,"num":"0"}"#, #"[{"a":{"_placeholder":true,"num":9}}]"#,
+        ])
+    func placeholders(argument: String) {
+        var decoder = decoder()
+        #expect(throws: ProtocolViolation.self) { try decoder.decode(EnginePacket("51-[\"e\",\(argument)]")) }
+    }
+
+    @Test("what only looks like a placeholder is data")
+    func noPlaceholders() throws {
+        var decoder = decoder()
+        let text = #"51-["e",{"_placeholder":false,"num":7},{"num":7},"_placeholder"]"#
+        #expect(try decoder.decode(EnginePacket(text)) == nil)
+    }
+}

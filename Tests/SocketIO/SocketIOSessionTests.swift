@@ -1,0 +1,157 @@
+import JSON
+import Testing
+
+@testable import SocketIO
+
+@Suite("A Socket.IO session")
+struct SocketIOSessionTests {
+    private let auth = try? JSONValue(parsing: #"{"token":"a"}"#)
+
+    private func connected(_ configuration: SocketIOConfiguration = SocketIOConfiguration()) -> SocketIOSession {
+        var session = SocketIOSession(configuration: configuration)
+        _ = session.receive(EnginePacket("0"))
+        _ = session.accept("/", sid: "s")
+        return session
+    }
+
+    private func event(_ name: String, id: Int? = nil) -> SocketIOAction {
+        .event(SocketIOEvent(namespace: "/", name: name, arguments: [], attachments: [], ackID: id))
+    }
+
+    private func isClosed(_ actions: [SocketIOAction]) -> Bool {
+        if case .close = actions.last { true } else { false }
+    }
+
+    @Test("CONNECT is checked, then answered with the sid")
+    func connects() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration())
+        #expect(session.receive(EnginePacket(#"0{"token":"a"}"#)) == [.checkConnect(namespace: "/", auth: auth)])
+        #expect(!session.isConnected(to: "/"))
+        #expect(session.accept("/", sid: "s1") == [.send(OutgoingPacket(#"40{"sid":"s1"}"#))])
+        #expect(session.isConnected(to: "/") && session.connectedNamespaces == ["/"])
+        #expect(session.accept("/", sid: "s2") == [])
+    }
+
+    @Test("the answer to CONNECT can say more")
+    func payload() throws {
+        var session = SocketIOSession(configuration: SocketIOConfiguration())
+        _ = session.receive(EnginePacket("0"))
+        let more = try JSONValue(parsing: #"{"cursor":"c"}"#)
+        #expect(session.accept("/", sid: "s", payload: more) == [.send(OutgoingPacket(#"40{"sid":"s","cursor":"c"}"#))])
+    }
+
+    @Test("an unknown namespace is refused, and the session goes on")
+    func unknownNamespace() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration())
+        #expect(
+            session.receive(EnginePacket("0/random"))
+                == [.send(OutgoingPacket(#"44/random,{"message":"Invalid namespace"}"#))])
+        #expect(session.receive(EnginePacket("0")) == [.checkConnect(namespace: "/", auth: nil)])
+    }
+
+    @Test("events that come while CONNECT is checked follow it in order")
+    func queued() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration())
+        _ = session.receive(EnginePacket("0"))
+        #expect(session.receive(EnginePacket("21[\"a\"]")) == [] && session.receive(EnginePacket("2[\"b\"]")) == [])
+        #expect(
+            session.accept("/", sid: "s") == [.send(OutgoingPacket(#"40{"sid":"s"}"#)), event("a", id: 1), event("b")])
+    }
+
+    @Test("after a refusal what waited is dropped, and a second CONNECT is welcome")
+    func refused() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration(outOfPlacePackets: .ignore))
+        _ = session.receive(EnginePacket("0"))
+        _ = session.receive(EnginePacket("2[\"lost\"]"))
+        let error = JSONWriter.object { $0.member("message", "unauthorized") }
+        #expect(session.refuse("/", error: error) == [.send(OutgoingPacket(#"44{"message":"unauthorized"}"#))])
+        #expect(session.receive(EnginePacket("2[\"early\"]")) == [])
+        #expect(session.receive(EnginePacket("0")) == [.checkConnect(namespace: "/", auth: nil)])
+        #expect(session.accept("/", sid: "s") == [.send(OutgoingPacket(#"40{"sid":"s"}"#))])
+    }
+
+    @Test("too much before CONNECT is answered closes the session")
+    func queueLimit() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 20))
+        _ = session.receive(EnginePacket("0"))
+        #expect(session.receive(EnginePacket(#"2["a","0123456789"]"#)) == [])
+        #expect(isClosed(session.receive(EnginePacket("2[\"b\"]"))))
+    }
+
+    @Test("what waits is counted anew after each answer")
+    func queueIsReleased() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 20))
+        for _ in 0..<5 {
+            _ = session.receive(EnginePacket("0"))
+            #expect(session.receive(EnginePacket(#"2["a","0123456789"]"#)) == [])
+            _ = session.refuse("/", error: .emptyObject)
+        }
+    }
+
+    @Test(
+        "a packet out of place closes the session, or is ignored where that is set",
+        arguments: ["2[\"a\"]", "31[]", "4{}", "1/custom", "0/custom"])
+    func outOfPlace(text: String) {
+        let namespaces: Set<String> = ["/", "/custom"]
+        for policy in [SocketIOConfiguration.OutOfPlacePackets.close, .ignore] {
+            var session = SocketIOSession(
+                configuration: SocketIOConfiguration(namespaces: namespaces, outOfPlacePackets: policy))
+            if text.hasPrefix("0") {
+                _ = session.receive(EnginePacket(text))
+                _ = session.accept("/custom", sid: "s")
+            }
+            let actions = session.receive(EnginePacket(text))
+            #expect(policy == .close ? isClosed(actions) : actions == [])
+        }
+    }
+
+    @Test("a malformed packet closes the session under either setting")
+    func malformed() {
+        var session = connected(SocketIOConfiguration(outOfPlacePackets: .ignore))
+        #expect(isClosed(session.receive(EnginePacket("abc"))))
+        #expect(session.receive(EnginePacket("2[\"a\"]")) == [] && !session.isConnected(to: "/"))
+    }
+
+    @Test("namespaces are apart: leaving one leaves the other")
+    func leaves() {
+        var session = connected(SocketIOConfiguration(namespaces: ["/", "/custom"]))
+        _ = session.receive(EnginePacket("0/custom"))
+        _ = session.accept("/custom", sid: "s")
+        #expect(session.receive(EnginePacket("1/custom")) == [.disconnected(namespace: "/custom")])
+        #expect(session.receive(EnginePacket("2[\"a\"]")) == [event("a")])
+        #expect(session.disconnect("/") == [.send(OutgoingPacket("41"))] && session.disconnect("/") == [])
+    }
+
+    @Test("a client that leaves before the answer is not connected by it")
+    func leavesEarly() {
+        var session = SocketIOSession(configuration: SocketIOConfiguration())
+        _ = session.receive(EnginePacket("0"))
+        #expect(session.receive(EnginePacket("1")) == [])
+        #expect(session.accept("/", sid: "s") == [] && session.refuse("/", error: .emptyObject) == [])
+    }
+
+    @Test("attachments come with their event, or are refused politely")
+    func attachments() {
+        var takes = connected()
+        #expect(takes.receive(EnginePacket("51-4[\"a\"]")) == [])
+        #expect(
+            takes.receive(EnginePacket(binary: [1])) == [
+                .event(SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [[1]], ackID: 4))
+            ])
+        var refuses = connected(SocketIOConfiguration(acceptsAttachments: false))
+        #expect(refuses.receive(EnginePacket("51-4[\"a\"]")) == [])
+        #expect(
+            refuses.receive(EnginePacket(binary: [1])) == [
+                .refuseAttachments(SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4))
+            ])
+        #expect(refuses.receive(EnginePacket("2[\"b\"]")) == [event("b")])
+    }
+
+    @Test("an ack from the client is passed on")
+    func ack() {
+        var session = connected()
+        #expect(
+            session.receive(EnginePacket("37[1]"))
+                == [.ack(namespace: "/", id: 7, arguments: [JSONValue(1)], attachments: [])])
+    }
+}
