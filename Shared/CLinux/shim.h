@@ -1,12 +1,11 @@
-// What `import Glibc` does not show: epoll, eventfd, accept4 and the socket options beside them.
+// What `import Glibc` does not show: epoll and eventfd, and a few calls that glibc hides without _GNU_SOURCE. Defining
+// that here would change structures that the Glibc module has already (fd_set), so those calls are declared by hand.
 #pragma once
-#define _GNU_SOURCE
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <unistd.h>
+
+extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);

@@ -1,0 +1,79 @@
+extension Channel {
+    /// Queues bytes by reference: the same array may go to any number of channels.
+    ///
+    /// They are written at the end of the turn, together with what else the turn brings. There is no limit here: whoever
+    /// writes looks at `pendingBytes` and decides. After `close()` they are dropped.
+    public func write(_ bytes: [UInt8]) {
+        loop.preconditionCurrent()
+        guard state == .open, !isOutputShutDown else { return }
+        output.append(bytes)
+        guard !isFlushQueued, !isBlocked, !output.isEmpty else { return }
+        isFlushQueued = true
+        loop.flushAtEndOfTurn(self)
+    }
+
+    /// What is not yet in the kernel's hands.
+    public var pendingBytes: Int {
+        loop.preconditionCurrent()
+        return output.byteCount
+    }
+
+    /// Since when the kernel has taken nothing of what is pending, because the peer does not read; nil if all goes well.
+    public var stalledSince: LoopInstant? {
+        loop.preconditionCurrent()
+        return isBlocked ? lastProgress : nil
+    }
+
+    /// Writes what is pending, as far as the kernel takes it.
+    func flush() {
+        isFlushQueued = false
+        guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
+        while !output.isEmpty {
+            var offered = 0
+            let transfer = output.withNext(joinedIn: loop.writeBuffer) { bytes in
+                offered = bytes.count
+                return socket.send(bytes)
+            }
+            loop.counters.writes.increment()
+            switch transfer {
+            case .bytes(let count):
+                loop.counters.bytesWritten.increment(by: count)
+                lastProgress = loop.now
+                output.consume(count)
+                // A short count says that the kernel is full: asking again would only be told so.
+                if count < offered { return block() }
+            case .wouldBlock:
+                return block()
+            case .failed(let error):
+                return closeDescriptor(.failed(error))
+            }
+        }
+        drained()
+    }
+
+    private func block() {
+        if lastProgress.nanoseconds == 0 { lastProgress = loop.now }
+        isBlocked = true
+        watch()
+        if state == .closing { awaitClosing() }
+    }
+
+    private func drained() {
+        lastProgress = LoopInstant(nanoseconds: 0)
+        if state == .closing {
+            finishOutput()
+        } else {
+            if isOutputShutDown { socket.shutdownOutput() }
+            owner?.channelDidDrain(self)
+        }
+    }
+
+    /// Gives a closing connection `closeTimeout` from its last progress on.
+    func awaitClosing() {
+        if let closeTimer {
+            closeTimer.rearm(after: Self.closeTimeout)
+        } else {
+            closeTimer = loop.schedule(after: Self.closeTimeout) { [self] in abort(.closeTimedOut) }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Glibc
+
+/// One attempt to connect, over all addresses of a host.
+///
+/// Its state is touched on the loop alone, which makes this safe to share.
+final class Connector: PollSource, @unchecked Sendable {
+    typealias Outcome = Result<Channel, ConnectError>
+
+    private let host: String
+    private let port: UInt16
+    private let timeout: Duration
+    private let loop: EventLoop
+    private let makeHandler: @Sendable (Channel) -> any ChannelHandler
+
+    private var completion: ((Outcome) -> Void)?
+    private var isFinished = false
+    private var timer: LoopTimer?
+    /// Those not tried yet.
+    private var addresses: ArraySlice<SocketAddress> = []
+    private var attempt: (socket: Socket, token: Poller.Token?, address: SocketAddress)?
+
+    init(
+        host: String, port: UInt16, timeout: Duration, loop: EventLoop,
+        makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
+    ) {
+        self.host = host
+        self.port = port
+        self.timeout = timeout
+        self.loop = loop
+        self.makeHandler = makeHandler
+    }
+
+    /// - Parameter completion: called once, on the loop.
+    func start(_ completion: @escaping (Outcome) -> Void) {
+        // Cancelled before it began.
+        guard !isFinished else { return completion(.failure(.cancelled)) }
+        self.completion = completion
+        timer = loop.schedule(after: timeout) { [self] in finish(.failure(.timedOut)) }
+        do throws(ResolveError) {
+            // A literal needs no thread. What is none fails at once here.
+            addresses = try SocketAddress.resolve(host: host, port: port, literalOnly: true)[...]
+            tryNext(after: nil)
+        } catch {
+            lookUp()
+        }
+    }
+
+    private func lookUp() {
+        do throws(WorkerThreadsError) {
+            try loop.resolver.submit { [self, host, port] in
+                let outcome: Result<[SocketAddress], ResolveError>
+                do throws(ResolveError) {
+                    outcome = .success(try SocketAddress.resolve(host: host, port: port, literalOnly: false))
+                } catch {
+                    outcome = .failure(error)
+                }
+                loop.execute { self.lookedUp(outcome) }
+            }
+        } catch {
+            finish(.failure(.unknownHost(host, "\(error)")))
+        }
+    }
+
+    private func lookedUp(_ outcome: Result<[SocketAddress], ResolveError>) {
+        guard !isFinished else { return }
+        switch outcome {
+        case .success(let found):
+            addresses = found[...]
+            tryNext(after: nil)
+        case .failure(let error):
+            finish(.failure(.unknownHost(host, "\(error)")))
+        }
+    }
+
+    private func tryNext(after failure: SystemError?) {
+        var failure = failure
+        while let address = addresses.popFirst() {
+            do throws(SystemError) {
+                try begin(address)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        finish(.failure(failure.map { .failed($0) } ?? .unknownHost(host, "no address")))
+    }
+
+    private func begin(_ address: SocketAddress) throws(SystemError) {
+        let socket = try Socket(family: address.family)
+        do throws(SystemError) {
+            socket.setNoDelay()
+            if try socket.connect(to: address) {
+                attempt = (socket, nil, address)
+                return succeed()
+            }
+            attempt = (socket, try loop.poller.add(socket, for: .output, source: self), address)
+        } catch {
+            socket.close()
+            throw error
+        }
+    }
+
+    func ready(_ events: PollEvents) {
+        guard let attempt else { return }
+        if let error = attempt.socket.takeError() {
+            drop()
+            tryNext(after: error)
+        } else {
+            succeed()
+        }
+    }
+
+    private func succeed() {
+        guard let (socket, token, address) = attempt else { return }
+        if let token { loop.poller.remove(socket, token) }
+        attempt = nil
+        let channel = Channel(socket, peer: PeerAddress(address), loop: loop)
+        channel.start(makeHandler(channel))
+        finish(.success(channel))
+    }
+
+    private func drop() {
+        guard let (socket, token, _) = attempt else { return }
+        if let token { loop.poller.remove(socket, token) }
+        socket.close()
+        attempt = nil
+    }
+
+    /// The first outcome counts.
+    func finish(_ outcome: Outcome) {
+        guard !isFinished else { return }
+        isFinished = true
+        timer?.cancel()
+        timer = nil
+        drop()
+        let completion = completion
+        self.completion = nil
+        completion?(outcome)
+    }
+
+    func loopWillStop() { finish(.failure(.loopStopped)) }
+}

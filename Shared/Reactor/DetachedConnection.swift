@@ -1,0 +1,45 @@
+import Synchronization
+
+/// A connection between two loops: its socket, and the output that was pending. Closed if nobody attaches it.
+public final class DetachedConnection: Sendable {
+    public let peer: PeerAddress
+    private let contents: Mutex<(socket: Socket, output: OutputQueue)?>
+
+    init(socket: Socket, peer: PeerAddress, output: OutputQueue) {
+        self.peer = peer
+        contents = Mutex((socket, output))
+    }
+
+    deinit { take()?.socket.close() }
+
+    /// Once: the second caller gets nil.
+    func take() -> (socket: Socket, output: OutputQueue)? {
+        contents.withLock { contents in
+            defer { contents = nil }
+            return contents
+        }
+    }
+}
+
+extension EventLoop {
+    /// Goes on with a connection on this loop. From any thread. Attaching it a second time does nothing.
+    ///
+    /// - Parameter received: what an earlier handler received and did not use; the new one gets it first.
+    /// - Parameter makeHandler: called on the loop.
+    public func attach(
+        _ connection: DetachedConnection, received: [UInt8] = [],
+        makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
+    ) {
+        execute { [self] in
+            guard let (socket, output) = connection.take() else { return }
+            let channel = Channel(socket, peer: connection.peer, loop: self)
+            channel.output = output
+            channel.start(makeHandler(channel))
+            channel.deliver(received)
+            if !channel.output.isEmpty, !channel.isFlushQueued {
+                channel.isFlushQueued = true
+                flushAtEndOfTurn(channel)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Glibc
+
+extension EventLoop {
+    /// The loop whose thread this is.
+    public static var current: EventLoop? {
+        guard let pointer = pthread_getspecific(currentLoopKey) else { return nil }
+        return Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    /// Runs `work` on the loop, after all that was handed to it before, tasks included. From any thread; from the loop
+    /// itself it runs later in the same turn.
+    ///
+    /// After the group's shutdown it is dropped.
+    public func execute(_ work: @escaping @Sendable () -> Void) { submit(.work(work)) }
+
+    public func enqueue(_ job: consuming ExecutorJob) { submit(.task(UnownedJob(job))) }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    public func checkIsolated() { preconditionCurrent() }
+
+    public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// False if the loop has ended and the job is dropped.
+    @discardableResult
+    func submit(_ job: Job) -> Bool {
+        let (isTaken, wakes) = inbox.withLock { inbox in
+            guard !inbox.hasEnded else { return (false, false) }
+            inbox.jobs.append(job)
+            // One wake-up is enough until the loop has come round, and none is needed while it runs.
+            defer { inbox.isAsleep = false }
+            return (true, inbox.isAsleep)
+        }
+        if wakes {
+            counters.wakeups.increment()
+            poller.wake()
+        }
+        return isTaken
+    }
+}
+
+/// Where a thread keeps its loop, unretained: the thread's own frame holds it.
+let currentLoopKey: pthread_key_t = {
+    var key = pthread_key_t()
+    // Fails only when a process has over a thousand keys.
+    precondition(pthread_key_create(&key, nil) == 0, "no key for thread-local storage")
+    return key
+}()

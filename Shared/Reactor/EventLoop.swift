@@ -1,0 +1,224 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread with one epoll: connections, timers and tasks, one after the other.
+///
+/// It is a Swift executor. An actor lives on it with
+/// `nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }`, and what the loop calls
+/// (handlers, timers) enters that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs
+/// on it with `Task(executorPreference: loop)`.
+///
+/// A turn: events, then work and tasks, then timers, then `atEndOfTurn`, then one write for each connection that has
+/// output, then the closing notices. Nothing on a loop may block.
+///
+/// `inbox`, `threadID` and `counters` are synchronised, and all other state is touched by the loop's thread alone, which
+/// every entry checks: that makes this safe to share.
+public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    /// Its place in the group.
+    public let index: Int
+    public let counters = LoopCounters()
+
+    /// The monotonic clock, read once a turn, when the turn's events arrived.
+    public private(set) var now = LoopInstant.now()
+
+    /// Tasks and work run in a turn at most; reads and writes come in between.
+    private static let maxJobsPerTurn = 1024
+    /// What a turn's end makes anew (a write out of a drain notice) is done in the same turn this many times.
+    private static let maxFlushesPerTurn = 4
+    /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
+    private static let keptCapacity = 4096
+
+    let poller: Poller
+    let resolver: WorkerThreads
+    var timers = TimerQueue()
+    /// What is received goes here first, whichever the connection: an idle one holds no buffer.
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
+    /// Small pieces of output are joined here on their way to the kernel.
+    let writeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
+
+    let inbox = Mutex(Inbox())
+    private let threadID = Atomic<UInt>(0)
+    private var batch: [Job] = []
+    private var nextInBatch = 0
+    private var endOfTurn: [() -> Void] = []
+    private var unflushed: [Channel] = []
+    private var unnoticed: [Channel] = []
+
+    /// What other threads hand to the loop.
+    struct Inbox {
+        var jobs: [Job] = []
+        /// It waits in epoll, or is about to: the next job has to wake it.
+        var isAsleep = false
+        var isStopping = false
+        /// No turn comes any more.
+        var hasEnded = false
+    }
+
+    enum Job {
+        case task(UnownedJob)
+        case work(@Sendable () -> Void)
+    }
+
+    init(index: Int, resolver: WorkerThreads) throws(SystemError) {
+        self.index = index
+        self.resolver = resolver
+        poller = try Poller()
+    }
+
+    deinit {
+        readBuffer.deallocate()
+        writeBuffer.deallocate()
+    }
+
+    /// Whether the caller runs on this loop's thread.
+    public var isCurrent: Bool {
+        @inline(__always) get { threadID.load(ordering: .relaxed) == UInt(pthread_self()) }
+    }
+
+    @inline(__always) func preconditionCurrent() {
+        precondition(isCurrent, "called outside of its event loop")
+    }
+
+    /// Makes a call on the loop after `delay`, never earlier, and at most a millisecond later than the loop is free.
+    ///
+    /// On the loop only. What is due at the same instant is called in the order it was scheduled.
+    @discardableResult
+    public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
+        preconditionCurrent()
+        let timer = LoopTimer(loop: self, work: work)
+        timers.arm(timer, at: .now() + delay)
+        return timer
+    }
+
+    /// Makes a call once, when this turn's events, tasks and timers are done and before its output is written: the place
+    /// to join what the turn brought. On the loop only.
+    public func atEndOfTurn(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        endOfTurn.append(work)
+    }
+
+    // MARK: - The turn
+
+    /// Runs until `stop`, on the thread that the loop then owns.
+    func run() {
+        threadID.store(UInt(pthread_self()), ordering: .relaxed)
+        pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
+        while !inbox.withLock({ $0.isStopping }) { turn() }
+        end()
+        threadID.store(0, ordering: .relaxed)
+    }
+
+    /// Any thread; returns at once.
+    func stop() {
+        let wakes = inbox.withLock { inbox in
+            inbox.isStopping = true
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
+        }
+        if wakes { poller.wake() }
+    }
+
+    private func turn() {
+        poller.poll(milliseconds: timeout()) {
+            now = .now()
+            counters.turns.increment()
+        }
+        runJobs()
+        fireTimers()
+        finishTurn()
+    }
+
+    /// Whether the turn left something for the next one.
+    private var hasRest: Bool {
+        nextInBatch < batch.count || !endOfTurn.isEmpty || !unflushed.isEmpty || !unnoticed.isEmpty
+    }
+
+    private func timeout() -> Int32 {
+        let hasRest = hasRest
+        let sleeps = inbox.withLock { inbox in
+            inbox.isAsleep = !hasRest && inbox.jobs.isEmpty && !inbox.isStopping
+            return inbox.isAsleep
+        }
+        guard sleeps else { return 0 }
+        guard let deadline = timers.nextDeadline else { return -1 }
+        let current = LoopInstant.now()
+        guard deadline > current else { return 0 }
+        // Rounded up: a timer is never early. A minute at most, so that the sum fits.
+        let nanoseconds = min(deadline.nanoseconds - current.nanoseconds, 60_000_000_000)
+        return Int32((nanoseconds + 999_999) / 1_000_000)
+    }
+
+    private func runJobs() {
+        var left = Self.maxJobsPerTurn
+        while left > 0 {
+            if nextInBatch == batch.count {
+                if batch.capacity > Self.keptCapacity { batch = [] } else { batch.removeAll(keepingCapacity: true) }
+                nextInBatch = 0
+                inbox.withLock { inbox in
+                    inbox.isAsleep = false
+                    swap(&inbox.jobs, &batch)
+                }
+                if batch.isEmpty { return }
+            }
+            let job = batch[nextInBatch]
+            nextInBatch += 1
+            left -= 1
+            switch job {
+            case .work(let work): work()
+            case .task(let task):
+                task.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            }
+        }
+    }
+
+    private func fireTimers() {
+        guard let deadline = timers.nextDeadline else { return }
+        let current = LoopInstant.now()
+        guard deadline <= current else { return }
+        let limit = timers.latest
+        while let timer = timers.popDue(at: current, armedUpTo: limit) { timer.work?() }
+    }
+
+    private func finishTurn() {
+        for _ in 0..<Self.maxFlushesPerTurn {
+            if endOfTurn.isEmpty, unflushed.isEmpty, unnoticed.isEmpty { return }
+            for work in take(&endOfTurn) { work() }
+            for channel in take(&unflushed) { channel.flush() }
+            for channel in take(&unnoticed) { channel.noticeClose() }
+        }
+    }
+
+    private func take<T>(_ list: inout [T]) -> [T] {
+        var taken: [T] = []
+        swap(&taken, &list)
+        return taken
+    }
+
+    func flushAtEndOfTurn(_ channel: Channel) { unflushed.append(channel) }
+    func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }
+
+    /// What is queued is still done and written, then every source is released.
+    private func end() {
+        // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
+        // from running for ever.
+        for _ in 0..<Self.maxJobsPerTurn {
+            finishTurn()
+            let sources = poller.sources
+            for source in sources { source.loopWillStop() }
+            runJobs()
+            let isDone = inbox.withLock { inbox in
+                inbox.hasEnded = sources.isEmpty && inbox.jobs.isEmpty && !hasRest
+                return inbox.hasEnded
+            }
+            if isDone { break }
+        }
+        let dropped = inbox.withLock { inbox in
+            inbox.hasEnded = true
+            defer { inbox.jobs = [] }
+            return inbox.jobs
+        }
+        withExtendedLifetime((dropped, timers.removeAll())) {}
+    }
+}

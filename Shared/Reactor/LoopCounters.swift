@@ -1,0 +1,27 @@
+import Synchronization
+
+/// What a loop has done since it started. Readable from any thread, for metrics.
+public final class LoopCounters: Sendable {
+    /// Turns of the loop: calls of epoll_wait.
+    public let turns = Counter()
+    /// System calls that wrote, whether they took all or not.
+    public let writes = Counter()
+    public let bytesWritten = Counter()
+    /// System calls that read.
+    public let reads = Counter()
+    public let bytesRead = Counter()
+    /// Times another thread had to wake the loop.
+    public let wakeups = Counter()
+    /// Connections accepted, made and attached.
+    public let opened = Counter()
+    /// Connections closed and detached.
+    public let closed = Counter()
+
+    public final class Counter: Sendable {
+        private let count = Atomic<Int>(0)
+
+        public var value: Int { count.load(ordering: .relaxed) }
+
+        @inline(__always) func increment(by amount: Int = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+
+/// An IPv4 or IPv6 address with its port, as the socket calls take it.
+struct SocketAddress: Sendable {
+    /// 28 bytes, the larger of the two forms. `sockaddr_in` lies at its start when the family is IPv4.
+    private var storage = sockaddr_in6()
+
+    /// Fills the address by a call that writes it: `accept4`, `getsockname`.
+    init<Failure: Error>(
+        filledBy body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let outcome: Result<Void, Failure> = withUnsafeMutableBytes(of: &storage) { bytes in
+            // A local variable of 28 bytes has a base address.
+            let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            do throws(Failure) { return .success(try body(address, &length)) } catch { return .failure(error) }
+        }
+        try outcome.get()
+    }
+
+    /// nil for other families.
+    private init?(_ entry: addrinfo) {
+        guard entry.ai_family == AF_INET || entry.ai_family == AF_INET6, let address = entry.ai_addr else { return nil }
+        let length = min(Int(entry.ai_addrlen), MemoryLayout<sockaddr_in6>.size)
+        withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: .init(start: address, count: length)) }
+    }
+
+    var family: Int32 { Int32(storage.sin6_family) }
+    private var length: socklen_t {
+        socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+    }
+
+    /// The port lies at the same place in both forms.
+    var port: UInt16 {
+        get { UInt16(bigEndian: storage.sin6_port) }
+        set { storage.sin6_port = newValue.bigEndian }
+    }
+
+    /// In the machine's order. `sin_addr` lies where IPv6 has its flow label.
+    var ipv4: UInt32 { UInt32(bigEndian: storage.sin6_flowinfo) }
+
+    /// In the machine's order.
+    var ipv6Halves: (high: UInt64, low: UInt64) {
+        withUnsafeBytes(of: storage.sin6_addr) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
+    func withPointer<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+        withUnsafeBytes(of: storage) { bytes in
+            // A local variable of 28 bytes has a base address.
+            body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), length)
+        }
+    }
+
+    /// The addresses of a host, in the order to try them. A literal answers at once; a name may block for seconds.
+    static func resolve(host: String, port: UInt16, literalOnly: Bool) throws(ResolveError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = literalOnly ? AI_NUMERICHOST : 0
+        var list: UnsafeMutablePointer<addrinfo>?
+        // A NUL would end the name early for C, and name another host.
+        guard !host.isEmpty, !host.utf8.contains(0) else { throw ResolveError(code: EAI_NONAME) }
+        let code = getaddrinfo(host, nil, &hints, &list)
+        guard code == 0 else { throw ResolveError(code: code) }
+        defer { freeaddrinfo(list) }
+        var found: [SocketAddress] = []
+        var entry = list
+        while let current = entry {
+            if var address = SocketAddress(current.pointee) {
+                address.port = port
+                found.append(address)
+            }
+            entry = current.pointee.ai_next
+        }
+        return found
+    }
+}
+
+/// What `getaddrinfo` answered.
+struct ResolveError: Error, CustomStringConvertible {
+    let code: Int32
+
+    var description: String { String(cString: gai_strerror(code)) }
+}

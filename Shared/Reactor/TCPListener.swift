@@ -1,0 +1,96 @@
+import CLinux
+import Glibc
+
+/// A TCP port that is listened on, by a socket for each event loop: the kernel spreads connections among them.
+public final class TCPListener: Sendable {
+    /// How many connections may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
+    public static let defaultBacklog: Int32 = 4096
+
+    /// The port in use: the one the kernel picked, if 0 was asked for.
+    public let port: UInt16
+    private let acceptors: [Acceptor]
+
+    /// Listens at once; connections are accepted as soon as the loops come to it.
+    ///
+    /// - Parameter host: an IP address or a name. A name is looked up on the calling thread.
+    /// - Parameter onError: told when the process has no descriptor or memory left for a connection. It waits in the
+    ///   backlog meanwhile, and accepting is tried again after `Acceptor.pause`.
+    /// - Parameter makeHandler: called on the connection's loop.
+    /// - Throws: `ListenError`, also if someone else listens there.
+    public static func bind(
+        host: String, port: UInt16, on group: EventLoopGroup, backlog: Int32 = defaultBacklog,
+        onError: @escaping @Sendable (SystemError) -> Void = { _ in },
+        makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
+    ) throws(ListenError) -> TCPListener {
+        var address = try resolve(host: host, port: port)
+        var sockets: [Socket] = []
+        do throws(SystemError) {
+            // Sockets of one user may share a port that each asked to share, and so would two servers by mistake: an
+            // exclusive one finds out whether someone is there.
+            if port != 0 { try open(address, backlog: nil, isShared: false).close() }
+            for _ in group.loops {
+                let socket = try open(address, backlog: backlog, isShared: group.loops.count > 1)
+                sockets.append(socket)
+                address.port = try socket.localAddress().port
+            }
+        } catch {
+            for socket in sockets { socket.close() }
+            throw .failed(error)
+        }
+        let acceptors = zip(group.loops, sockets).map { loop, socket in
+            Acceptor(socket, loop: loop, onError: onError, makeHandler: makeHandler)
+        }
+        for acceptor in acceptors { acceptor.start() }
+        return TCPListener(port: address.port, acceptors: acceptors)
+    }
+
+    private init(port: UInt16, acceptors: [Acceptor]) {
+        self.port = port
+        self.acceptors = acceptors
+    }
+
+    /// Accepts what waits already, then refuses new connections. Those that exist go on. From any thread.
+    public func close() {
+        for acceptor in acceptors { acceptor.close() }
+    }
+
+    private static func resolve(host: String, port: UInt16) throws(ListenError) -> SocketAddress {
+        do throws(ResolveError) {
+            let addresses = try SocketAddress.resolve(host: host, port: port, literalOnly: false)
+            guard let first = addresses.first else { throw ResolveError(code: EAI_NONAME) }
+            return first
+        } catch {
+            throw .unknownHost(host, "\(error)")
+        }
+    }
+
+    /// A socket that is bound, and listens if a backlog is given.
+    private static func open(
+        _ address: SocketAddress, backlog: Int32?, isShared: Bool
+    ) throws(SystemError) -> Socket {
+        let socket = try Socket(family: address.family)
+        // Connections of an earlier process may still be in TIME_WAIT.
+        socket.set(SO_REUSEADDR)
+        if isShared { socket.set(SO_REUSEPORT) }
+        do throws(SystemError) {
+            try socket.bind(to: address)
+            if let backlog { try socket.listen(backlog: backlog) }
+        } catch {
+            socket.close()
+            throw error
+        }
+        return socket
+    }
+}
+
+public enum ListenError: Error, Hashable, Sendable, CustomStringConvertible {
+    case unknownHost(String, String)
+    case failed(SystemError)
+
+    public var description: String {
+        switch self {
+        case .unknownHost(let host, let reason): "unknown host \(host): \(reason)"
+        case .failed(let error): "\(error)"
+        }
+    }
+}

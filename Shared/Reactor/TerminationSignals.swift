@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// SIGTERM and SIGINT, taken from the moment this exists, so that none is lost while a process starts.
+///
+/// A process has one: signals belong to all of it.
+public struct TerminationSignals: Sendable {
+    private let pipe: Int32
+
+    public init() throws(SystemError) {
+        let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+        guard descriptor >= 0 else { throw .last("eventfd") }
+        precondition(
+            signalPipe.compareExchange(expected: -1, desired: descriptor, ordering: .sequentiallyConsistent).exchanged,
+            "a process takes its termination signals once")
+        pipe = descriptor
+        for number in [SIGTERM, SIGINT] { signal(number, noteSignal) }
+    }
+
+    /// Returns when the first of them has come. The next one ends the process at once, as if this did not exist:
+    /// whoever presses Ctrl-C twice means it.
+    public func wait() async {
+        let pipe = pipe
+        await withCheckedContinuation { continuation in
+            do throws(SystemError) {
+                _ = try Thread.start(name: "signals") {
+                    var count: UInt64 = 0
+                    while read(pipe, &count, MemoryLayout<UInt64>.size) < 0, errno == EINTR {}
+                    for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
+                    continuation.resume()
+                }
+            } catch {
+                // Without a thread to wait the process could not be stopped in order: better it stops now.
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// Where the handler writes; -1 until it is installed. Global because a signal handler can capture nothing.
+private let signalPipe = Atomic<Int32>(-1)
+
+/// Does what a signal handler may (signal-safety(7)): an atomic load, and write(2).
+private func noteSignal(_ number: Int32) {
+    let saved = errno
+    var one: UInt64 = 1
+    _ = write(signalPipe.load(ordering: .relaxed), &one, MemoryLayout<UInt64>.size)
+    errno = saved
+}

@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+
+/// A joinable thread of the system with a name.
+struct Thread: Sendable {
+    private let id: pthread_t
+
+    /// - Parameter name: what `top -H` and a debugger show; the kernel keeps 15 bytes.
+    /// - Parameter niceness: 0 to 19, of this thread alone.
+    static func start(
+        name: String, niceness: Int32 = 0, _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) -> Thread {
+        let start = Start(name: String(name.prefix(15)), niceness: niceness, body: body)
+        let context = Unmanaged.passRetained(start)
+        var id = pthread_t()
+        let code = pthread_create(
+            &id, nil,
+            { context in
+                // Passed below, and never nil.
+                Unmanaged<Start>.fromOpaque(context!).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw SystemError("pthread_create", code: code)
+        }
+        return Thread(id: id)
+    }
+
+    func join() { pthread_join(id, nil) }
+
+    private final class Start: Sendable {
+        let name: String
+        let niceness: Int32
+        let body: @Sendable () -> Void
+
+        init(name: String, niceness: Int32, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.niceness = niceness
+            self.body = body
+        }
+
+        func run() {
+            pthread_setname_np(pthread_self(), name)
+            // On Linux 0 means the calling thread; failing to be nicer changes nothing but the share of the processor.
+            if niceness > 0 { setpriority(Int32(PRIO_PROCESS.rawValue), 0, niceness) }
+            body()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/// The timers of a loop, by deadline: a binary heap.
+///
+/// Cancelling or moving a timer leaves its entry in place, dead, until it comes up or until the dead outnumber the
+/// living; so both take constant time, and nothing has to know where in the heap a timer stands.
+struct TimerQueue {
+    struct Key: Comparable {
+        let deadline: LoopInstant
+        let armed: UInt64
+
+        @inline(__always) static func < (a: Key, b: Key) -> Bool {
+            a.deadline != b.deadline ? a.deadline < b.deadline : a.armed < b.armed
+        }
+    }
+
+    private struct Entry {
+        let key: Key
+        let timer: LoopTimer
+
+        var isDead: Bool { timer.entry != key }
+    }
+
+    private var heap: [Entry] = []
+    private var dead = 0
+    private var lastArmed: UInt64 = 0
+
+    /// When to look again: the first entry, living or dead.
+    var nextDeadline: LoopInstant? { heap.first?.key.deadline }
+
+    var count: Int { heap.count - dead }
+
+    mutating func arm(_ timer: LoopTimer, at deadline: LoopInstant) {
+        lastArmed += 1
+        timer.deadline = deadline
+        timer.armed = lastArmed
+        if let entry = timer.entry {
+            // The entry comes up first, and then moves to the deadline.
+            if entry.deadline <= deadline { return }
+            dead += 1
+        }
+        push(timer)
+        dropDead()
+    }
+
+    mutating func disarm(_ timer: LoopTimer) {
+        guard timer.entry != nil else { return }
+        timer.entry = nil
+        dead += 1
+        dropDead()
+    }
+
+    /// The next timer that is due, disarmed. What was armed after `limit` waits for the next turn, so that a timer
+    /// that re-arms itself for now cannot hold the loop.
+    mutating func popDue(at now: LoopInstant, armedUpTo limit: UInt64) -> LoopTimer? {
+        while let first = heap.first, first.key.deadline <= now {
+            let timer = first.timer
+            if first.isDead {
+                dead -= 1
+                removeFirst()
+            } else if timer.deadline > first.key.deadline || timer.armed != first.key.armed {
+                removeFirst()
+                push(timer)
+            } else if timer.armed > limit {
+                return nil
+            } else {
+                removeFirst()
+                timer.entry = nil
+                return timer
+            }
+        }
+        return nil
+    }
+
+    /// The order number of the latest arming.
+    var latest: UInt64 { lastArmed }
+
+    /// Takes out every timer. The caller lets go of them: what their closures hold may come back to this queue.
+    mutating func removeAll() -> [LoopTimer] {
+        let timers = heap.map(\.timer)
+        for timer in timers { timer.entry = nil }
+        heap = []
+        dead = 0
+        return timers
+    }
+
+    private mutating func push(_ timer: LoopTimer) {
+        let key = Key(deadline: timer.deadline, armed: timer.armed)
+        timer.entry = key
+        heap.append(Entry(key: key, timer: timer))
+        siftUp(heap.count - 1)
+    }
+
+    private mutating func removeFirst() {
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return }
+        heap[0] = last
+        siftDown(0)
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard heap[index].key < heap[parent].key else { return }
+            heap.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func siftDown(_ start: Int) {
+        var index = start
+        while true {
+            var least = index
+            let left = 2 * index + 1
+            for child in left..<max(left, min(left + 2, heap.count)) where heap[child].key < heap[least].key {
+                least = child
+            }
+            if least == index { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+
+    /// Keeps the heap within twice the living: amortised over as many cancellations, constant.
+    private mutating func dropDead() {
+        guard dead > 64, dead * 2 > heap.count else { return }
+        heap.removeAll { $0.isDead }
+        dead = 0
+        for index in (0..<heap.count / 2).reversed() { siftDown(index) }
+    }
+}
