@@ -1,0 +1,100 @@
+/// Takes a body out of its framing (RFC 9112, sections 6.2 and 7.1).
+struct HTTPBodyReader {
+    enum Piece {
+        case data(ArraySlice<UInt8>)
+        case end
+    }
+
+    private enum State {
+        case length(remaining: Int)
+        case chunkSize
+        case chunk(remaining: Int)
+        case chunkEnd
+        case trailer
+        case ended
+    }
+
+    private var state: State
+    private var extensionBytes = 0
+    private var trailerBytes = 0
+    private var trailerFields = 0
+
+    private init(_ state: State) { self.state = state }
+
+    static func length(_ length: Int) -> HTTPBodyReader { HTTPBodyReader(.length(remaining: length)) }
+    static let chunked = HTTPBodyReader(.chunkSize)
+
+    /// How long the body will be; nil for a chunked one, which says so only at its end.
+    var announcedLength: Int? {
+        if case .length(let remaining) = state { remaining } else { nil }
+    }
+
+    /// What the input holds of the body, piece by piece; nil until more has come.
+    mutating func next(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Piece? {
+        while true {
+            switch state {
+            case .length(let remaining):
+                if remaining == 0 {
+                    state = .ended
+                    continue
+                }
+                guard !input.isEmpty else { return nil }
+                let data = input.take(atMost: remaining)
+                state = .length(remaining: remaining - data.count)
+                return .data(data)
+            case .chunkSize:
+                let tooLong = HTTPParseError(400, "the size of a chunk is too long")
+                guard let line = try input.line(limit: limits.maxChunkLineBytes, tooLong: tooLong) else { return nil }
+                let size = try chunkSize(line, limits: limits)
+                state = size == 0 ? .trailer : .chunk(remaining: size)
+            case .chunk(let remaining):
+                guard !input.isEmpty else { return nil }
+                let data = input.take(atMost: remaining)
+                state = data.count == remaining ? .chunkEnd : .chunk(remaining: remaining - data.count)
+                return .data(data)
+            case .chunkEnd:
+                let tooLong = HTTPParseError(400, "a chunk is longer than its size")
+                guard let line = try input.line(limit: 2, tooLong: tooLong) else { return nil }
+                guard line.isEmpty else { throw tooLong }
+                state = .chunkSize
+            case .trailer:
+                guard try trailerLine(&input, limits: limits) else { return nil }
+            case .ended:
+                return .end
+            }
+        }
+    }
+
+    /// Hexadecimal digits, then perhaps `;` and extensions, which are skipped. 15 digits always fit an `Int`.
+    private mutating func chunkSize(_ line: ArraySlice<UInt8>, limits: HTTPLimits) throws(HTTPParseError) -> Int {
+        let digits = line.prefix { $0.hexDigit != nil }
+        guard !digits.isEmpty, digits.count <= 15 else { throw HTTPParseError(400, "a chunk has no valid size") }
+        let rest = line[digits.endIndex...]
+        guard rest.isEmpty || rest.first == UInt8(ascii: ";"), rest.allSatisfy(\.isFieldValueByte) else {
+            throw HTTPParseError(400, "a chunk has no valid size")
+        }
+        extensionBytes += rest.count
+        guard extensionBytes <= limits.maxChunkExtensionBytes else {
+            throw HTTPParseError(400, "too many chunk extensions")
+        }
+        return digits.reduce(0) { $0 << 4 | Int($1.hexDigit ?? 0) }
+    }
+
+    /// Whether there was a line. The fields are checked as headers are, and dropped: section 7.1.2 allows it, and none
+    /// of them has a meaning here.
+    private mutating func trailerLine(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Bool {
+        let tooLong = HTTPParseError(431, "the trailer is too large")
+        guard let line = try input.line(limit: limits.maxHeadBytes - trailerBytes, tooLong: tooLong) else {
+            return false
+        }
+        if line.isEmpty {
+            state = .ended
+            return true
+        }
+        _ = try HTTPFieldLine(parsing: line)
+        trailerBytes += line.count + 2
+        trailerFields += 1
+        guard trailerFields <= limits.maxHeaders else { throw tooLong }
+        return true
+    }
+}

@@ -1,0 +1,12 @@
+/// What the parser has found.
+public enum HTTPEvent: Sendable, Equatable {
+    /// A whole request. If it is answered with 101, `takeRemaining` gives what belongs to the new protocol.
+    case request(HTTPRequest)
+    /// The client waits for `100 Continue` before it sends its body. Comes before the request's other events.
+    case continueExpected
+    /// The body is over the limit: to be answered with 413. The request is given without it; the rest of the body is
+    /// dropped as it comes.
+    case bodyTooLarge(HTTPRequest)
+    /// The body that was too large has passed, and the connection can go on.
+    case drained
+}

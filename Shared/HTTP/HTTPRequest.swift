@@ -1,0 +1,61 @@
+/// A request that has arrived whole.
+public struct HTTPRequest: Sendable, Equatable {
+    public enum Version: Sendable {
+        /// One request a connection, unless the client asks for more.
+        case http10
+        /// Also any later 1.x, which RFC 9110, section 2.5, has us read as the highest we know.
+        case http11
+    }
+
+    /// As written: methods are told apart by case.
+    public var method: String
+    /// The target as it was sent.
+    public var target: String
+    /// The path as it was sent, still percent-encoded, without the query; `*` for `OPTIONS *`.
+    public var path: String
+    /// What follows the first `?`, still percent-encoded; nil without a `?`.
+    public var query: String?
+    public var version: Version
+    public var headers: HTTPHeaders
+    /// Without its framing. Trailer fields of a chunked body are checked and dropped.
+    public var body: [UInt8]
+
+    public init(
+        method: String, target: String, path: String, query: String? = nil, version: Version = .http11,
+        headers: HTTPHeaders = [:], body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.path = path
+        self.query = query
+        self.version = version
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Whether the client wants to go on using the connection (RFC 9112, section 9.3).
+    public var keepAlive: Bool {
+        if headers.list("Connection", contains: "close") { return false }
+        return version == .http11 || headers.list("Connection", contains: "keep-alive")
+    }
+
+    /// The path's parts, decoded: `/api/rooms/caf%C3%A9` is `api`, `rooms`, `café`, and `/` alone has none.
+    ///
+    /// Split before decoding, so `%2F` is part of a segment. Nothing is normalised: `//` and a `/` at the end make an
+    /// empty segment, and dots are segments like any other.
+    ///
+    /// - Returns: nil if an escape is broken or the result is not UTF-8: the request is malformed (400).
+    public var pathSegments: [String]? {
+        guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+        if path == "/" { return [] }
+        var segments: [String] = []
+        for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let segment = PercentEncoding.decode(part) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+
+    /// The query, decoded; empty without one, nil if an escape is broken or the result is not UTF-8 (400).
+    public var queryItems: HTTPQuery? { HTTPQuery(parsing: query ?? "") }
+}

@@ -1,0 +1,178 @@
+/// Takes the requests of one connection out of its bytes (HTTP/1.1, RFC 9112): bytes in, events out, no socket.
+///
+/// What can be read in two ways is refused, not guessed. How the bytes are cut makes no difference to the events.
+/// `append` what arrives, then call `next` until it gives nil; for pipelined requests, answer one before taking the
+/// next. The parser keeps all that is appended, so whoever feeds it stops reading the socket while `bufferedBytes` is
+/// more than it likes. Between requests it holds no memory.
+public struct HTTPRequestParser: Sendable {
+    /// What a deadline should be about.
+    public enum Progress: Sendable {
+        /// Nothing of a request has come.
+        case idle
+        case head
+        /// The head is complete; its body, or the rest of one that is dropped, has still to come.
+        case body
+    }
+
+    private enum State {
+        case head
+        case body
+        case draining
+        case ended
+        case failed(HTTPParseError)
+    }
+
+    private let limits: HTTPLimits
+    private var input = HTTPInput()
+    private var state = State.head
+    private var head = HTTPHead()
+    private var headBytes = 0
+    private var skippedEmptyLine = false
+    /// The request whose body is being read.
+    private var pending: HTTPRequest?
+    private var body = HTTPBodyReader.chunked
+    private var bodyBytes = 0
+
+    public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
+
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        switch state {
+        case .ended, .failed: break
+        case .head, .body, .draining: input.append(bytes)
+        }
+    }
+
+    public mutating func append(_ bytes: some Collection<UInt8>) {
+        Array(bytes).withUnsafeBytes { append($0) }
+    }
+
+    /// How much has been appended and not yet been used.
+    public var bufferedBytes: Int { input.count }
+
+    public var progress: Progress {
+        switch state {
+        case .head: head.request == nil && input.isEmpty ? .idle : .head
+        case .body, .draining: .body
+        case .ended, .failed: .idle
+        }
+    }
+
+    /// The next event; nil until more has arrived.
+    ///
+    /// - Throws: why the connection has to be closed, after its status is answered; and the same at every later call.
+    public mutating func next() throws(HTTPParseError) -> HTTPEvent? {
+        do throws(HTTPParseError) {
+            switch state {
+            case .head: return try readHead()
+            case .body: return try readBody()
+            case .draining: return try drain()
+            case .ended: return nil
+            case .failed(let error): throw error
+            }
+        } catch {
+            end(in: .failed(error))
+            throw error
+        }
+    }
+
+    /// Ends the parsing, and hands over what has not been used: the first bytes of the protocol that was upgraded to.
+    public mutating func takeRemaining() -> [UInt8] {
+        let remaining = Array(input.take(atMost: input.count))
+        end(in: .ended)
+        return remaining
+    }
+
+    private mutating func end(in state: State) {
+        self = HTTPRequestParser(limits: limits)
+        self.state = state
+    }
+
+    // MARK: Head
+
+    private mutating func readHead() throws(HTTPParseError) -> HTTPEvent? {
+        while let line = try nextHeadLine() {
+            guard line.isEmpty else {
+                try head.take(line: line, limits: limits)
+                continue
+            }
+            if let request = head.request { return try begin(request) }
+            // RFC 9112, section 2.2: an empty line before a request is to be ignored; old clients end a body with it.
+            guard !skippedEmptyLine else { throw HTTPParseError(400, "empty lines before the request") }
+            skippedEmptyLine = true
+        }
+        return nil
+    }
+
+    private mutating func nextHeadLine() throws(HTTPParseError) -> ArraySlice<UInt8>? {
+        let isRequestLine = head.request == nil
+        let line = try input.line(
+            limit: isRequestLine ? limits.maxRequestLineBytes : limits.maxHeadBytes - headBytes,
+            tooLong: isRequestLine
+                ? HTTPParseError(414, "the request line is too long") : HTTPParseError(431, "the head is too large"))
+        if let line { headBytes += line.count + 2 }
+        return line
+    }
+
+    private mutating func begin(_ request: HTTPRequest) throws(HTTPParseError) -> HTTPEvent? {
+        let framing = try HTTPHead.framing(of: request)
+        let expectsContinue = try HTTPHead.expectsContinue(request)
+        head = HTTPHead()
+        headBytes = 0
+        skippedEmptyLine = false
+        guard let framing else { return .request(request) }
+
+        body = framing
+        bodyBytes = 0
+        if let length = framing.announcedLength, length > limits.maxBodyBytes {
+            // Told 413 instead of 100, the client may send its body or leave it out (RFC 9110, section 10.1.1): what
+            // comes next could be either.
+            if expectsContinue { throw HTTPParseError(413, "the body is too large") }
+            state = .draining
+            return .bodyTooLarge(request)
+        }
+        state = .body
+        pending = request
+        return expectsContinue ? .continueExpected : try readBody()
+    }
+
+    // MARK: Body
+
+    /// Most bodies are smaller, and are put into memory that is allocated once; a client that announces a large one has
+    /// to send it before it costs anything.
+    private static let initialBodyCapacity = 16 * 1024
+
+    private mutating func readBody() throws(HTTPParseError) -> HTTPEvent? {
+        // Taken out while it grows: a second reference to its body would copy it with every piece.
+        guard var request = pending.take() else { return nil }
+        if request.body.isEmpty {
+            request.body.reserveCapacity(min(body.announcedLength ?? 0, Self.initialBodyCapacity))
+        }
+        while let piece = try body.next(&input, limits: limits) {
+            guard case .data(let data) = piece else {
+                state = .head
+                return .request(request)
+            }
+            bodyBytes += data.count
+            if bodyBytes > limits.maxBodyBytes {
+                state = .draining
+                request.body = []
+                return .bodyTooLarge(request)
+            }
+            request.body.append(contentsOf: data)
+        }
+        pending = request
+        return nil
+    }
+
+    private mutating func drain() throws(HTTPParseError) -> HTTPEvent? {
+        while bodyBytes <= limits.maxDrainBytes {
+            guard let piece = try body.next(&input, limits: limits) else { return nil }
+            guard case .data(let data) = piece else {
+                state = .head
+                return .drained
+            }
+            bodyBytes += data.count
+        }
+        throw HTTPParseError(413, "the body is far too large")
+    }
+}
