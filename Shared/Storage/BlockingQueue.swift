@@ -1,0 +1,68 @@
+import Glibc
+
+/// A bounded queue between tasks, which never wait for it, and threads, which do.
+///
+/// `@unchecked Sendable`: every access to the state below is made under `mutex`.
+final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
+    private let maxCount: Int
+    private let maxBytes: Int
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var elements: [(element: Element, bytes: Int)] = []
+    private var bytes = 0
+    private var isClosed = false
+
+    init(maxCount: Int, maxBytes: Int) {
+        self.maxCount = maxCount
+        self.maxBytes = maxBytes
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(arrival, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(arrival)
+        pthread_mutex_destroy(mutex)
+        arrival.deallocate()
+        mutex.deallocate()
+    }
+
+    var count: Int { locked { elements.count } }
+
+    /// - Throws: `StorageError.overloaded` if it is full, by count or by bytes; `.closed`.
+    func push(_ element: Element, bytes size: Int) throws(StorageError) {
+        let refusal: StorageError? = locked {
+            if isClosed { return .closed }
+            // One that is larger than the whole queue may pass when it is alone: or it never could.
+            if elements.count >= maxCount || (bytes + size > maxBytes && !elements.isEmpty) { return .overloaded }
+            elements.append((element, size))
+            bytes += size
+            return nil
+        }
+        if let refusal { throw refusal }
+        pthread_cond_signal(arrival)
+    }
+
+    /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.
+    func take(atMost limit: Int) -> [Element]? {
+        locked {
+            while elements.isEmpty, !isClosed { pthread_cond_wait(arrival, mutex) }
+            if elements.isEmpty { return nil }
+            let taken = elements.prefix(limit)
+            elements.removeFirst(taken.count)
+            bytes -= taken.reduce(0) { $0 + $1.bytes }
+            return taken.map(\.element)
+        }
+    }
+
+    /// Refuses what comes from now on; what is queued can still be taken.
+    func close() {
+        locked { isClosed = true }
+        pthread_cond_broadcast(arrival)
+    }
+
+    private func locked<T>(_ body: () -> T) -> T {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+}

@@ -1,0 +1,53 @@
+/// A database inside a transaction. It is valid in the closure that was given it and must not leave it.
+///
+/// Parameters are `$1 … $n` in the SQL; each has to be given. SQL that cannot be prepared, a wrong number of parameters
+/// and a write inside `read` are our own mistakes and end the process; what the world does is thrown as `StorageError`.
+/// Statements are kept prepared by their text: build a text from values never, and from a count only if need be (a list
+/// of ids goes in as one parameter, see `SQLValue.list`).
+public protocol Connection: AnyObject {
+    /// - Returns: how many rows it inserted, changed or deleted.
+    @discardableResult
+    func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int
+
+    /// Calls the body with each row in turn, until it returns false. A row is valid within that call alone.
+    func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
+
+    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread.
+    func afterCommit(_ hook: @escaping () -> Void)
+
+    /// Hands a new entry of the event log to the database's hook after the commit. `EventLog.append` calls it.
+    func entryAppended(_ entry: LogEntry)
+}
+
+extension Connection {
+    @discardableResult
+    public func execute(_ sql: String, _ parameters: any SQLConvertible...) throws(StorageError) -> Int {
+        try execute(sql, binding: parameters.map(\.sqlValue))
+    }
+
+    public func query(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> Void) throws {
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
+            try body($0)
+            return true
+        }
+    }
+
+    /// The first row; nil if there is none. The rest is not read.
+    public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {
+        var found: T?
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
+            found = try body($0)
+            return false
+        }
+        return found
+    }
+
+    public func all<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> [T] {
+        var found: [T] = []
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
+            found.append(try body($0))
+            return true
+        }
+        return found
+    }
+}

@@ -1,0 +1,49 @@
+/// A service's own database: closures over a connection, each in a transaction.
+///
+/// Two engines answer to it, so nothing here and in the SQL of a service may be of one engine only; README.md lists the
+/// subset. What `write` has returned is on disk.
+public protocol Database: Sendable {
+    /// Random, made when the database is created: a position in its event log means nothing in another.
+    var databaseID: String { get }
+
+    var statistics: DatabaseStatistics { get }
+
+    /// Runs the body on a connection of its own that cannot write, over one snapshot: what is committed when it starts.
+    ///
+    /// The body runs on a thread that may block. Cancelling the caller does not stop it.
+    /// - Throws: what the body throws; `StorageError`.
+    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T
+
+    /// Runs the body in a transaction that it may share with others', and returns once that is on disk.
+    ///
+    /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
+    /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
+    ///
+    /// The body runs on the only thread that writes: it must not wait for anything. It may have run although this
+    /// throws; then nothing of it stays.
+    /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts.
+    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
+    ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
+    func write<T: Sendable>(
+        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T
+
+    /// Sets who is handed the entries of the event log after each commit: in order of `seq`, each once, and before the
+    /// `write` that appended it returns.
+    ///
+    /// Once, before the first write. The hook runs on the writing thread: it passes the entries on and returns.
+    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void)
+
+    /// Finishes what is queued, and closes. Every call from now on throws `StorageError.closed`.
+    func close() async
+}
+
+extension Database {
+    /// What a write holds that does not say: ids, a short text.
+    private var smallWrite: Int { 1024 }
+
+    /// `write(holding:_:)` for a closure that holds no more than a kilobyte or so.
+    public func write<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        try await write(holding: smallWrite, body)
+    }
+}

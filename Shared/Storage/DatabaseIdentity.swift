@@ -1,0 +1,17 @@
+/// The random name a database is given when it is created.
+enum DatabaseIdentity {
+    static let migration = Migration(
+        version: 1, name: "identity and event log",
+        sql: """
+            CREATE TABLE database_identity (id TEXT NOT NULL);
+            \(EventLog.schema)
+            """)
+
+    static func loadOrCreate(on connection: any Connection) throws -> String {
+        if let id = try connection.first("SELECT id FROM database_identity", body: { $0.text(0) }) { return id }
+        let id =
+            String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
+        return id
+    }
+}

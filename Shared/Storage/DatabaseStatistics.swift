@@ -1,0 +1,14 @@
+/// What a database has done since it was opened, for metrics.
+public struct DatabaseStatistics: Sendable, Equatable {
+    public var reads = 0
+    /// Writes that were committed or undone alone; with `commits`, how many share one.
+    public var writes = 0
+    public var commits = 0
+    /// Commits that failed, with all of their writes.
+    public var failedCommits = 0
+    public var checkpoints = 0
+    public var queuedWrites = 0
+    public var queuedReads = 0
+
+    public init() {}
+}

@@ -1,0 +1,33 @@
+/// A step from one version of a schema to the next.
+///
+/// Written in the words that SQLite and PostgreSQL share; `INTEGER` has 64 bits, `BLOB` is bytes, `TEXT` is UTF-8 and is
+/// compared byte by byte. Once released its text stays as it is: the next step is another migration.
+public struct Migration: Sendable, Equatable {
+    /// From 1, without gaps.
+    public let version: Int
+    public let name: String
+    public let sql: String
+
+    public init(version: Int, name: String, sql: String) {
+        self.version = version
+        self.name = name
+        self.sql = sql
+    }
+}
+
+/// Why a database is not touched by this program.
+public enum MigrationError: Error, Equatable, CustomStringConvertible {
+    /// A later program has migrated it.
+    case databaseIsNewer(schema: String, version: Int, known: Int)
+    /// The text of a migration is not the one that was applied.
+    case changed(schema: String, version: Int, name: String)
+
+    public var description: String {
+        switch self {
+        case .databaseIsNewer(let schema, let version, let known):
+            "the database has version \(version) of `\(schema)`, this program knows \(known): start a newer program"
+        case .changed(let schema, let version, let name):
+            "migration \(version) of `\(schema)`, \(name), was changed after it had been applied: restore its text"
+        }
+    }
+}

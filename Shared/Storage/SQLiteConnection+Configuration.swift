@@ -1,0 +1,24 @@
+extension SQLiteConnection {
+    func configure(_ configuration: SQLiteConfiguration, isDurable: Bool) throws(StorageError) {
+        try run(script: "PRAGMA busy_timeout = \(configuration.busyTimeoutMilliseconds)")
+        try run(
+            script: """
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = \(isDurable ? "FULL" : "OFF");
+                PRAGMA foreign_keys = ON;
+                PRAGMA trusted_schema = OFF;
+                PRAGMA temp_store = MEMORY;
+                PRAGMA journal_size_limit = \(Self.maxIdleLogBytes);
+                """)
+        switch role {
+        case .writer:
+            if let pages = configuration.maxPages { try run(script: "PRAGMA max_page_count = \(pages)") }
+            watchWriteAheadLog()
+        case .reader:
+            try run(script: "PRAGMA query_only = ON")
+        }
+    }
+
+    /// What a burst leaves of the log's file on disk once it has been copied.
+    private static var maxIdleLogBytes: Int { 64 << 20 }
+}

@@ -1,0 +1,203 @@
+import CSQLite
+
+/// A connection to an SQLite file, with its prepared statements.
+///
+/// `@unchecked Sendable`: whoever opens it hands it to one thread, and only that thread uses it from then on.
+final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
+    enum Role {
+        case writer, reader
+    }
+
+    /// A service has a few dozen statements; more means that a text is built from values, and must not take all memory.
+    private static let maxStatements = 256
+
+    private let handle: OpaquePointer
+    let role: Role
+    private var statements: [String: SQLiteStatement] = [:]
+    /// Set when SQLite has given up the transaction by itself, as it may on a full disk: what came next in it would
+    /// otherwise commit alone.
+    private var lost: StorageError?
+    private var isInTransaction = false
+    /// How long the write-ahead log was after the last commit of this connection.
+    private(set) var writeAheadPages = 0
+    private var hooks: [() -> Void] = []
+    private var entries: [LogEntry] = []
+
+    init(_ path: String, role: Role) throws(StorageError) {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(opened)
+            throw StorageError(sqlite: code, message: "\(path): \(message)")
+        }
+        handle = opened
+        self.role = role
+    }
+
+    /// Learns after each commit how long the log has become, in the place of SQLite's own checkpoints.
+    func watchWriteAheadLog() {
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                // Never nil: it is what is passed below, and lives as long as the connection that calls.
+                guard let context else { return SQLITE_OK }
+                Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().writeAheadPages = Int(pages)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit {
+        statements.removeAll()
+        sqlite3_close_v2(handle)
+    }
+
+    // MARK: Connection
+
+    @discardableResult
+    func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int {
+        let before = sqlite3_total_changes64(handle)
+        try withStatement(sql, parameters) { statement throws(StorageError) in
+            while try step(statement) {}
+        }
+        // Not `sqlite3_changes`, which keeps the number of the last statement that was no SELECT. What triggers and
+        // foreign keys change counts too; services have none that do.
+        return Int(sqlite3_total_changes64(handle) - before)
+    }
+
+    func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws {
+        let result: Result<Void, any Error> = try withStatement(sql, parameters) { statement throws(StorageError) in
+            let row = Row(source: SQLiteRow(statement: statement.handle))
+            while try step(statement) {
+                do {
+                    guard try body(row) else { break }
+                } catch {
+                    return .failure(error)
+                }
+            }
+            // A writing statement with RETURNING has done its work with the first step, but ends only with the last.
+            if !statement.isReadOnly { while try step(statement) {} }
+            return .success(())
+        }
+        try result.get()
+    }
+
+    func afterCommit(_ hook: @escaping () -> Void) {
+        precondition(role == .writer, "a read commits nothing")
+        hooks.append(hook)
+    }
+
+    func entryAppended(_ entry: LogEntry) { entries.append(entry) }
+
+    // MARK: Transactions
+
+    func begin() throws(StorageError) {
+        lost = nil
+        hooks = []
+        entries = []
+        try execute(role == .writer ? "BEGIN IMMEDIATE" : "BEGIN", binding: [])
+        isInTransaction = true
+    }
+
+    /// Runs the body so that it can be undone alone.
+    ///
+    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
+    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
+        let marks = (hooks: hooks.count, entries: entries.count)
+        try execute("SAVEPOINT write", binding: [])
+        let result = Result { try body(self) }
+        if let lost { throw lost }
+        if case .failure = result {
+            try execute("ROLLBACK TO write", binding: [])
+            hooks.removeSubrange(marks.hooks...)
+            entries.removeSubrange(marks.entries...)
+        }
+        try execute("RELEASE write", binding: [])
+        return result
+    }
+
+    /// - Returns: what is to be called and told now that it is on disk.
+    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
+        try execute("COMMIT", binding: [])
+        isInTransaction = false
+        defer {
+            hooks = []
+            entries = []
+        }
+        return (hooks, entries)
+    }
+
+    /// Ends the transaction, whatever state it is in.
+    func rollBack() {
+        isInTransaction = false
+        lost = nil
+        hooks = []
+        entries = []
+        guard sqlite3_get_autocommit(handle) == 0 else { return }
+        // It cannot fail in a way that leaves the transaction open, and there is nobody to tell if it does.
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    /// Runs the body over one snapshot.
+    func snapshot<T>(_ body: (any Connection) throws -> T) throws -> T {
+        try begin()
+        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
+        defer { rollBack() }
+        return try body(self)
+    }
+
+    func run(script: String) throws(StorageError) {
+        let code = sqlite3_exec(handle, script, nil, nil, nil)
+        guard code == SQLITE_OK else {
+            let message = String(cString: sqlite3_errmsg(handle))
+            precondition(code & 0xFF != SQLITE_ERROR, "\(message) in: \(script)")
+            throw StorageError(sqlite: code, message: message)
+        }
+    }
+
+    /// Copies what the write-ahead log holds into the database, as far as that goes without waiting for anyone.
+    func checkpoint() {
+        // Failing is not an error: nothing is lost, and the next one tries again.
+        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    }
+
+    // MARK: Statements
+
+    private func withStatement<T>(
+        _ sql: String, _ parameters: [SQLValue], _ body: (SQLiteStatement) throws(StorageError) -> T
+    ) throws(StorageError) -> T {
+        if let lost { throw lost }
+        let statement = try prepared(sql)
+        precondition(role == .writer || statement.isReadOnly, "a read must not write: \(sql)")
+        statement.isInUse = true
+        defer {
+            statement.reset()
+            statement.isInUse = false
+        }
+        try statement.bind(parameters)
+        return try body(statement)
+    }
+
+    private func prepared(_ sql: String) throws(StorageError) -> SQLiteStatement {
+        if let statement = statements[sql] {
+            // Inside a loop over its own rows it is needed twice.
+            return statement.isInUse ? try SQLiteStatement(sql, on: handle) : statement
+        }
+        if statements.count >= Self.maxStatements { statements = statements.filter(\.value.isInUse) }
+        let statement = try SQLiteStatement(sql, on: handle)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Whether it stands at a row now.
+    private func step(_ statement: SQLiteStatement) throws(StorageError) -> Bool {
+        let code = sqlite3_step(statement.handle)
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE { return false }
+        let error = StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)))
+        precondition(code & 0xFF != SQLITE_MISUSE, "a statement was misused")
+        if isInTransaction, sqlite3_get_autocommit(handle) != 0 { lost = error }
+        throw error
+    }
+}

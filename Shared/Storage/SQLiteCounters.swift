@@ -1,0 +1,21 @@
+import Synchronization
+
+/// Counts for `DatabaseStatistics`, from several threads.
+final class SQLiteCounters: Sendable {
+    private let counted = Mutex(DatabaseStatistics())
+
+    var statistics: DatabaseStatistics { counted.withLock { $0 } }
+
+    func didRead() { counted.withLock { $0.reads += 1 } }
+
+    func committed(writes: Int) {
+        counted.withLock {
+            $0.commits += 1
+            $0.writes += writes
+        }
+    }
+
+    func commitFailed() { counted.withLock { $0.failedCommits += 1 } }
+
+    func checkpointed() { counted.withLock { $0.checkpoints += 1 } }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// The file of a database: made for its owner alone, and sure to be found again.
+struct SQLiteFile {
+    let path: String
+
+    /// Password hashes are in it. SQLite gives its log the same mode.
+    private static let mode: mode_t = 0o600
+
+    func create() throws(StorageError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.mode)
+        guard descriptor >= 0 else { throw failure(path) }
+        close(descriptor)
+    }
+
+    /// A new file's name is safe once its directory is on disk; SQLite sees to its logs, but not to the file itself.
+    func syncDirectory() throws(StorageError) {
+        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(directory) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure(directory) }
+    }
+
+    /// A file of its own for a database that ends with its process.
+    static func temporary() throws(StorageError) -> SQLiteFile {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/parlor-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw SQLiteFile(path: directory).failure(directory) }
+        close(descriptor)
+        return SQLiteFile(path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+    }
+
+    /// Removes the names; whoever has the files open keeps them.
+    func unlink() {
+        for suffix in ["", "-wal", "-shm"] { Glibc.unlink(path + suffix) }
+    }
+
+    private func failure(_ what: String) -> StorageError { .io("\(what): \(String(cString: strerror(errno)))") }
+}

@@ -1,0 +1,27 @@
+import CSQLite
+
+extension StorageError {
+    /// What an extended result code means. `message` is of the same failure.
+    init(sqlite code: Int32, message: String) {
+        switch code & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
+        case SQLITE_FULL: self = .full
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(message)
+        case SQLITE_CONSTRAINT:
+            // Macros that Swift does not see: SQLITE_CONSTRAINT | 8 << 8, | 6 << 8 and | 10 << 8.
+            let unique = SQLITE_CONSTRAINT | 8 << 8
+            let primaryKey = SQLITE_CONSTRAINT | 6 << 8
+            let rowID = SQLITE_CONSTRAINT | 10 << 8
+            self = [unique, primaryKey, rowID].contains(code) ? .unique(Self.indexName(message)) : .constraint(message)
+        case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_MISMATCH: self = .rejected(message)
+        default: self = .io(message)
+        }
+    }
+
+    /// `UNIQUE constraint failed: index 'people_username'` or `… failed: people.id, people.n`.
+    private static func indexName(_ message: String) -> String {
+        let what = message.split(separator: ": ", maxSplits: 1).last ?? ""
+        guard what.hasPrefix("index '"), what.hasSuffix("'") else { return String(what) }
+        return String(what.dropFirst("index '".count).dropLast())
+    }
+}
