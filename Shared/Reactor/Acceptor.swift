@@ -12,17 +12,24 @@ final class Acceptor: PollSource, @unchecked Sendable {
 
     private let socket: Socket
     private let loop: EventLoop
+    /// Replaced where a test needs a kernel that has run out.
+    private let acceptNext: @Sendable (Socket) throws(SystemError) -> (Socket, PeerAddress)?
     private let onError: @Sendable (SystemError) -> Void
     private let makeHandler: @Sendable (Channel) -> any ChannelHandler
     private var token: Poller.Token?
     private var isClosed = false
 
     init(
-        _ socket: Socket, loop: EventLoop, onError: @escaping @Sendable (SystemError) -> Void,
+        _ socket: Socket, loop: EventLoop,
+        accept: @escaping @Sendable (Socket) throws(SystemError) -> (Socket, PeerAddress)? = {
+            (socket) throws(SystemError) in try socket.accept()
+        },
+        onError: @escaping @Sendable (SystemError) -> Void,
         makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
     ) {
         self.socket = socket
         self.loop = loop
+        acceptNext = accept
         self.onError = onError
         self.makeHandler = makeHandler
     }
@@ -55,7 +62,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
     private func accept(atMost limit: Int) {
         for _ in 0..<limit {
             do throws(SystemError) {
-                guard let (accepted, peer) = try socket.accept() else { return }
+                guard let (accepted, peer) = try acceptNext(socket) else { return }
                 accepted.setNoDelay()
                 let channel = Channel(accepted, peer: peer, loop: loop)
                 channel.start(makeHandler(channel))

@@ -28,6 +28,9 @@ struct TimerQueue {
 
     var count: Int { heap.count - dead }
 
+    /// The dead included.
+    var entryCount: Int { heap.count }
+
     mutating func arm(_ timer: LoopTimer, at deadline: LoopInstant) {
         lastArmed += 1
         timer.deadline = deadline

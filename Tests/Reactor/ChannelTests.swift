@@ -1,0 +1,145 @@
+import Glibc
+import Reactor
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ChannelTests {
+    @Test("many connections each get their own bytes back")
+    func echo() async throws {
+        try await withLoops(2) { group in
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
+            for round in 0..<4 {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<50 {
+                        tasks.addTask {
+                            let client = try BlockingClient(port: listener.port)
+                            let text = "round \(round), client \(number)"
+                            try client.send(text)
+                            #expect(try client.receiveText(text.utf8.count) == text)
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+            }
+            #expect(group.loops.reduce(0) { $0 + $1.counters.opened.value } == 200)
+        }
+    }
+
+    @Test("what is written in a turn goes out in one system call, whole and in order")
+    func joining() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
+                Answering { channel in
+                    for number in 0..<500 { channel.write(Array("\(number)\n".utf8)) }
+                    channel.write([])
+                    loop.atEndOfTurn { channel.write(Array("end".utf8)) }
+                }
+            }
+            let expected = (0..<500).map { "\($0)\n" }.joined() + "end"
+            let client = try BlockingClient(port: listener.port)
+            try client.send("go")
+            #expect(try client.receiveText(expected.utf8.count) == expected)
+            // The client may have the bytes before the loop has counted them.
+            await on(loop) {}
+            #expect(loop.counters.writes.value == 1)
+            #expect(loop.counters.bytesWritten.value == expected.utf8.count)
+        }
+    }
+
+    @Test("a peer that reads slowly gets everything in order, and the others do not wait for it")
+    func slowReader() async throws {
+        try await withLoops { group in
+            let events = Events(of: ChannelEvent.self)
+            // Pieces below, at and above the size that is joined.
+            let pieces = (0..<200).map {
+                [UInt8](repeating: UInt8($0 % 251), count: [10, 1_000, 16_384, 70_000][$0 % 4])
+            }
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
+                Recorder(events.source) { channel, bytes in
+                    guard bytes == Array("all".utf8) else { return channel.write(bytes) }
+                    for piece in pieces { channel.write(piece) }
+                }
+            }
+            let slow = try BlockingClient(port: listener.port, receiveBuffer: 64 * 1024)
+            try slow.send("all")
+            #expect(await events.next() == .received(Array("all".utf8)))
+
+            let other = try BlockingClient(port: listener.port)
+            try other.send("hello")
+            #expect(try other.receiveText(5) == "hello")
+
+            let expected = Array(pieces.joined())
+            #expect(try slow.receive(expected.count) == expected)
+            #expect(await events.next() == .received(Array("hello".utf8)))
+            #expect(await events.next() == .drained)
+            #expect(await events.next() == .drained)
+        }
+    }
+
+    @Test("a stalled write is seen with its time, and ends when the peer reads")
+    func stalled() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let (channel, client) = try await connected(on: group, receiveBuffer: 4096)
+            let block = [UInt8](repeating: 7, count: 1 << 20)
+            #expect(await on(loop) { channel.stalledSince } == nil)
+            for _ in 0..<16 { await on(loop) { channel.write(block) } }
+            let (pending, since, now) = await on(loop) { (channel.pendingBytes, channel.stalledSince, loop.now) }
+            #expect(pending > 0)
+            #expect(try #require(since) <= now)
+            #expect(try client.receive(16 << 20).count == 16 << 20)
+            var after = 1
+            while after > 0 { after = await on(loop) { channel.pendingBytes } }
+            #expect(await on(loop) { channel.stalledSince } == nil)
+        }
+    }
+
+    @Test("a paused channel receives nothing until it is resumed, and then all")
+    func pausing() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let events = Events(of: ChannelEvent.self)
+            let (channel, client) = try await connected(on: group, events: events.source)
+            await on(loop) { channel.pauseReading() }
+            try client.send("held")
+            client.finish()
+            // The loop gets round to another connection in between.
+            let (_, other) = try await connected(on: group)
+            try other.send("x")
+            #expect(try other.receive(1).count == 1)
+            #expect(await on(loop) { channel.isOpen })
+            await on(loop) { channel.resumeReading() }
+            #expect(await events.next() == .received(Array("held".utf8)))
+            #expect(await events.next() == .peerFinished)
+            #expect(await events.next() == .closed(.peerClosed))
+        }
+    }
+
+    @Test("a channel that is paused with both directions shut does not spin the loop, and loses nothing")
+    func pausedHangUp() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let events = Events(of: ChannelEvent.self)
+            let (channel, client) = try await connected(on: group, events: events.source)
+            await on(loop) {
+                channel.pauseReading()
+                channel.shutdownOutput()
+            }
+            #expect(client.isAtEnd())
+            try client.send("late")
+            client.finish()
+            await on(loop) {}
+            let before = loop.counters.turns.value
+            await withCheckedContinuation { continuation in
+                loop.execute { loop.schedule(after: .milliseconds(20)) { continuation.resume() } }
+            }
+            #expect(loop.counters.turns.value - before < 20)
+            await on(loop) { channel.resumeReading() }
+            #expect(await events.next() == .received(Array("late".utf8)))
+            #expect(await events.next() == .peerFinished)
+            #expect(await events.next() == .closed(.peerClosed))
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Reactor
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test("work runs on the loop, in the order it was handed over, also from several threads")
+    func order() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let traces = [Trace(), Trace(), Trace()]
+            await withTaskGroup(of: Void.self) { tasks in
+                for trace in traces {
+                    tasks.addTask {
+                        for number in 0..<2_000 {
+                            loop.execute {
+                                #expect(loop.isCurrent)
+                                trace.note(number)
+                            }
+                        }
+                    }
+                }
+            }
+            await on(loop) {}
+            for trace in traces { #expect(trace.list == Array(0..<2_000)) }
+        }
+    }
+
+    @Test("a loop knows itself on its own thread only")
+    func current() async throws {
+        try await withLoops(2) { group in
+            #expect(EventLoop.current == nil)
+            #expect(!group.loops[0].isCurrent)
+            let found = await on(group.loops[1]) { EventLoop.current?.index }
+            #expect(found == 1)
+        }
+    }
+
+    @Test("work handed over from the loop itself comes after what waits, and wakes nobody")
+    func fromTheLoop() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let (list, wakeups) = await withCheckedContinuation { continuation in
+                loop.execute {
+                    let before = loop.counters.wakeups.value
+                    let seen = Trace()
+                    loop.execute { seen.note(1) }
+                    loop.execute { seen.note(2) }
+                    loop.execute {
+                        continuation.resume(returning: (seen.list, loop.counters.wakeups.value - before))
+                    }
+                    seen.note(0)
+                }
+            }
+            #expect(list == [0, 1, 2])
+            #expect(wakeups == 0)
+        }
+    }
+
+    @Test("an actor lives on its loop, and a callback enters it without a hop")
+    func pinnedActor() async throws {
+        try await withLoops { group in
+            let tally = Tally(loop: group.loops[0])
+            await tally.add(1)
+            await on(group.loops[0]) { tally.assumeIsolated { $0.add(2) } }
+            #expect(await tally.total == 3)
+            #expect(await tally.stayedOnTheLoop)
+        }
+    }
+
+    @Test("actor calls and work take turns in the order they were made")
+    func actorOrder() async throws {
+        try await withLoops { group in
+            let tally = Tally(loop: group.loops[0])
+            for number in 0..<100 { await tally.add(number) }
+            #expect(await tally.added == Array(0..<100))
+        }
+    }
+
+    @Test("a task with the loop as its preference runs there, also after waiting elsewhere")
+    func taskPreference() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let tally = Tally(loop: loop)
+            let places = await Task(executorPreference: loop) {
+                let before = loop.isCurrent
+                await Task.detached { #expect(!loop.isCurrent) }.value
+                await tally.add(1)
+                return [before, loop.isCurrent]
+            }.value
+            #expect(places == [true, true])
+        }
+    }
+
+    @Test("a default actor called from a task on the loop works as ever")
+    func defaultActor() async throws {
+        try await withLoops { group in
+            let counter = PlainCounter()
+            await withTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<100 { tasks.addTask(executorPreference: group.loops[0]) { await counter.add() } }
+            }
+            #expect(await counter.count == 100)
+        }
+    }
+
+    @Test("the end of the turn comes after the turn's work, and once")
+    func endOfTurn() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let seen = Trace()
+            await on(loop) {
+                loop.atEndOfTurn { seen.note(2) }
+                loop.execute { seen.note(1) }
+                seen.note(0)
+            }
+            await on(loop) {}
+            await on(loop) {}
+            #expect(seen.list == [0, 1, 2])
+        }
+    }
+
+    @Test("a loop that always has work still comes to its timers")
+    func fairness() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let isDone = Atomic<Bool>(false)
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    again()
+                    loop.schedule(after: .milliseconds(1)) {
+                        isDone.store(true, ordering: .relaxed)
+                        continuation.resume()
+                    }
+                }
+            }
+            @Sendable func again() {
+                if !isDone.load(ordering: .relaxed) { loop.execute { again() } }
+            }
+        }
+    }
+
+    @Test("shutdown does what was handed over, and may be repeated")
+    func shutdown() async throws {
+        let group = try EventLoopGroup(loopCount: 2)
+        let done = Atomic<Int>(0)
+        for loop in group.loops {
+            loop.execute { loop.execute { done.wrappingAdd(1, ordering: .relaxed) } }
+        }
+        group.shutdown()
+        group.shutdown()
+        #expect(done.load(ordering: .relaxed) == 2)
+        group.loops[0].execute { Issue.record("work after the end") }
+    }
+
+    @Test("loops are given out in turn, and by key always the same")
+    func choice() async throws {
+        try await withLoops(3) { group in
+            let picked = (0..<6).map { _ in group.next().index }
+            #expect(picked == [0, 1, 2, 0, 1, 2])
+            #expect(Set((0..<10).map { _ in group.loop(forKey: "room").index }).count == 1)
+        }
+    }
+
+    @Test("a group that is done leaves no descriptor and no loop behind")
+    func leaks() async throws {
+        weak var released: EventLoop?
+        do {
+            let group = try EventLoopGroup(loopCount: 1)
+            released = group.loops[0]
+            await on(group.loops[0]) {}
+            group.shutdown()
+        }
+        #expect(released == nil)
+    }
+}
+
+/// Numbers in the order they were noted.
+final class Trace: Sendable {
+    private let numbers = Mutex<[Int]>([])
+    var list: [Int] { numbers.withLock { $0 } }
+    func note(_ number: Int) { numbers.withLock { $0.append(number) } }
+}
+
+private actor Tally {
+    let loop: EventLoop
+    private(set) var added: [Int] = []
+    private(set) var stayedOnTheLoop = true
+    var total: Int { added.reduce(0, +) }
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    func add(_ number: Int) {
+        if !loop.isCurrent { stayedOnTheLoop = false }
+        added.append(number)
+    }
+}
+
+private actor PlainCounter {
+    private(set) var count = 0
+    func add() { count += 1 }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Reactor
+
+@Suite(.timeLimit(.minutes(1)))
+struct ListenerTests {
+    @Test("port 0 picks a port that all loops share, and each loop gets connections")
+    func sharedPort() async throws {
+        try await withLoops(2) { group in
+            let seen = Events(of: Int.self)
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
+                seen.source.yield(channel.loop.index)
+                return Echo()
+            }
+            #expect(listener.port != 0)
+            var loops: Set<Int> = []
+            var clients: [BlockingClient] = []
+            // The kernel spreads by a hash of the ports: that 200 all meet one of two loops will not happen.
+            while loops.count < 2, clients.count < 200 {
+                clients.append(try BlockingClient(port: listener.port))
+                loops.insert(try #require(await seen.next()))
+            }
+            #expect(loops == [0, 1])
+        }
+    }
+
+    @Test("a port where someone listens is refused, also if that one shares it among its loops")
+    func inUse() async throws {
+        try await withLoops(2) { group in
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
+            #expect(throws: ListenError.failed(SystemError("bind", code: EADDRINUSE))) {
+                try TCPListener.bind(host: "127.0.0.1", port: listener.port, on: group) { _ in Echo() }
+            }
+        }
+    }
+
+    @Test("closing refuses new connections and leaves the others alone")
+    func close() async throws {
+        try await withLoops { group in
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
+            let client = try BlockingClient(port: listener.port)
+            try client.send("a")
+            #expect(try client.receiveText(1) == "a")
+            listener.close()
+            await on(group.loops[0]) {}
+            await #expect(throws: ConnectError.failed(SystemError("socket", code: ECONNREFUSED))) {
+                try await group.loops[0].connect(host: "127.0.0.1", port: listener.port) { _ in Echo() }
+            }
+            try client.send("b")
+            #expect(try client.receiveText(1) == "b")
+        }
+    }
+
+    @Test("IPv6 works, and a peer prints as its address and port")
+    func ipv6() async throws {
+        try await withLoops { group in
+            let peers = Events(of: PeerAddress.self)
+            let listener = try TCPListener.bind(host: "::1", port: 0, on: group) { channel in
+                peers.source.yield(channel.peer)
+                return Echo()
+            }
+            let channel = try await group.loops[0].connect(host: "::1", port: listener.port) { _ in Echo() }
+            #expect("\(channel.peer)" == "[::1]:\(listener.port)")
+            let peer = try #require(await peers.next())
+            #expect(peer.isIPv6)
+            #expect(peer.ip == "::1")
+        }
+    }
+
+    @Test("an IPv4 client of an IPv6 socket is known by its IPv4 address")
+    func mapped() async throws {
+        try await withLoops { group in
+            let peers = Events(of: PeerAddress.self)
+            let listener = try TCPListener.bind(host: "::", port: 0, on: group) { channel in
+                peers.source.yield(channel.peer)
+                return Echo()
+            }
+            let client = try BlockingClient(port: listener.port)
+            let peer = try #require(await peers.next())
+            #expect(!peer.isIPv6)
+            #expect("\(peer)".hasPrefix("127.0.0.1:"))
+            withExtendedLifetime(client) {}
+        }
+    }
+
+    @Test("a host that is none is an error")
+    func unknownHost() async throws {
+        try await withLoops { group in
+            for host in ["", "127.0.0.1\0.example"] {
+                #expect(throws: ListenError.self) {
+                    try TCPListener.bind(host: host, port: 0, on: group) { _ in Echo() }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "without a free descriptor a connection waits, and is accepted when there is one", arguments: [EMFILE, ENOMEM])
+    func outOfDescriptors(code: Int32) async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let errors = Events(of: SystemError.self)
+            let failuresLeft = Atomic<Int>(2)
+            let socket = try Socket(family: AF_INET)
+            try socket.bind(
+                to: try #require(SocketAddress.resolve(host: "127.0.0.1", port: 0, literalOnly: true).first))
+            try socket.listen(backlog: 8)
+            let acceptor = Acceptor(
+                socket, loop: loop,
+                accept: { socket throws(SystemError) in
+                    if failuresLeft.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 {
+                        throw SystemError("accept", code: code)
+                    }
+                    return try socket.accept()
+                },
+                onError: { errors.source.yield($0) }, makeHandler: { _ in Echo() })
+            acceptor.start()
+            let client = try BlockingClient(port: socket.localAddress().port)
+            try client.send("patience")
+            #expect(try client.receiveText(8) == "patience")
+            #expect(await errors.next() == SystemError("accept", code: code))
+            #expect(await errors.next() == SystemError("accept", code: code))
+        }
+    }
+
+    @Test("an error of one connection does not hold up the next")
+    func abortedConnection() async throws {
+        try await withLoops { group in
+            let failuresLeft = Atomic<Int>(3)
+            let socket = try Socket(family: AF_INET)
+            try socket.bind(
+                to: try #require(SocketAddress.resolve(host: "127.0.0.1", port: 0, literalOnly: true).first))
+            try socket.listen(backlog: 8)
+            let acceptor = Acceptor(
+                socket, loop: group.loops[0],
+                accept: { socket throws(SystemError) in
+                    if failuresLeft.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 {
+                        throw SystemError("accept", code: ECONNABORTED)
+                    }
+                    return try socket.accept()
+                },
+                onError: { Issue.record("told of \($0)") }, makeHandler: { _ in Echo() })
+            acceptor.start()
+            let client = try BlockingClient(port: socket.localAddress().port)
+            try client.send("next")
+            #expect(try client.receiveText(4) == "next")
+        }
+    }
+}
