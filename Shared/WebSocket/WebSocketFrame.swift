@@ -1,0 +1,67 @@
+/// Frames to send (RFC 6455, section 5.2).
+public enum WebSocketFrame {
+    /// A whole frame.
+    ///
+    /// - Parameter mask: a client has to give one, new and unpredictable for each frame; a server none.
+    public static func encode(
+        _ opcode: WebSocketOpcode, _ payload: [UInt8], isFinal: Bool = true, mask: UInt32? = nil
+    ) -> [UInt8] {
+        var frame: [UInt8] = []
+        frame.reserveCapacity(maxHeaderBytes + payload.count)
+        appendHeader(opcode, payloadLength: payload.count, isFinal: isFinal, mask: mask, to: &frame)
+        let start = frame.count
+        frame.append(contentsOf: payload)
+        if let mask {
+            frame.withUnsafeMutableBytes {
+                WebSocketMask.apply(mask, offset: 0, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+            }
+        }
+        return frame
+    }
+
+    /// The header alone, for a payload that is appended next, or is sent from where it is. With a mask, the payload has
+    /// to be masked by whoever appends it; servers send none.
+    ///
+    /// A control frame's payload is 125 bytes at most.
+    public static func appendHeader(
+        _ opcode: WebSocketOpcode, payloadLength: Int, isFinal: Bool = true, mask: UInt32? = nil,
+        to bytes: inout [UInt8]
+    ) {
+        precondition(!opcode.isControl || (payloadLength <= 125 && isFinal), "a control frame is short and whole")
+        bytes.append((isFinal ? 0x80 : 0) | opcode.rawValue)
+        let maskBit: UInt8 = mask == nil ? 0 : 0x80
+        switch payloadLength {
+        case ...125:
+            bytes.append(maskBit | UInt8(payloadLength))
+        case ...0xFFFF:
+            bytes.append(maskBit | 126)
+            appendBigEndian(UInt16(payloadLength), to: &bytes)
+        default:
+            bytes.append(maskBit | 127)
+            appendBigEndian(UInt64(payloadLength), to: &bytes)
+        }
+        if let mask { appendBigEndian(mask, to: &bytes) }
+    }
+
+    /// A close frame; the reason is shortened, at a character, to the 123 bytes that fit.
+    ///
+    /// - Parameter code: one that may be sent (section 7.4); nil for a frame that gives no reason.
+    public static func close(_ code: UInt16?, reason: String = "", mask: UInt32? = nil) -> [UInt8] {
+        guard let code else { return encode(.close, [], mask: mask) }
+        var payload: [UInt8] = []
+        appendBigEndian(code, to: &payload)
+        for scalar in reason.unicodeScalars {
+            let encoded = UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            guard payload.count + encoded.count <= 125 else { break }
+            payload.append(contentsOf: encoded)
+        }
+        return encode(.close, payload, mask: mask)
+    }
+
+    /// Two bytes, eight for a length, four for a mask.
+    static let maxHeaderBytes = 14
+
+    private static func appendBigEndian(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}

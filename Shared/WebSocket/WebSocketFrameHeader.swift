@@ -1,0 +1,47 @@
+/// The first 2 to 14 bytes of a frame (RFC 6455, section 5.2).
+struct WebSocketFrameHeader {
+    let isFinal: Bool
+    let opcode: WebSocketOpcode
+    let payloadLength: Int
+    /// The first byte on the wire is the highest.
+    let mask: UInt32?
+    /// How long the header itself is.
+    let byteCount: Int
+
+    /// nil until enough has come.
+    ///
+    /// - Throws: for whatever is wrong with one frame by itself.
+    init?(parsing bytes: ArraySlice<UInt8>, role: WebSocketParser.Role) throws(WebSocketError) {
+        guard bytes.count >= 2 else { return nil }
+        let (first, second) = (bytes[bytes.startIndex], bytes[bytes.startIndex + 1])
+        guard first & 0x70 == 0 else { throw .breach("a reserved bit is set without an extension") }
+        guard let opcode = WebSocketOpcode(rawValue: first & 0x0F) else { throw .breach("a reserved opcode") }
+        self.opcode = opcode
+        isFinal = first & 0x80 != 0
+
+        // Section 5.1: a client masks, a server does not.
+        let isMasked = second & 0x80 != 0
+        guard isMasked == (role == .server) else {
+            throw .breach(isMasked ? "a frame from the server is masked" : "a frame from the client is not masked")
+        }
+        let shortLength = Int(second & 0x7F)
+        if opcode.isControl {
+            guard isFinal else { throw .breach("a control frame is fragmented") }
+            guard shortLength <= 125 else { throw .breach("a control frame is longer than 125 bytes") }
+        }
+
+        let lengthBytes = shortLength == 127 ? 8 : shortLength == 126 ? 2 : 0
+        byteCount = 2 + lengthBytes + (isMasked ? 4 : 0)
+        guard bytes.count >= byteCount else { return nil }
+        let rest = bytes.dropFirst(2)
+        let length = lengthBytes == 0 ? UInt64(shortLength) : Self.number(rest.prefix(lengthBytes))
+        let smallest: UInt64 = lengthBytes == 8 ? 0x1_0000 : lengthBytes == 2 ? 126 : 0
+        guard length >= smallest, let length = Int(exactly: length) else {
+            throw .breach("a length is not written in its shortest form, or has its highest bit set")
+        }
+        payloadLength = length
+        mask = isMasked ? UInt32(truncatingIfNeeded: Self.number(rest.dropFirst(lengthBytes).prefix(4))) : nil
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+}

@@ -1,0 +1,63 @@
+import Security
+
+/// The server's part of the opening handshake (RFC 6455, section 4.2). It takes the request's fields through a closure,
+/// so that it stands without an HTTP module.
+public enum WebSocketHandshake {
+    /// Checks a request and writes the answer that opens the connection. No subprotocol and no extension is taken.
+    ///
+    /// - Parameters:
+    ///   - isHTTP11: HTTP/1.0 knows no upgrade.
+    ///   - header: all values of the fields with a name, in order and as they were sent.
+    ///   - additionalHeaders: written with the answer. Control characters in values become spaces.
+    /// - Returns: the bytes of the 101.
+    public static func accept(
+        method: String, isHTTP11: Bool = true, additionalHeaders: [(name: String, value: String)] = [],
+        header: (String) -> [String]
+    ) throws(WebSocketRefusal) -> [UInt8] {
+        guard method == "GET", isHTTP11 else {
+            throw WebSocketRefusal(status: 400, reason: "a handshake is a GET of HTTP/1.1")
+        }
+        guard list(header("Upgrade"), contains: "websocket"), list(header("Connection"), contains: "upgrade") else {
+            throw .upgradeRequired("no upgrade to websocket was asked for")
+        }
+        // Section 4.4: the client learns which version to come back with.
+        guard header("Sec-WebSocket-Version") == ["13"] else { throw .upgradeRequired("the version has to be 13") }
+        let keys = header("Sec-WebSocket-Key")
+        guard keys.count == 1, Base64.decode(keys[0])?.count == 16 else {
+            throw WebSocketRefusal(status: 400, reason: "Sec-WebSocket-Key has to be 16 bytes in base64, once")
+        }
+        return head(
+            "HTTP/1.1 101 Switching Protocols",
+            [
+                ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+                ("Sec-WebSocket-Accept", acceptValue(forKey: keys[0])),
+            ] + additionalHeaders)
+    }
+
+    /// Section 4.2.2, step 5.4: what proves that the server has read the key as a WebSocket's.
+    static func acceptValue(forKey key: String) -> String {
+        Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+    }
+
+    /// Whether a field's list names this token, in any case and over all its lines.
+    static func list(_ values: [String], contains token: String) -> Bool {
+        values.contains { value in
+            value.split(separator: ",").contains { member in
+                member.split(whereSeparator: { $0 == " " || $0 == "\t" }).map { $0.lowercased() } == [token]
+            }
+        }
+    }
+
+    /// A start line and fields, in which nothing but their end ends a line.
+    static func head(_ startLine: String, _ fields: [(name: String, value: String)]) -> [UInt8] {
+        var head = Array("\(startLine)\r\n".utf8)
+        for field in fields {
+            for byte in "\(field.name): \(field.value)".utf8 {
+                head.append(byte < 0x20 || byte == 0x7F ? UInt8(ascii: " ") : byte)
+            }
+            head.append(contentsOf: "\r\n".utf8)
+        }
+        head.append(contentsOf: "\r\n".utf8)
+        return head
+    }
+}

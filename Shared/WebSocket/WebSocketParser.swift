@@ -1,0 +1,193 @@
+/// Takes the messages of one connection out of its bytes (RFC 6455): bytes in, events out, no socket.
+///
+/// How the bytes are cut makes no difference to the events. `append` what arrives, then call `next` until it gives nil.
+/// Frames are unmasked and checked as they come, so a message is refused when its first wrong byte is there. Between
+/// messages the parser holds no memory.
+public struct WebSocketParser: Sendable {
+    /// Whose end of the connection this is.
+    public enum Role: Sendable {
+        /// Takes masked frames only.
+        case server
+        /// Takes unmasked frames only.
+        case client
+    }
+
+    /// As large as a body over HTTP may be.
+    public static let defaultMaxMessageBytes = 1024 * 1024
+    /// Fragments may be empty, so the limit in bytes does not bound them.
+    public static let defaultMaxFragments = 65_536
+
+    private enum State {
+        case open
+        case closed
+        case failed(WebSocketError)
+    }
+
+    private let role: Role
+    private let maxMessageBytes: Int
+    private let maxFragments: Int
+    private var state = State.open
+    private var input = WebSocketInput()
+
+    /// The frame whose payload is being read, and how much of it has been.
+    private var frame: WebSocketFrameHeader?
+    private var payloadBytes = 0
+
+    /// The message whose fragments are being put together: text or binary.
+    private var messageOpcode: WebSocketOpcode?
+    private var message: [UInt8] = []
+    private var fragments = 0
+    private var utf8 = UTF8Validator()
+    /// The payload of a control frame, which may come in the middle of a message.
+    private var control: [UInt8] = []
+
+    /// - Parameters:
+    ///   - maxMessageBytes: over it, all fragments together, the connection fails with 1009, as soon as a frame says so.
+    ///   - maxFragments: how many frames a message may be cut into; over it, 1009 too.
+    public init(
+        role: Role, maxMessageBytes: Int = Self.defaultMaxMessageBytes, maxFragments: Int = Self.defaultMaxFragments
+    ) {
+        self.role = role
+        self.maxMessageBytes = maxMessageBytes
+        self.maxFragments = maxFragments
+    }
+
+    /// After a close frame or an error, what comes is dropped (section 5.5.1).
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if case .open = state { input.append(bytes) }
+    }
+
+    public mutating func append(_ bytes: some Collection<UInt8>) {
+        Array(bytes).withUnsafeBytes { append($0) }
+    }
+
+    /// How much is held: what was appended and not yet used, and the message that is not yet complete.
+    public var bufferedBytes: Int { input.count + message.count + control.count }
+
+    /// The next event; nil until more has arrived, and for ever after a close.
+    ///
+    /// - Throws: why the connection has to fail; and the same at every later call.
+    public mutating func next() throws(WebSocketError) -> WebSocketEvent? {
+        do throws(WebSocketError) {
+            switch state {
+            case .open: return try readFrames()
+            case .closed: return nil
+            case .failed(let error): throw error
+            }
+        } catch {
+            end(in: .failed(error))
+            throw error
+        }
+    }
+
+    private mutating func end(in state: State) {
+        self = WebSocketParser(role: role, maxMessageBytes: maxMessageBytes, maxFragments: maxFragments)
+        self.state = state
+    }
+
+    // MARK: Frames
+
+    private mutating func readFrames() throws(WebSocketError) -> WebSocketEvent? {
+        while true {
+            if frame == nil, try !beginFrame() { return nil }
+            guard let frame else { return nil }
+            try readPayload(of: frame)
+            guard payloadBytes == frame.payloadLength else { return nil }
+            self.frame = nil
+            if let event = try endFrame(frame) { return event }
+        }
+    }
+
+    /// Whether a header was there. It is checked against what came before it.
+    private mutating func beginFrame() throws(WebSocketError) -> Bool {
+        guard let header = try WebSocketFrameHeader(parsing: input.waiting, role: role) else { return false }
+        _ = input.take(atMost: header.byteCount)
+        frame = header
+        payloadBytes = 0
+        if header.opcode.isControl { return true }
+
+        if header.opcode == .continuation {
+            guard messageOpcode != nil else { throw .breach("a continuation of no message") }
+        } else {
+            guard messageOpcode == nil else { throw .breach("a new message inside another") }
+            messageOpcode = header.opcode
+        }
+        guard header.payloadLength <= maxMessageBytes - message.count else {
+            throw .tooBig("the message is larger than \(maxMessageBytes) bytes")
+        }
+        fragments += 1
+        guard fragments <= maxFragments else { throw .tooBig("the message has more than \(maxFragments) fragments") }
+        return true
+    }
+
+    private mutating func readPayload(of frame: WebSocketFrameHeader) throws(WebSocketError) {
+        let piece = input.take(atMost: frame.payloadLength - payloadBytes)
+        guard !piece.isEmpty else { return }
+        if frame.opcode.isControl {
+            Self.append(piece, of: frame, offset: payloadBytes, to: &control)
+        } else {
+            let start = message.count
+            Self.append(piece, of: frame, offset: payloadBytes, to: &message)
+            if messageOpcode == .text {
+                let isValid = message.withUnsafeBytes { utf8.accept(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+                guard isValid else { throw .notUTF8 }
+            }
+        }
+        payloadBytes += piece.count
+    }
+
+    private static func append(
+        _ piece: ArraySlice<UInt8>, of frame: WebSocketFrameHeader, offset: Int, to bytes: inout [UInt8]
+    ) {
+        let start = bytes.count
+        bytes.append(contentsOf: piece)
+        guard let mask = frame.mask else { return }
+        bytes.withUnsafeMutableBytes {
+            WebSocketMask.apply(mask, offset: offset, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+        }
+    }
+
+    private mutating func endFrame(_ frame: WebSocketFrameHeader) throws(WebSocketError) -> WebSocketEvent? {
+        if frame.opcode.isControl {
+            let payload = control
+            control = []
+            switch frame.opcode {
+            case .ping: return .ping(payload)
+            case .pong: return .pong(payload)
+            default: return try close(payload)
+            }
+        }
+        guard frame.isFinal, let opcode = messageOpcode else { return nil }
+        if opcode == .text, !utf8.isComplete { throw .notUTF8 }
+        let whole = message
+        message = []
+        messageOpcode = nil
+        fragments = 0
+        return opcode == .text ? .text(whole) : .binary(whole)
+    }
+
+    // MARK: Close
+
+    /// Section 5.5.1: nothing, or a code and a reason in UTF-8.
+    private mutating func close(_ payload: [UInt8]) throws(WebSocketError) -> WebSocketEvent {
+        guard !payload.isEmpty else {
+            end(in: .closed)
+            return .close(code: nil, reason: "")
+        }
+        guard payload.count >= 2 else { throw .breach("a close frame with half a code") }
+        let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
+        guard Self.mayBeSent(code) else { throw .breach("a close code that may not be sent") }
+        guard let reason = String(validating: payload.dropFirst(2), as: UTF8.self) else { throw .notUTF8 }
+        end(in: .closed)
+        return .close(code: code, reason: reason)
+    }
+
+    /// Section 7.4 and IANA's registry: 1004 to 1006 and 1015 never stand in a frame, others below 3000 have to be
+    /// registered, and up to 4999 they are for libraries and applications.
+    private static func mayBeSent(_ code: UInt16) -> Bool {
+        switch code {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
+        }
+    }
+}
