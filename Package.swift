@@ -53,6 +53,9 @@ let package = Package(
         shared("Storage", ["CSQLite", "JSON"]),
         shared("Contracts", ["JSON"]),
         shared("ServiceKit", ["Contracts", "JSON", "Security", "Reactor", "HTTP", "MessageBus", "Storage"]),
+        .executableTarget(
+            name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
+            path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
         tests("JSON", ["JSON"]),
         tests("Contracts", ["Contracts", "JSON"]),
         tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Storage"]),

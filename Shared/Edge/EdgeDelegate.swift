@@ -1,0 +1,68 @@
+import HTTP
+import JSON
+import Reactor
+import SocketIO
+
+/// What an application does with requests and sockets. There is one for each loop, and it is called on that loop only.
+public protocol EdgeDelegate: AnyObject {
+    /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
+    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder)
+
+    /// The answer to a request that could not be served. Also the place to log it.
+    func response(to failure: HTTPFailure) -> HTTPResponse
+
+    /// A client asks for a namespace. Answer with `socket.accept` or `socket.refuse`, now or later; its events wait.
+    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?)
+
+    func socket(_ socket: Socket, received event: SocketIOEvent)
+
+    /// An event came with attachments where none are taken. An ack, if it wants one, is still to be sent.
+    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent)
+
+    /// The answer to an event that was sent with an id.
+    func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue])
+
+    /// The client left a namespace; the socket stays open, and may ask again.
+    func socket(_ socket: Socket, leftNamespace namespace: String)
+
+    /// Engine.IO without Socket.IO: a message.
+    func socket(_ socket: Socket, received message: EnginePacket)
+
+    /// The last call for a socket; also for one whose client never asked to connect.
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason)
+
+    /// A message at a WebSocket endpoint.
+    func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool)
+}
+
+extension EdgeDelegate {
+    public func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {}
+    public func socket(_ socket: Socket, leftNamespace namespace: String) {}
+    public func socket(_ socket: Socket, received message: EnginePacket) {}
+    public func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {}
+
+    public func response(to failure: HTTPFailure) -> HTTPResponse {
+        HTTPResponse(
+            status: failure.status, headers: ["Content-Type": "text/plain; charset=utf-8"],
+            body: Array("\(failure.reason)\n".utf8))
+    }
+}
+
+/// Why a request could not be served.
+public struct HTTPFailure: Sendable {
+    /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
+    public let status: Int
+    /// For a developer; never a byte of the request.
+    public let reason: String
+    public let requestID: String
+}
+
+public enum SocketCloseReason: Sendable, Equatable {
+    case engine(EngineCloseReason)
+    /// The client did not take what it was sent.
+    case slowReader
+    /// No CONNECT in time.
+    case connectTimeout
+    /// The server is shutting down.
+    case draining
+}

@@ -1,0 +1,69 @@
+import Reactor
+import Security
+
+/// HTTP, WebSocket and Socket.IO on one port, served by all the loops of a group.
+///
+/// Each loop has its own connections, sessions and delegate, and shares none of them. A session stays on the loop that made
+/// it; a request that comes in on another one moves over, connection and all.
+public final class EdgeServer: Sendable {
+    public let port: UInt16
+    public let counters: EdgeCounters
+    private let listener: TCPListener
+    private let loops: [LoopBound<EdgeLoop>]
+
+    /// Listens at once.
+    ///
+    /// - Parameter port: 0 for one that the system picks.
+    /// - Parameter makeDelegate: called once on each loop.
+    public static func start(
+        host: String, port: UInt16, on group: EventLoopGroup, configuration: EdgeConfiguration,
+        randomness: any Randomness = SystemRandomness(),
+        onAcceptError: @escaping @Sendable (SystemError) -> Void = { _ in },
+        makeDelegate: @escaping @Sendable (EventLoop) -> any EdgeDelegate
+    ) async throws(ListenError) -> EdgeServer {
+        let counters = EdgeCounters()
+        var loops: [LoopBound<EdgeLoop>] = []
+        for loop in group.loops {
+            loops.append(
+                await loop.run {
+                    let edge = EdgeLoop(
+                        loop: loop, configuration: configuration, counters: counters, randomness: randomness,
+                        delegate: makeDelegate(loop))
+                    return LoopBound(edge, to: loop)
+                })
+        }
+        let all = loops
+        for bound in all { await bound.loop.run { bound.object.all = all } }
+        let listener = try TCPListener.bind(host: host, port: port, on: group, onError: onAcceptError) { channel in
+            all[channel.loop.index].object.accept(channel)
+        }
+        return EdgeServer(listener: listener, loops: loops, counters: counters)
+    }
+
+    private init(listener: TCPListener, loops: [LoopBound<EdgeLoop>], counters: EdgeCounters) {
+        self.listener = listener
+        self.loops = loops
+        self.counters = counters
+        port = listener.port
+    }
+
+    /// Ends in order: accepts nothing more, answers the requests that are open and closes their connections, closes
+    /// WebSockets (1001) and lets held polls go, so that clients come back, to another instance or the next one.
+    ///
+    /// Returns when all connections are gone, or after `deadline`; then the group can be shut down.
+    public func drain(within deadline: Duration) async {
+        listener.close()
+        for bound in loops {
+            await withCheckedContinuation { continuation in
+                bound.loop.execute { bound.object.drain(within: deadline) { continuation.resume() } }
+            }
+        }
+    }
+}
+
+extension EventLoop {
+    /// Makes a value on the loop.
+    fileprivate func run<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
+        await withCheckedContinuation { continuation in execute { continuation.resume(returning: work()) } }
+    }
+}

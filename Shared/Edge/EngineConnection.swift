@@ -1,0 +1,294 @@
+import HTTP
+import JSON
+import Reactor
+import Security
+import SocketIO
+
+/// One Engine.IO session on its loop: does what its state machines say, with connections and timers.
+final class EngineConnection {
+    let endpoint: EdgeEndpoint
+    let handshake: SocketHandshake
+    let edge: EdgeLoop
+    let configuration: EngineConfiguration
+    private(set) var engine: EngineSession
+    var socketIO: SocketIOSession?
+    /// For the application's use.
+    var context: AnyObject?
+
+    private var webSocket: WebSocketConnection?
+    private var probe: WebSocketConnection?
+    private var heldPoll: (connection: HTTPConnection, exchange: Int)?
+    private var isFlushQueued = false
+    /// Why it ends, if that is more than its engine knows.
+    private var closeReason: SocketCloseReason?
+
+    /// A timer fires within a millisecond of its time, unless its loop is busy.
+    private static let usualLateness: Duration = .milliseconds(20)
+    private var heartbeat: LoopTimer?
+    /// The others, which few sessions have.
+    private var timers: [EngineTimer: LoopTimer] = [:]
+    private var heartbeatDue = LoopInstant(nanoseconds: .max)
+    private var connectTimer: LoopTimer?
+
+    init(_ engine: EngineSession, at endpoint: EdgeEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
+        self.engine = engine
+        self.endpoint = endpoint
+        self.handshake = handshake
+        self.edge = edge
+        configuration = endpoint.engine ?? EngineConfiguration()
+        if case .socketIO(_, let configuration) = endpoint.content {
+            socketIO = SocketIOSession(configuration: configuration)
+        }
+    }
+
+    var socket: Socket { Socket(LoopBound(self, to: edge.loop)) }
+
+    // MARK: The start
+
+    func start(on connection: HTTPConnection, exchange: Int) {
+        connection.answer(exchange, with: .enginePayload(PollingPayload.encode([engine.handshakePacket])))
+        start()
+    }
+
+    func start(on webSocket: WebSocketConnection) {
+        self.webSocket = webSocket
+        edge.counters.webSockets.add(1)
+        webSocket.write(engine.handshakePacket.bytes)
+        start()
+        webSocket.start(for: self)
+    }
+
+    private func start() {
+        perform(engine.start())
+        guard socketIO != nil, let timeout = endpoint.connectTimeout else { return }
+        connectTimer = edge.loop.schedule(after: timeout) { [weak self] in self?.close(.connectTimeout) }
+    }
+
+    // MARK: Long-polling
+
+    func poll(_ connection: HTTPConnection, exchange: Int) {
+        perform(engine.poll(), answering: (connection, exchange))
+    }
+
+    func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
+        perform(engine.post(body[...]), answering: (connection, exchange))
+    }
+
+    /// The client of the held GET hung up.
+    func pollLost() {
+        heldPoll = nil
+        perform(engine.pollLost())
+    }
+
+    // MARK: WebSocket
+
+    /// A WebSocket that names this session. One that comes too late, or twice, is opened and closed, as by the
+    /// reference server: the clients take a refusal for a failure of the session.
+    func attach(_ webSocket: WebSocketConnection) {
+        let actions = engine.attachWebSocket()
+        if actions.contains(.refuse) { return webSocket.close(.normal) }
+        probe = webSocket
+        perform(actions)
+        webSocket.start(for: self)
+    }
+
+    func webSocket(_ webSocket: WebSocketConnection, received message: ArraySlice<UInt8>, isBinary: Bool) {
+        if webSocket === probe {
+            perform(isBinary ? engine.receiveBinaryOnProbe() : engine.receiveOnProbe(message))
+        } else if webSocket === self.webSocket {
+            perform(isBinary ? engine.receiveBinary(message) : engine.receive(message))
+        }
+    }
+
+    func webSocketDidClose(_ webSocket: WebSocketConnection, isSlow: Bool) {
+        if webSocket === probe {
+            probe = nil
+            perform(engine.probeClosed())
+        } else if webSocket === self.webSocket {
+            if isSlow { closeReason = closeReason ?? .slowReader }
+            perform(engine.webSocketClosed())
+        }
+    }
+
+    // MARK: Actions
+
+    private func perform(
+        _ actions: [EngineAction], answering request: (connection: HTTPConnection, exchange: Int)? = nil
+    ) {
+        for action in actions {
+            switch action {
+            case .answer(let body):
+                request?.connection.answer(request?.exchange ?? 0, with: .enginePayload(body))
+            case .refuse:
+                request?.connection.answer(request?.exchange ?? 0, with: .engineError(.badRequest))
+            case .hold:
+                guard let request else { continue }
+                heldPoll = request
+                request.connection.hold(request.exchange, for: self)
+            case .answerHeldPoll(let body):
+                let held = heldPoll
+                heldPoll = nil
+                held?.connection.answer(held?.exchange ?? 0, with: .enginePayload(body))
+            case .write(let packet): webSocket?.write(packet.bytes)
+            case .writeToProbe(let packet): probe?.write(packet.bytes)
+            case .promoteProbe:
+                webSocket = probe
+                probe = nil
+                edge.counters.webSockets.add(1)
+            case .closeProbe:
+                let closed = probe
+                probe = nil
+                closed?.close(.normal)
+            case .startTimer(let timer, let delay): start(timer, after: delay)
+            case .stopTimer(let timer): stop(timer)
+            case .deliver(let message): deliver(message)
+            case .close(let reason): end(reason)
+            }
+        }
+    }
+
+    private func deliver(_ message: EnginePacket) {
+        guard engine.isOpen else { return }
+        if socketIO == nil {
+            edge.delegate.socket(socket, received: message)
+        } else if let actions = socketIO?.receive(message) {
+            perform(actions)
+        }
+    }
+
+    func perform(_ actions: [SocketIOAction]) {
+        for action in actions where engine.isOpen {
+            switch action {
+            case .send(let packet): send(packet)
+            case .checkConnect(let namespace, let auth):
+                edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
+            // A handler of an earlier event may have ended the connection to the namespace.
+            case .event(let event) where isConnected(to: event.namespace): edge.delegate.socket(socket, received: event)
+            case .refuseAttachments(let event) where isConnected(to: event.namespace):
+                edge.delegate.socket(socket, refusedAttachmentsOf: event)
+            case .event, .refuseAttachments: break
+            case .ack(let namespace, let id, let arguments, _):
+                edge.delegate.socket(socket, receivedAck: id, namespace: namespace, arguments: arguments)
+            case .disconnected(let namespace): edge.delegate.socket(socket, leftNamespace: namespace)
+            case .close(let violation): close(.engine(.violation(violation)))
+            }
+        }
+    }
+
+    func isConnected(to namespace: String) -> Bool { socketIO?.isConnected(to: namespace) ?? false }
+
+    func accept(_ namespace: String, payload: JSONValue?) {
+        let sid = Base64URL.encode(edge.randomness.bytes(15))
+        guard let actions = socketIO?.accept(namespace, sid: sid, payload: payload), !actions.isEmpty else { return }
+        connectTimer?.cancel()
+        connectTimer = nil
+        perform(actions)
+    }
+
+    func refuse(_ namespace: String, error: JSONValue) {
+        if let actions = socketIO?.refuse(namespace, error: error) { perform(actions) }
+    }
+
+    // MARK: Sending
+
+    /// What the client has not taken yet.
+    var pendingBytes: Int { engine.queuedBytes + (webSocket?.pendingBytes ?? 0) }
+
+    /// - Parameter droppable: whether the packet is better dropped than sent late.
+    func send(_ packet: OutgoingPacket, droppable: Bool = false) {
+        let pending = pendingBytes + packet.bytes.count
+        let limit = edge.configuration.maxPendingBytes
+        if droppable, pending > limit / 2 {
+            edge.counters.dropped.add(1)
+            return
+        }
+        guard pending <= limit else {
+            edge.counters.slowCloses.add(1)
+            return close(.slowReader)
+        }
+        switch engine.send(packet) {
+        case .webSocket: webSocket?.write(packet.bytes)
+        case .queue: flushAtEndOfTurn()
+        case .nowhere: break
+        }
+    }
+
+    /// So that a GET is answered with all that the turn brings.
+    private func flushAtEndOfTurn() {
+        guard engine.holdsPoll, !isFlushQueued else { return }
+        isFlushQueued = true
+        edge.loop.atEndOfTurn { [self] in
+            isFlushQueued = false
+            perform(engine.flush())
+        }
+    }
+
+    // MARK: Timers
+
+    private func start(_ timer: EngineTimer, after delay: Duration) {
+        if timer == .heartbeat { return startHeartbeat(after: delay) }
+        stop(timer)
+        timers[timer] = edge.loop.schedule(after: delay) { [weak self] in
+            if let self { perform(engine.timerFired(timer)) }
+        }
+    }
+
+    private func stop(_ timer: EngineTimer) { timers.removeValue(forKey: timer)?.cancel() }
+
+    /// A pong's deadline counts from when the ping was due, so that lateness does not add up; but when the loop was held
+    /// up for longer, the client has its whole time.
+    private func startHeartbeat(after delay: Duration) {
+        let now = LoopInstant.now()
+        let isLate = heartbeatDue <= now && now - heartbeatDue < Self.usualLateness
+        heartbeatDue = (isLate ? heartbeatDue : now) + delay
+        if let heartbeat {
+            heartbeat.rearm(after: heartbeatDue - now)
+        } else {
+            heartbeat = edge.loop.schedule(after: delay) { [weak self] in self?.settleHeartbeat() }
+        }
+    }
+
+    /// Lets the heartbeat's deadline count if it has passed.
+    func settleHeartbeat() {
+        while heartbeatDue <= LoopInstant.now() { perform(engine.timerFired(.heartbeat)) }
+    }
+
+    // MARK: The end
+
+    func close(_ reason: SocketCloseReason) {
+        closeReason = closeReason ?? reason
+        perform(engine.close())
+    }
+
+    /// For a client that must not come back.
+    func leave() {
+        if let namespaces = socketIO?.connectedNamespaces {
+            for namespace in namespaces { if let actions = socketIO?.disconnect(namespace) { perform(actions) } }
+        }
+        perform(engine.leave())
+    }
+
+    func drain() { close(.draining) }
+
+    private func end(_ reason: EngineCloseReason) {
+        for timer in timers.values { timer.cancel() }
+        timers = [:]
+        heartbeat?.cancel()
+        heartbeat = nil
+        heartbeatDue = LoopInstant(nanoseconds: .max)
+        connectTimer?.cancel()
+        connectTimer = nil
+        edge.forget(self)
+        if let webSocket {
+            self.webSocket = nil
+            edge.counters.webSockets.add(-1)
+            if closeReason == .slowReader {
+                webSocket.abort()
+            } else {
+                webSocket.close(closeReason == .draining ? .goingAway : .normal)
+            }
+        }
+        edge.delegate.socketDidClose(socket, reason: closeReason ?? .engine(reason))
+        context = nil
+    }
+}

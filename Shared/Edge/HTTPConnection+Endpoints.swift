@@ -1,0 +1,114 @@
+import HTTP
+import SocketIO
+import WebSocket
+
+/// Requests to an endpoint: handshakes, polls, and upgrades to WebSocket.
+extension HTTPConnection {
+    func serve(_ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int) {
+        if request.method == "OPTIONS" { return answer(id, with: .preflight(of: request)) }
+        guard endpoint.engine != nil else { return serveWebSocket(request, at: endpoint, exchange: id) }
+        do throws(EngineError) {
+            try serveEngine(request, at: endpoint, exchange: id)
+        } catch {
+            answer(id, with: .engineError(error))
+        }
+    }
+
+    private func serveWebSocket(_ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int) {
+        if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
+        openWebSocket(request, at: endpoint, exchange: id)?.start()
+    }
+
+    /// The checks are the reference server's, in its order.
+    private func serveEngine(
+        _ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int
+    ) throws(EngineError) {
+        guard let query = request.queryItems else { throw .badRequest }
+        let transport = query["transport"]
+        guard transport == "polling" || transport == "websocket" else { throw .unknownTransport }
+        let isUpgrade = request.headers.list("Upgrade", contains: "websocket")
+        guard isUpgrade == (transport == "websocket") else { throw .badRequest }
+
+        guard let sid = query["sid"], !sid.isEmpty else {
+            return try openSession(request, query, at: endpoint, exchange: id)
+        }
+        let parsed = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
+        guard let parsed else { throw .unknownSession }
+        if parsed.loop != edge.loop.index { return edge.move(self, with: request, to: parsed.loop) }
+        guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
+        // A deadline that has passed counts, also when its timer's turn comes after this request's.
+        session.settleHeartbeat()
+
+        if isUpgrade {
+            guard session.engine.isOpen else { throw .unknownSession }
+            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
+            return session.attach(webSocket)
+        }
+        switch request.method {
+        case "GET": session.poll(self, exchange: id)
+        case "POST" where request.body.count > session.configuration.maxPayload:
+            fail(id, status: 413, reason: "the payload is too large")
+        case "POST": session.post(request.body, on: self, exchange: id)
+        default: throw .badRequest
+        }
+    }
+
+    private func openSession(
+        _ request: HTTPRequest, _ query: HTTPQuery, at endpoint: EdgeEndpoint, exchange id: Int
+    ) throws(EngineError) {
+        guard request.method == "GET" else { throw .badHandshakeMethod }
+        let version = query["EIO"]
+        guard version == "4" || (version == nil && endpoint.takesMissingVersion) else { throw .unsupportedVersion }
+        guard let engine = endpoint.engine else { throw .badRequest }
+        if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
+
+        let handshake = SocketHandshake(
+            query: query, authorization: request.headers["Authorization"], peer: channel.peer, requestID: requestID)
+        if query["transport"] == "websocket" {
+            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
+            edge.makeSession(.webSocket, at: endpoint, configuration: engine, handshake: handshake).start(on: webSocket)
+        } else {
+            edge.makeSession(.polling, at: endpoint, configuration: engine, handshake: handshake)
+                .start(on: self, exchange: id)
+        }
+    }
+
+    /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered.
+    private func openWebSocket(
+        _ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int
+    ) -> WebSocketConnection? {
+        do throws(WebSocketRefusal) {
+            let response = try WebSocketHandshake.accept(
+                method: request.method, isHTTP11: request.version == .http11,
+                additionalHeaders: [(RequestID.header, requestID)], header: request.headers.all)
+            return WebSocketConnection(channel, at: endpoint, received: upgrade(with: response), edge: edge)
+        } catch {
+            fail(id, status: error.status, reason: error.reason, headers: error.headers)
+            return nil
+        }
+    }
+}
+
+extension HTTPResponse {
+    static func engineError(_ error: EngineError) -> HTTPResponse {
+        HTTPResponse(status: 400, headers: ["Content-Type": "application/json"], body: error.json)
+    }
+
+    static func enginePayload(_ body: [UInt8]) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": "text/plain; charset=UTF-8", "Cache-Control": "no-store"], body: body
+        )
+    }
+
+    /// What a browser asks before a script of another origin may send its request (Fetch standard, section 3.2).
+    fileprivate static func preflight(of request: HTTPRequest) -> HTTPResponse {
+        var headers: HTTPHeaders = [
+            "Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "86400",
+            "Vary": "Access-Control-Request-Headers",
+        ]
+        if let asked = request.headers["Access-Control-Request-Headers"] {
+            headers.add("Access-Control-Allow-Headers", asked)
+        }
+        return HTTPResponse(status: 204, headers: headers)
+    }
+}

@@ -1,0 +1,73 @@
+import JSON
+import Reactor
+import SocketIO
+
+/// One client, whatever transport it uses: a handle, to be used on its loop only. Two of one client are equal.
+public struct Socket: Sendable, Hashable {
+    private let connection: LoopBound<EngineConnection>
+
+    init(_ connection: LoopBound<EngineConnection>) { self.connection = connection }
+
+    /// The Engine.IO session's id. Whoever knows it can speak as the client: not to be shown to others.
+    public var id: String { connection.object.engine.id }
+    public var handshake: SocketHandshake { connection.object.handshake }
+    public var loop: EventLoop { connection.loop }
+
+    /// False once it has closed; what is sent then is dropped.
+    public var isOpen: Bool { connection.object.engine.isOpen }
+
+    /// For the application's own state. Released when the socket has closed.
+    public var context: AnyObject? {
+        get { connection.object.context }
+        nonmutating set { connection.object.context = newValue }
+    }
+
+    // MARK: Connecting
+
+    /// Answers a CONNECT, with `{"sid": …}` and the payload's members; the events that waited follow before this returns.
+    public func accept(_ namespace: String = SocketIOPacket.mainNamespace, payload: JSONValue? = nil) {
+        connection.object.accept(namespace, payload: payload)
+    }
+
+    /// Answers a CONNECT with a CONNECT_ERROR. The client may try again on this socket.
+    public func refuse(_ namespace: String = SocketIOPacket.mainNamespace, _ error: JSONValue) {
+        connection.object.refuse(namespace, error: error)
+    }
+
+    public func isConnected(to namespace: String = SocketIOPacket.mainNamespace) -> Bool {
+        connection.object.isConnected(to: namespace)
+    }
+
+    // MARK: Sending
+
+    /// Queues a packet; a turn's packets go out together. A client that would then have more than
+    /// `EdgeConfiguration.maxPendingBytes` waiting is cut off instead.
+    ///
+    /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once.
+    public func send(_ packet: OutgoingPacket, droppable: Bool = false) {
+        connection.object.send(packet, droppable: droppable)
+    }
+
+    public func send(_ packets: [OutgoingPacket]) {
+        for packet in packets { connection.object.send(packet) }
+    }
+
+    public func emit(_ event: String, _ arguments: JSONValue..., namespace: String = SocketIOPacket.mainNamespace) {
+        send(.event(event, arguments, namespace: namespace))
+    }
+
+    public func ack(_ id: Int, _ arguments: JSONValue..., namespace: String = SocketIOPacket.mainNamespace) {
+        send(.ack(id, arguments, namespace: namespace))
+    }
+
+    /// What the client has not taken yet.
+    public var pendingBytes: Int { connection.object.pendingBytes }
+
+    // MARK: Closing
+
+    /// Says DISCONNECT in every namespace, then closes. Client libraries do not come back from that by themselves.
+    public func disconnect() { connection.object.leave() }
+
+    /// Closes without a word: client libraries come back by themselves.
+    public func closeTransport() { connection.object.close(.engine(.closedByServer)) }
+}

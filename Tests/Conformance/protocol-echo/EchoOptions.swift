@@ -1,0 +1,68 @@
+import Edge
+import Glibc
+import SocketIO
+
+/// The command line: `--port N --ping-interval MS --ping-timeout MS --connect-timeout MS`, each with a default.
+struct EchoOptions {
+    struct Malformed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private(set) var port: UInt16 = 0
+    private var pingInterval = 25_000
+    private var pingTimeout = 20_000
+    private var connectTimeout = 45_000
+
+    /// What WebSocket suites send at most.
+    private static let maxRawMessageBytes = 16 << 20
+    private static let maxRawFragments = 65_536
+
+    init(_ arguments: some Sequence<String>) throws(Malformed) {
+        var rest = arguments.makeIterator()
+        while let flag = rest.next() {
+            // `--port=1` is `--port 1`.
+            let parts = flag.split(separator: "=", maxSplits: 1).map(String.init)
+            guard let value = parts.count == 2 ? parts[1] : rest.next(), let number = Int(value), number >= 0 else {
+                throw Malformed(description: "\(flag) needs a number")
+            }
+            switch parts.first {
+            case "--port":
+                guard let port = UInt16(exactly: number) else { throw Malformed(description: "no port: \(number)") }
+                self.port = port
+            case "--ping-interval": pingInterval = number
+            case "--ping-timeout": pingTimeout = number
+            case "--connect-timeout": connectTimeout = number
+            default: throw Malformed(description: "unknown option \(flag)")
+            }
+        }
+    }
+
+    var configuration: EdgeConfiguration {
+        let engine = EngineConfiguration(
+            pingInterval: .milliseconds(pingInterval), pingTimeout: .milliseconds(pingTimeout))
+        var socketIO = EdgeEndpoint(
+            path: "/socket.io/", .socketIO(engine, SocketIOConfiguration(namespaces: ["/", "/custom"])))
+        socketIO.connectTimeout = .milliseconds(connectTimeout)
+        var webSocket = EdgeEndpoint(path: "/ws", .webSocket)
+        webSocket.maxMessageBytes = Self.maxRawMessageBytes
+        webSocket.maxFragments = Self.maxRawFragments
+        var configuration = EdgeConfiguration(
+            endpoints: [EdgeEndpoint(path: "/engine.io/", .engineIO(engine)), socketIO, webSocket])
+        // An echo sends back all it is sent before anyone reads: suites write much, and then read.
+        configuration.maxPendingBytes = 64 << 20
+        return configuration
+    }
+
+    static func printLine(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+    /// Exit code 2, as for a command that is called wrongly.
+    static func fail(_ text: String) -> Never {
+        write(text, to: STDERR_FILENO)
+        exit(2)
+    }
+
+    /// At once, whatever the descriptor is.
+    private static func write(_ text: String, to descriptor: Int32) {
+        _ = Array("\(text)\n".utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+}
