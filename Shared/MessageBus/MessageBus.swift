@@ -1,1 +1,85 @@
-// Replaced by the module.
+import JSON
+
+/// What services talk over: events to whoever listens, requests to one instance of whoever serves them.
+///
+/// A subject is dotted lower-case tokens (`rooms.renamed`). In a pattern `*` stands for one token and a final `>` for
+/// one or more. The bus keeps nothing: what must not be lost is in the event log of the service that owns it.
+///
+/// Handlers and completions are called on a thread of the bus' choosing: the event loop of a bus over a network, the
+/// caller's own thread on the in-process bus. They must not block, and may call the bus.
+public protocol MessageBus: AnyObject, Sendable {
+    /// Sends an event to everyone subscribed to its subject.
+    ///
+    /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once: a
+    /// subscriber that is away, or too far behind, misses it and recovers from the event log. So does everyone while
+    /// this bus is disconnected; that is counted, not thrown. Never waits for a subscriber.
+    ///
+    /// - Throws: `badSubject`; `lineTooLong` if the encoded line is over `BusLimits.maxPassedOnLine`; `slowConsumer`
+    ///   if more than the bound waits to be sent.
+    func publish(_ subject: String, _ data: JSONValue) throws(BusError)
+
+    /// Calls the handler for each event whose subject the pattern matches, in order.
+    ///
+    /// Subscriptions that name the same queue share the events between them: each goes to one. It lasts until
+    /// `cancel()`, over reconnects; dropping the result does not end it. Requests never arrive here.
+    ///
+    /// - Throws: `badSubject`.
+    @discardableResult
+    func subscribe(
+        _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
+    ) throws(BusError) -> BusSubscription
+
+    /// Serves requests: each goes to one member of the queue group, which owes it one `reply`.
+    ///
+    /// If several groups match a subject, the one that was there first serves it.
+    ///
+    /// - Throws: `badSubject`.
+    @discardableResult
+    func respond(
+        to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
+    ) throws(BusError) -> BusSubscription
+
+    /// Asks whoever serves the subject, and calls the completion exactly once: with the reply, or with why there is
+    /// none. It may be called before this returns.
+    ///
+    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's timeout. After
+    /// `disconnected` and `deadlineExceeded` the request may have been carried out or not.
+    func request(
+        _ subject: String, _ data: JSONValue, _ context: BusContext,
+        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void)
+
+    /// Whether requests have a chance. The in-process bus is connected until it is closed.
+    var isConnected: Bool { get }
+
+    /// Tells each later change, in order. When `connected` is told, the subscriptions stand again and what is asked
+    /// from then on comes after them: the moment to ask for what was missed. `close()` is no change.
+    @discardableResult
+    func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
+
+    /// Drains: takes no more requests, waits for those under way on either side (each ends by its deadline), sends
+    /// what waits, disconnects. Afterwards every call fails with `disconnected`. A second call waits with the first.
+    func close() async
+}
+
+extension MessageBus {
+    /// Asks and waits for the reply. Cancelling the task does not shorten the wait: it ends by its deadline.
+    public func request(
+        _ subject: String, _ data: JSONValue, _ context: BusContext
+    ) async throws(BusError) -> JSONValue {
+        let result: Result<JSONValue, BusError> = await withCheckedContinuation { continuation in
+            request(subject, data, context) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    @discardableResult
+    public func subscribe(
+        _ pattern: String, _ handler: @escaping @Sendable (BusMessage) -> Void
+    ) throws(BusError) -> BusSubscription {
+        try subscribe(pattern, queue: nil, handler)
+    }
+}
+
+public enum BusState: Sendable {
+    case connected, disconnected
+}

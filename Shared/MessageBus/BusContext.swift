@@ -1,0 +1,30 @@
+import JSON
+
+/// What travels with a request beside its data.
+public struct BusContext: Sendable {
+    /// Names what is being done, from the edge to the last service: for logs. Not unique on the bus.
+    public var requestID: String
+    /// Who asks, as the edge established it; opaque to the bus.
+    public var caller: JSONValue?
+    /// How long the reply is waited for. In a request that arrives it is what was left then.
+    public var timeout: Duration
+    /// Requests with one key go to one instance of the queue group while its membership lasts, whatever their
+    /// subject. It warms caches and is no promise: nothing may depend on it.
+    public var key: String?
+    /// A trace context, opaque to the bus.
+    public var trace: String?
+
+    public init(
+        requestID: String, caller: JSONValue? = nil, timeout: Duration = BusContext.defaultTimeout, key: String? = nil,
+        trace: String? = nil
+    ) {
+        self.requestID = requestID
+        self.caller = caller
+        self.timeout = timeout
+        self.key = key
+        self.trace = trace
+    }
+
+    /// Longer than any healthy answer takes, shorter than a person's patience.
+    public static let defaultTimeout: Duration = .seconds(5)
+}

@@ -1,0 +1,161 @@
+import JSON
+import Synchronization
+
+/// The bus within one process: a message is a call of the handler, on the publisher's thread.
+///
+/// It keeps the promises and the limits of the buses over a network, so that services cannot tell them apart; nothing
+/// is encoded.
+public final class InProcessBus: MessageBus {
+    private typealias EventHandler = @Sendable (BusMessage) -> Void
+    private typealias RequestHandler = @Sendable (BusRequest) -> Void
+
+    private struct State {
+        var lastID: UInt64 = 0
+        var turn: UInt64 = 0
+        var subscribers = SubscriptionIndex<EventHandler>()
+        var responders = SubscriptionIndex<RequestHandler>()
+        var pending = PendingRequests<@Sendable (Result<JSONValue, BusError>) -> Void>()
+        var isTicking = false
+        var isClosed = false
+        var drained: [CheckedContinuation<Void, Never>] = []
+
+        mutating func nextID() -> UInt64 {
+            lastID += 1
+            return lastID
+        }
+    }
+
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+
+    public init() {}
+
+    public var isConnected: Bool { state.withLock { !$0.isClosed } }
+
+    public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+        guard Subject.isSubject(subject.utf8) else { throw .badSubject }
+        guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
+        let handlers = state.withLock { state -> [EventHandler] in
+            guard !state.isClosed else { return [] }
+            let match = state.subscribers.match(subject)
+            guard !match.groups.isEmpty else { return match.everyone }
+            state.turn &+= 1
+            return match.everyone + match.groups.map { $0.pick(key: nil, turn: state.turn) }
+        }
+        let message = BusMessage(subject: subject, data: data)
+        for handler in handlers { handler(message) }
+    }
+
+    public func subscribe(
+        _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
+    ) throws(BusError) -> BusSubscription {
+        guard Subject.isPattern(pattern.utf8), queue.map({ Subject.isQueue($0.utf8) }) ?? true else {
+            throw .badSubject
+        }
+        let id = state.withLock { state in
+            let id = state.nextID()
+            state.subscribers.insert(handler, id: id, pattern: pattern, queue: queue, instance: id)
+            return id
+        }
+        return BusSubscription { [weak self] in self?.state.withLock { $0.subscribers.remove(id) } }
+    }
+
+    public func respond(
+        to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
+    ) throws(BusError) -> BusSubscription {
+        guard Subject.isPattern(pattern.utf8), Subject.isQueue(queue.utf8) else { throw .badSubject }
+        let id = state.withLock { state in
+            let id = state.nextID()
+            state.responders.insert(handler, id: id, pattern: pattern, queue: queue, instance: id)
+            return id
+        }
+        return BusSubscription { [weak self] in self?.state.withLock { $0.responders.remove(id) } }
+    }
+
+    public func request(
+        _ subject: String, _ data: JSONValue, _ context: BusContext,
+        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+    ) {
+        guard Subject.isSubject(subject.utf8) else { return completion(.failure(.badSubject)) }
+        guard !LineWriter.isRequestTooLong(subject, data, context) else {
+            return completion(.failure(.lineTooLong))
+        }
+        let now = ContinuousClock.now
+        let deadline = now + context.timeout
+        let route = state.withLock { state -> Result<(handler: RequestHandler, id: UInt64), BusError> in
+            guard !state.isClosed else { return .failure(.disconnected) }
+            guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
+            state.turn &+= 1
+            let handler = group.pick(key: context.key.map { RendezvousHash.hash($0.utf8) }, turn: state.turn)
+            return .success((handler, state.pending.insert(completion, deadline: start.duration(to: deadline))))
+        }
+        switch route {
+        case .failure(let error): completion(.failure(error))
+        case .success((let handler, let id)):
+            startTicking()
+            handler(
+                BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
+                    self?.finish(id, reply)
+                })
+        }
+    }
+
+    private func finish(_ id: UInt64, _ reply: JSONValue) {
+        let isTooLong = LineWriter.isReplyTooLong(reply)
+        let completion = state.withLock { $0.pending.take(id) }
+        completion?(isTooLong ? .failure(.lineTooLong) : .success(reply))
+        resumeIfDrained()
+    }
+
+    /// There is nothing to lose the connection to: the handler is never called.
+    public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
+        BusSubscription {}
+    }
+
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                state.isClosed = true
+                state.drained.append(continuation)
+            }
+            resumeIfDrained()
+        }
+    }
+
+    private func resumeIfDrained() {
+        let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard state.isClosed, state.pending.isEmpty else { return [] }
+            defer { state.drained = [] }
+            return state.drained
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// One task looks after all deadlines while there are any.
+    private func startTicking() {
+        let starts = state.withLock { state in
+            defer { state.isTicking = true }
+            return !state.isTicking
+        }
+        guard starts else { return }
+        Task { [weak self] in
+            repeat {
+                // Thrown on cancellation only, and nobody cancels this task.
+                try? await Task.sleep(for: PendingRequests<Void>.tick)
+            } while self?.tick() ?? false
+        }
+    }
+
+    /// - Returns: whether to tick again.
+    private func tick() -> Bool {
+        let now = start.duration(to: .now)
+        let (late, goesOn) = state.withLock { state in
+            let late = state.pending.expire(at: now)
+            state.isTicking = state.pending.hasDeadlines
+            return (late, state.isTicking)
+        }
+        for completion in late { completion(.failure(.deadlineExceeded)) }
+        if !late.isEmpty { resumeIfDrained() }
+        return goesOn
+    }
+}

@@ -1,0 +1,180 @@
+import JSON
+
+/// Appends lines of the protocol (Services/Bus/PROTOCOL.md) to bytes that wait to be sent.
+///
+/// `data` is written last: that is where a broker stops reading.
+package enum LineWriter {
+    package static func hello(name: String, token: String?, to out: inout [UInt8]) {
+        line("hello", to: &out) {
+            $0.member("version", ProtocolVersion.current)
+            $0.member("name", name)
+            if let token { $0.member("token", token) }
+        }
+    }
+
+    package static func welcome(name: String, pingInterval: Duration, to out: inout [UInt8]) {
+        line("welcome", to: &out) {
+            $0.member("version", ProtocolVersion.current)
+            $0.member("name", name)
+            $0.member("maxLine", BusLimits.maxLine)
+            $0.member("pingInterval", pingInterval.wholeMilliseconds)
+        }
+    }
+
+    package static func subscribe(_ id: UInt64, _ pattern: String, queue: String?, to out: inout [UInt8]) {
+        line("sub", to: &out) {
+            $0.member("id", Int(id))
+            $0.member("subject", pattern)
+            if let queue { $0.member("queue", queue) }
+        }
+    }
+
+    package static func serve(_ id: UInt64, _ pattern: String, queue: String, to out: inout [UInt8]) {
+        line("serve", to: &out) {
+            $0.member("id", Int(id))
+            $0.member("subject", pattern)
+            $0.member("queue", queue)
+        }
+    }
+
+    package static func unsubscribe(_ id: UInt64, to out: inout [UInt8]) {
+        line("unsub", to: &out) { $0.member("id", Int(id)) }
+    }
+
+    package static func ping(to out: inout [UInt8]) { line("ping", to: &out) { _ in } }
+    package static func pong(to out: inout [UInt8]) { line("pong", to: &out) { _ in } }
+
+    /// - Parameter id: of the request or reply it is about.
+    package static func error(_ code: String, _ message: String, id: UInt64? = nil, to out: inout [UInt8]) {
+        line("err", to: &out) {
+            if let id { $0.member("id", Int(id)) }
+            $0.member("code", code)
+            $0.member("message", message)
+        }
+    }
+
+    package static func publish(_ subject: String, _ data: JSONValue, to out: inout [UInt8]) {
+        out += #"{"op":"pub","subject":""#.utf8
+        out += subject.utf8
+        out += #"","data":"#.utf8
+        end(with: data, &out)
+    }
+
+    package static func request(
+        _ id: UInt64, _ subject: String, _ data: JSONValue, _ context: BusContext, to out: inout [UInt8]
+    ) {
+        out += #"{"op":"req","id":"#.utf8
+        out += String(id).utf8
+        out += #","subject":""#.utf8
+        out += subject.utf8
+        out += #"","timeout":"#.utf8
+        out += String(context.timeout.wholeMilliseconds).utf8
+        out += #","request":"#.utf8
+        string(context.requestID, &out)
+        if let caller = context.caller {
+            out += #","caller":"#.utf8
+            out += caller.bytes
+        }
+        if let key = context.key {
+            out += #","key":"#.utf8
+            string(key, &out)
+        }
+        if let trace = context.trace {
+            out += #","trace":"#.utf8
+            string(trace, &out)
+        }
+        out += #","data":"#.utf8
+        end(with: data, &out)
+    }
+
+    package static func reply(_ id: UInt64, _ data: JSONValue, to out: inout [UInt8]) {
+        out += #"{"op":"res","id":"#.utf8
+        out += String(id).utf8
+        out += #","data":"#.utf8
+        end(with: data, &out)
+    }
+
+    /// Gives a request back: there will be no reply to it.
+    package static func reply(_ id: UInt64, _ error: BusError, to out: inout [UInt8]) {
+        line("res", to: &out) {
+            $0.member("id", Int(id))
+            $0.member("error", error.code)
+        }
+    }
+
+    // MARK: Lengths
+
+    // Members, punctuation and numbers of the longest line come to less than this.
+    private static let frame = 200
+
+    /// Whether the `pub` line would be longer than a broker passes on.
+    static func isPublishTooLong(_ subject: String, _ data: JSONValue) -> Bool {
+        isTooLong(atMost: frame + subject.utf8.count + data.bytes.count) { publish(subject, data, to: &$0) }
+    }
+
+    static func isRequestTooLong(_ subject: String, _ data: JSONValue, _ context: BusContext) -> Bool {
+        let texts = [subject, context.requestID, context.key ?? "", context.trace ?? ""]
+        // An escaped byte takes six.
+        let atMost = texts.reduce(frame) { $0 + $1.utf8.count * 6 }
+        return isTooLong(atMost: atMost + data.bytes.count + (context.caller?.bytes.count ?? 0)) {
+            request(.max >> 1, subject, data, context, to: &$0)
+        }
+    }
+
+    static func isReplyTooLong(_ data: JSONValue) -> Bool {
+        isTooLong(atMost: frame + data.bytes.count) { reply(.max >> 1, data, to: &$0) }
+    }
+
+    /// Only a line near the limit has to be written to be measured.
+    private static func isTooLong(atMost bound: Int, _ write: (inout [UInt8]) -> Void) -> Bool {
+        guard bound > BusLimits.maxPassedOnLine else { return false }
+        var out: [UInt8] = []
+        write(&out)
+        return out.count > BusLimits.maxPassedOnLine
+    }
+
+    // MARK: Parts
+
+    private static func line(_ operation: String, to out: inout [UInt8], _ members: (inout JSONWriter) -> Void) {
+        out += JSONWriter.bytes(reservingCapacity: 64) {
+            $0.object {
+                $0.member("op", operation)
+                members(&$0)
+            }
+        }
+        out.append(UInt8(ascii: "\n"))
+    }
+
+    /// A raw newline is white space in JSON, and the end of a line here.
+    private static func end(with data: JSONValue, _ out: inout [UInt8]) {
+        let start = out.count
+        out += data.bytes
+        for at in start..<out.count where out[at] == UInt8(ascii: "\n") { out[at] = UInt8(ascii: " ") }
+        out += "}\n".utf8
+    }
+
+    private static func string(_ text: String, _ out: inout [UInt8]) {
+        let plain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        guard plain else {
+            out += JSONValue(text).bytes
+            return
+        }
+        out.append(UInt8(ascii: "\""))
+        out += text.utf8
+        out.append(UInt8(ascii: "\""))
+    }
+}
+
+package enum ProtocolVersion {
+    package static let current = 1
+}
+
+extension Duration {
+    /// Rounded up, so that a time that is left does not become none; never negative.
+    package var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        // A year is for ever here, and cannot overflow.
+        return Int(min(seconds, 31_536_000)) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
