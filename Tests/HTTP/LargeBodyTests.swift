@@ -1,0 +1,102 @@
+import HTTP
+import Testing
+
+@Suite("Bodies over the limit, and those that wait for 100 (RFC 9110, section 10.1.1)")
+struct LargeBodyTests {
+    private var limits: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.maxBodyBytes = 10
+        limits.maxDrainBytes = 40
+        return limits
+    }
+
+    private func kinds(_ outcome: Outcome) -> [String] {
+        outcome.events.map { event in
+            switch event {
+            case .request(let request): "\(request.method) \(request.body.count)"
+            case .continueExpected: "continue"
+            case .bodyTooLarge(let request): "too large \(request.method) \(request.body.count)"
+            case .drained: "drained"
+            }
+        }
+    }
+
+    private func bytes(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    @Test("a body of exactly the limit is taken, in both framings")
+    func atTheLimit() {
+        #expect(kinds(Outcome(post("Content-Length: 10", body: bytes(10)), limits: limits)) == ["POST 10"])
+        let chunks = "4\r\nxxxx\r\n6\r\nxxxxxx\r\n0\r\n\r\n"
+        #expect(kinds(Outcome(post("Transfer-Encoding: chunked", body: chunks), limits: limits)) == ["POST 10"])
+    }
+
+    @Test("a larger one is reported at once, then dropped, and the next request is read")
+    func drained() {
+        let announced = post("Content-Length: 30", body: bytes(30)) + get()
+        #expect(kinds(Outcome(announced, limits: limits)) == ["too large POST 0", "drained", "GET 0"])
+        let chunks = "8\r\nxxxxxxxx\r\n8\r\nxxxxxxxx\r\n8\r\nxxxxxxxx\r\n0\r\nX: y\r\n\r\n"
+        let chunked = post("Transfer-Encoding: chunked", body: chunks) + get()
+        #expect(kinds(Outcome(chunked, limits: limits)) == ["too large POST 0", "drained", "GET 0"])
+        #expect(kinds(Outcome(post("Content-Length: 11"), limits: limits)) == ["too large POST 0"])
+    }
+
+    @Test("what is dropped is bounded: beyond it the connection ends")
+    func drainLimit() {
+        let announced = Outcome(post("Content-Length: 50", body: bytes(41)), limits: limits)
+        #expect(kinds(announced) == ["too large POST 0"])
+        #expect(announced.error?.status == 413)
+        let chunks = String(repeating: "8\r\nxxxxxxxx\r\n", count: 6)
+        let chunked = Outcome(post("Transfer-Encoding: chunked", body: chunks), limits: limits)
+        #expect(kinds(chunked) == ["too large POST 0"])
+        #expect(chunked.error?.status == 413)
+    }
+
+    @Test("while a body is dropped, its framing is still checked")
+    func badChunkWhileDraining() {
+        let chunks = "f\r\nxxxxxxxxxxxxxxx\r\nzz\r\n"
+        #expect(Outcome(post("Transfer-Encoding: chunked", body: chunks), limits: limits).error?.status == 400)
+    }
+
+    @Test("nothing of a body that is dropped is kept")
+    func holdsNothing() throws {
+        var parser = HTTPRequestParser()
+        parser.append(post("Content-Length: 8000000").utf8)
+        guard case .bodyTooLarge = try parser.next() else {
+            Issue.record("the body was not refused")
+            return
+        }
+        for _ in 0..<10 {
+            parser.append([UInt8](repeating: 0, count: 100_000))
+            #expect(try parser.next() == nil)
+            #expect(parser.bufferedBytes == 0)
+        }
+    }
+
+    @Test("a client that waits is told so before its request comes")
+    func expectContinue() {
+        #expect(kinds(Outcome(post("Expect: 100-Continue", "Content-Length: 2"))) == ["continue"])
+        #expect(
+            kinds(Outcome(post("Expect: 100-continue", "Content-Length: 2", body: "ab"))) == ["continue", "POST 2"])
+        let chunked = post("Expect: 100-continue", "Transfer-Encoding: chunked", body: "2\r\nab\r\n0\r\n\r\n")
+        #expect(kinds(Outcome(chunked)) == ["continue", "POST 2"])
+    }
+
+    @Test("a client that waits with nothing to send, or speaks HTTP/1.0, is not told")
+    func noContinue() {
+        #expect(kinds(Outcome(post("Expect: 100-continue"))) == ["POST 0"])
+        let old = "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab"
+        #expect(kinds(Outcome(old)) == ["POST 2"])
+    }
+
+    @Test("a body that is too large and waits ends the connection: the client may or may not send it")
+    func tooLargeAndWaiting() {
+        let outcome = Outcome(post("Expect: 100-continue", "Content-Length: 11"), limits: limits)
+        #expect(outcome.events.isEmpty)
+        #expect(outcome.error?.status == 413)
+    }
+
+    @Test("other expectations are refused")
+    func otherExpectation() {
+        #expect(Outcome(post("Expect: a miracle", "Content-Length: 2")).error?.status == 417)
+    }
+}

@@ -1,0 +1,95 @@
+import Testing
+import WebSocket
+
+@Suite("Messages (RFC 6455, sections 5.4 and 5.6)")
+struct MessageTests {
+    @Test("fragments make one message, and control frames may come between them")
+    func fragments() {
+        let outcome = Outcome(
+            masked(.text, "a", isFinal: false), masked(.ping, "p"), masked(.continuation, "", isFinal: false),
+            masked(.pong, ""), masked(.continuation, "b"), masked(.binary, "c"))
+        #expect(outcome.events == [.ping(bytes("p")), .pong([]), .text(bytes("ab")), .binary(bytes("c"))])
+    }
+
+    @Test("an empty message is a message")
+    func empty() {
+        #expect(Outcome(masked(.text, ""), masked(.binary, "")).events == [.text([]), .binary([])])
+    }
+
+    @Test("a continuation of nothing, or a new message inside another, is refused")
+    func order() {
+        #expect(Outcome(masked(.continuation, "a")).error?.closeCode == 1002)
+        #expect(Outcome(masked(.text, "a"), masked(.continuation, "b")).error?.closeCode == 1002)
+        #expect(Outcome(masked(.text, "a", isFinal: false), masked(.text, "b")).error?.closeCode == 1002)
+        #expect(Outcome(masked(.binary, "a", isFinal: false), masked(.text, "b")).error?.closeCode == 1002)
+    }
+
+    @Test("a message over the limit fails with 1009 as soon as a header says so")
+    func tooLarge() {
+        let whole = [UInt8](repeating: 1, count: 10)
+        #expect(Outcome(feeding: [masked(.binary, whole)[...]], maxMessageBytes: 10).events == [.binary(whole)])
+        let header = masked(.binary, whole + [1]).prefix(6)
+        #expect(Outcome(feeding: [header], maxMessageBytes: 10).error?.closeCode == 1009)
+        let fragments = masked(.binary, whole, isFinal: false) + masked(.continuation, [1]).prefix(6)
+        #expect(Outcome(feeding: [fragments[...]], maxMessageBytes: 10).error?.closeCode == 1009)
+        let most: [UInt8] = [0x82, 0xFF, 0x7F, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0]
+        #expect(Outcome(most).error?.closeCode == 1009)
+    }
+
+    @Test("a message of more fragments than the limit fails with 1009, even if they are empty")
+    func tooManyFragments() {
+        let part = masked(.continuation, "", isFinal: false)
+        let start = masked(.text, "", isFinal: false) + [[UInt8]](repeating: part, count: 6).joined()
+        #expect(Outcome(start, masked(.continuation, "x")).events == [.text(bytes("x"))])
+        #expect(Outcome(start, part, masked(.continuation, "x")).error?.closeCode == 1009)
+        #expect(
+            Outcome(start, masked(.continuation, ""), start, masked(.continuation, "")).events.count == 2,
+            "each message is counted for itself")
+    }
+
+    @Test("16 MiB in 65,536 fragments are put together")
+    func manyFragments() throws {
+        let size = 256
+        let count = 65_536
+        var parser = WebSocketParser(role: .client, maxMessageBytes: size * count, maxFragments: count)
+        let payload = (0..<size).map { UInt8($0) }
+        for index in 0..<count {
+            let opcode = index == 0 ? WebSocketOpcode.binary : .continuation
+            parser.append(WebSocketFrame.encode(opcode, payload, isFinal: index == count - 1))
+            guard index < count - 1 else { break }
+            guard try parser.next() == nil else {
+                Issue.record("an event before the last fragment")
+                return
+            }
+        }
+        guard case .binary(let message) = try parser.next() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.count == size * count)
+        #expect(message.suffix(size) == payload[...])
+        #expect(parser.bufferedBytes == 0)
+    }
+
+    @Test("between messages nothing is held")
+    func holdsNothing() throws {
+        var parser = WebSocketParser(role: .server)
+        parser.append(masked(.text, "hello"))
+        #expect(parser.bufferedBytes > 0)
+        #expect(try parser.next() != nil)
+        #expect(parser.bufferedBytes == 0)
+    }
+
+    @Test("an error stays, and what comes after it is dropped")
+    func errorStays() {
+        var parser = WebSocketParser(role: .server)
+        parser.append(masked(.text, "served") + [0xFF])
+        #expect(throws: Never.self) { try parser.next() }
+        parser.append([0xFF])
+        for _ in 0..<3 {
+            #expect(throws: WebSocketError.self) { try parser.next() }
+            parser.append(masked(.text, "late"))
+            #expect(parser.bufferedBytes == 0)
+        }
+    }
+}
