@@ -24,6 +24,7 @@ public protocol Database: Sendable {
     /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts.
     /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
     ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
+    @discardableResult
     func write<T: Sendable>(
         holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T
@@ -43,6 +44,7 @@ extension Database {
     private var smallWrite: Int { 1024 }
 
     /// `write(holding:_:)` for a closure that holds no more than a kilobyte or so.
+    @discardableResult
     public func write<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
         try await write(holding: smallWrite, body)
     }

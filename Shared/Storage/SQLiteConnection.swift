@@ -2,7 +2,8 @@ import CSQLite
 
 /// A connection to an SQLite file, with its prepared statements.
 ///
-/// `@unchecked Sendable`: whoever opens it hands it to one thread, and only that thread uses it from then on.
+/// `@unchecked Sendable`: whoever opens it hands it to one thread, only that thread uses it from then on, and it is closed
+/// when that thread has ended.
 final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
     enum Role {
         case writer, reader
@@ -18,6 +19,7 @@ final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
     /// otherwise commit alone.
     private var lost: StorageError?
     private var isInTransaction = false
+    private var isClosed = false
     /// How long the write-ahead log was after the last commit of this connection.
     private(set) var writeAheadPages = 0
     private var hooks: [() -> Void] = []
@@ -48,7 +50,12 @@ final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    deinit {
+    deinit { close() }
+
+    /// The last connection of a process to close copies the write-ahead log into the database and removes it.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
         statements.removeAll()
         sqlite3_close_v2(handle)
     }

@@ -17,7 +17,7 @@ public final class SQLiteDatabase: Database {
     private let writer: SQLiteWriter
     private let reads: BlockingQueue<Read>
     private let counters: SQLiteCounters
-    private let threads = WorkerThreads()
+    private let threads: WorkerThreads
 
     /// A reader's queue counts closures, which hold ids and no contents.
     private static let readBytes = 1024
@@ -65,6 +65,11 @@ public final class SQLiteDatabase: Database {
                     $0.checkpoint()
                     counters.checkpointed()
                 }, bytes: 0)
+        }
+        threads = WorkerThreads {
+            // One after the other, and no thread beside: or each might leave the log's removal to another.
+            for reader in readers { reader.close() }
+            connection.close()
         }
         threads.start { [writer] in writer.run() }
         for reader in readers {
@@ -118,6 +123,7 @@ public final class SQLiteDatabase: Database {
         }
     }
 
+    @discardableResult
     public func write<T: Sendable>(
         holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {

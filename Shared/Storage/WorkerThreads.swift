@@ -5,17 +5,22 @@ import Synchronization
 final class WorkerThreads: Sendable {
     private struct State {
         var running = 0
+        var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
+    private let afterLast: @Sendable () -> Void
+
+    /// - Parameter afterLast: what the last of them to end does at its end.
+    init(afterLast: @escaping @Sendable () -> Void) { self.afterLast = afterLast }
 
     func start(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.running += 1 }
         let entry = Unmanaged.passRetained(
             ThreadEntry {
                 body()
-                self.ended()
+                self.threadEnded()
             })
         var thread = pthread_t()
         let result = pthread_create(
@@ -30,22 +35,27 @@ final class WorkerThreads: Sendable {
         pthread_detach(thread)
     }
 
-    /// Returns when every thread has ended.
+    /// Returns when every thread has ended, and the last has done what it does.
     func ended() async {
         await withCheckedContinuation { continuation in
             let done = state.withLock { state in
-                if state.running > 0 { state.waiting.append(continuation) }
-                return state.running == 0
+                if !state.isOver { state.waiting.append(continuation) }
+                return state.isOver
             }
             if done { continuation.resume() }
         }
     }
 
-    private func ended() {
-        let waiting = state.withLock { state in
+    private func threadEnded() {
+        let isLast = state.withLock { state in
             state.running -= 1
-            guard state.running == 0 else { return [CheckedContinuation<Void, Never>]() }
+            return state.running == 0
+        }
+        guard isLast else { return }
+        afterLast()
+        let waiting = state.withLock { state in
             defer { state.waiting = [] }
+            state.isOver = true
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }

@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+@testable import Storage
+
+/// The engines that the conformance suite runs on: it knows only what `Database` promises.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case file = "SQLite in a file"
+    case temporary = "SQLite without one"
+
+    var testDescription: String { rawValue }
+
+    func open(
+        _ sql: String = "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER)",
+        configuration: SQLiteConfiguration = SQLiteConfiguration(), in folder: TemporaryFolder
+    ) throws -> any Database {
+        let migrations = [Migration(version: 1, name: "items", sql: sql)]
+        switch self {
+        case .file:
+            return try SQLiteDatabase(
+                .file(folder.file("test.db")), migrations: migrations, configuration: configuration)
+        case .temporary:
+            return try SQLiteDatabase(.temporary, migrations: migrations, configuration: configuration)
+        }
+    }
+}
+
+/// A folder that goes with its last reference.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    // Left behind if it fails, as a temporary folder may be.
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// The files as a process that died now would leave them.
+    func copyAsAfterACrash() throws -> TemporaryFolder {
+        let copy = try TemporaryFolder()
+        for name in ["test.db", "test.db-wal"] where FileManager.default.fileExists(atPath: file(name)) {
+            try FileManager.default.copyItem(atPath: file(name), toPath: copy.file(name))
+        }
+        return copy
+    }
+}
+
+/// Holds up the thread that writes, so that what comes meanwhile gathers in one commit.
+final class Gate: Sendable {
+    private let queue = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
+
+    func pass() { _ = queue.take(atMost: 1) }
+    func open() throws { try queue.push(true, bytes: 1) }
+}
+
+extension Database {
+    func ids() async throws -> [String] {
+        try await read { try $0.all("SELECT id FROM items ORDER BY id") { $0.text(0) } }
+    }
+
+    func insert(_ id: String) async throws {
+        try await write { try $0.execute("INSERT INTO items (id) VALUES ($1)", id) }
+    }
+
+    /// Holds up the writer until the gate opens, and returns once it stands there.
+    func close(_ gate: Gate) async -> Task<Void, any Error> {
+        let arrived = Gate()
+        let task = Task.immediate {
+            try await write { _ in
+                try arrived.open()
+                gate.pass()
+            }
+        }
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                arrived.pass()
+                continuation.resume()
+            }
+        }
+        return task
+    }
+}

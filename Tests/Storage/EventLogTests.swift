@@ -1,0 +1,90 @@
+import JSON
+import Storage
+import Testing
+
+@Suite("The event log")
+struct EventLogTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func append(_ count: Int, to database: any Database, at time: Int = 0) async throws {
+        for n in 0..<count {
+            try await database.write {
+                try EventLog.append(
+                    at: time + n, roomID: "r", participants: ["a", "b\""],
+                    emissions: JSONValue(trusted: Array(#"[{"to":"room", "n":\#(n)}]"#.utf8)), on: $0)
+            }
+        }
+    }
+
+    @Test("entries are read back as they were written, after a position and up to a limit", arguments: Engine.allCases)
+    func entries(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let log = EventLog(database)
+        #expect(try await log.head() == 0)
+        #expect(try await log.oldest() == nil)
+        #expect(try await log.entries(since: 0, limit: 10) == [])
+        try await append(5, to: database, at: 1000)
+        #expect(try await log.head() == 5)
+        #expect(try await log.oldest() == 1)
+        let found = try await log.entries(since: 2, limit: 2)
+        #expect(
+            found
+                == [3, 4].map { seq in
+                    LogEntry(
+                        seq: seq, at: 999 + seq, roomID: "r", participants: ["a", "b\""],
+                        emissions: JSONValue(trusted: Array(#"[{"to":"room", "n":\#(seq - 1)}]"#.utf8)))
+                })
+        #expect(try await log.entries(since: 5, limit: 10) == [])
+    }
+
+    @Test("a limit in bytes is kept, but one entry always comes", arguments: Engine.allCases)
+    func byteLimit(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        try await append(5, to: database)
+        let log = EventLog(database)
+        #expect(try await log.entries(since: 0, limit: 10, maxBytes: 1).map(\.seq) == [1])
+        #expect(try await log.entries(since: 0, limit: 10, maxBytes: 3 * 22).map(\.seq) == [1, 2, 3])
+    }
+
+    @Test("pruning goes by age, stops at a consumer's cursor, and keeps the newest", arguments: Engine.allCases)
+    func pruning(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let log = EventLog(database)
+        #expect(try await log.prune(olderThan: .max) == 0)
+        try await append(10, to: database, at: 100)
+        #expect(try await log.prune(olderThan: 100) == 0)
+        #expect(try await log.prune(olderThan: 103) == 3)
+        #expect(try await log.oldest() == 4)
+        #expect(try await log.prune(olderThan: .max, keepingFrom: 6) == 2)
+        #expect(try await log.prune(olderThan: .max) == 4)
+        #expect(try await log.entries(since: 0, limit: 10).map(\.seq) == [10])
+        try await append(1, to: database)
+        #expect(try await log.head() == 11)
+    }
+
+    @Test("more than one batch is pruned in one call", arguments: [Engine.temporary])
+    func pruningMany(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        try await database.write { connection in
+            for n in 0..<2500 {
+                try EventLog.append(at: n, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+            }
+        }
+        #expect(try await EventLog(database).prune(olderThan: 2400) == 2400)
+        #expect(try await EventLog(database).oldest() == 2401)
+    }
+
+    @Test("positions go on after a restart", arguments: [Engine.file])
+    func restart(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        try await append(3, to: database)
+        try await EventLog(database).prune(olderThan: .max)
+        await database.close()
+        let again = try engine.open(in: folder)
+        try await append(1, to: again)
+        #expect(try await EventLog(again).head() == 4)
+        #expect(again.databaseID == database.databaseID)
+    }
+}

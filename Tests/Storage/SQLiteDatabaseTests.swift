@@ -1,0 +1,197 @@
+import Foundation
+import Storage
+import Testing
+
+/// What only a file can show: that it is found again, that it is full, that it is not ours.
+@Suite("An SQLite database")
+struct SQLiteDatabaseTests {
+    private let folder: TemporaryFolder
+    private let items = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER)")
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(
+        _ migrations: [Migration]? = nil, configuration: SQLiteConfiguration = SQLiteConfiguration()
+    ) throws -> SQLiteDatabase {
+        try SQLiteDatabase(
+            .file(folder.file("test.db")), migrations: migrations ?? [items], configuration: configuration)
+    }
+
+    @Test("what was acknowledged is there when the process dies at any moment")
+    func crash() async throws {
+        let database = try open()
+        for n in 0..<20 {
+            try await database.insert(String(format: "%02d", n))
+            let copy = try folder.copyAsAfterACrash()
+            let recovered = try SQLiteDatabase(.file(copy.file("test.db")), migrations: [items])
+            #expect(try await recovered.ids().count == n + 1)
+            #expect(recovered.databaseID == database.databaseID)
+            await recovered.close()
+        }
+    }
+
+    @Test("each database has a name of its own")
+    func identity() throws {
+        let ids = try (0..<20).map { _ in try SQLiteDatabase(.temporary, migrations: []).databaseID }
+        #expect(Set(ids).count == 20)
+    }
+
+    @Test("only its owner can read the file, and closing leaves no log behind")
+    func files() async throws {
+        let database = try open()
+        try await database.insert("x")
+        for name in ["test.db", "test.db-wal"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+        await database.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["test.db"])
+    }
+
+    @Test("a full disk fails writes that can be tried again, reads go on, and room lets writes go on too")
+    func diskFull() async throws {
+        var configuration = SQLiteConfiguration()
+        configuration.maxPages = 40
+        let database = try open(configuration: configuration)
+        try await database.insert("first")
+        let filler = String(repeating: "x", count: 3000)
+        var stored = 1
+        var failure: StorageError?
+        while failure == nil, stored < 100 {
+            do {
+                try await database.insert("\(stored)\(filler)")
+                stored += 1
+            } catch let error as StorageError {
+                failure = error
+            }
+        }
+        #expect(failure == .full)
+        #expect(failure?.isRetryable == true)
+        #expect(try await database.ids().count == stored)
+        await #expect(throws: StorageError.full) { try await database.insert("again\(filler)") }
+        try await database.write { try $0.execute("DELETE FROM items WHERE id <> 'first'") }
+        try await database.insert("again\(filler)")
+        #expect(try await database.ids().count == 2)
+    }
+
+    @Test("a write that fills the disk and goes on regardless leaves nothing, and takes its batch along")
+    func diskFullInABatch() async throws {
+        var configuration = SQLiteConfiguration()
+        configuration.maxPages = 40
+        let database = try open(configuration: configuration)
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let small = Task.immediate { try await database.insert("small") }
+        let large = Task.immediate {
+            try await database.write { connection in
+                do {
+                    for n in 0..<100 {
+                        try connection.execute(
+                            "INSERT INTO items (id, n) VALUES ($1, $2)", "\(n)" + String(repeating: "x", count: 3000), n
+                        )
+                    }
+                } catch StorageError.full {
+                    try connection.execute("INSERT INTO items (id) VALUES ('regardless')")
+                }
+            }
+        }
+        try gate.open()
+        try await blocked.value
+        let results = [await small.result, await large.result]
+        let ids = try await database.ids()
+        // Whether SQLite ends the transaction or the statement is its choice; half a batch is never there.
+        for (result, id) in zip(results, ["small", "regardless"]) {
+            switch result {
+            case .success: #expect(ids.contains(id))
+            case .failure(let error):
+                #expect(error as? StorageError == .full)
+                #expect(!ids.contains(id))
+            }
+        }
+        try await database.insert("after")
+    }
+
+    @Test("a commit that fails fails all that is in it, tells nobody, and the next one works")
+    func failedCommit() async throws {
+        let deferred = Migration(
+            version: 1, name: "items",
+            sql: """
+                CREATE TABLE parents (id TEXT PRIMARY KEY);
+                CREATE TABLE items (id TEXT REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+                INSERT INTO parents (id) VALUES ('fine')
+                """)
+        let database = try open([deferred])
+        let told = Told()
+        database.onCommit { told.add($0.map(\.roomID)) }
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        struct Refused: Error {}
+        let writes = ["fine", "orphan", "refused"].map { id in
+            Task.immediate {
+                try await database.write { connection in
+                    if id == "refused" { throw Refused() }
+                    try connection.execute("INSERT INTO items (id) VALUES ($1)", id)
+                    try EventLog.append(at: 0, roomID: id, participants: [], emissions: .emptyArray, on: connection)
+                }
+            }
+        }
+        try gate.open()
+        try await blocked.value
+        for write in writes { await #expect(throws: StorageError.self) { try await write.value } }
+        #expect(try await database.ids() == [])
+        #expect(told.all == [])
+        #expect(database.statistics.failedCommits == 1)
+        try await database.insert("fine")
+        #expect(try await database.ids() == ["fine"])
+    }
+
+    @Test("another process' lock is waited for, then the write fails and can be tried again")
+    func busy() async throws {
+        var configuration = SQLiteConfiguration()
+        configuration.busyTimeoutMilliseconds = 1
+        let (ours, theirs) = (try open(configuration: configuration), try open(configuration: configuration))
+        let gate = Gate()
+        let blocked = await theirs.close(gate)
+        await #expect(throws: StorageError.busy) { try await ours.insert("x") }
+        #expect(try await ours.ids() == [])
+        try gate.open()
+        try await blocked.value
+        try await ours.insert("x")
+        #expect(try await theirs.ids() == ["x"])
+    }
+
+    @Test("a long log is copied into the database by a reader")
+    func checkpoint() async throws {
+        let database = try open()
+        let filler = [UInt8](repeating: 7, count: 1 << 20)
+        for n in 0..<20 {
+            try await database.write { connection in
+                try connection.execute("CREATE TABLE IF NOT EXISTS large (n INTEGER PRIMARY KEY, b BLOB)")
+                try connection.execute("INSERT INTO large (n, b) VALUES ($1, $2)", n, filler)
+            }
+        }
+        // The reader's queue is in order: with two readers, two reads after it see it taken, and closing sees it done.
+        await database.close()
+        #expect(database.statistics.checkpoints >= 1)
+        let again = try open()
+        #expect(try await again.read { try $0.first("SELECT count(*) FROM large") { $0.int(0) } } == 20)
+    }
+
+    @Test("a file that is no database is refused")
+    func noDatabase() throws {
+        try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: folder.file("test.db")))
+        let error = #expect(throws: StorageError.self) { try open() }
+        guard case .corrupt = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test("a folder that is not there is told by its path")
+    func noFolder() throws {
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteDatabase(.file(folder.file("missing/test.db")), migrations: [])
+        }
+        #expect(String(describing: error).contains("missing/test.db"))
+    }
+}
