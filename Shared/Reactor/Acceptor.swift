@@ -54,6 +54,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
         guard !isClosed else { return }
         do throws(SystemError) {
             token = try loop.poller.add(socket, for: .input, source: self)
+            loop.poller.unpark(self)
         } catch {
             pause(after: error)
         }
@@ -82,13 +83,14 @@ final class Acceptor: PollSource, @unchecked Sendable {
         onError(error)
         if let token { loop.poller.remove(socket, token) }
         token = nil
+        loop.poller.park(self)
         loop.schedule(after: Self.pause) { [self] in watch() }
     }
 
     private func release() {
         guard !isClosed else { return }
         isClosed = true
-        if let token { loop.poller.remove(socket, token) }
+        if let token { loop.poller.remove(socket, token) } else { loop.poller.unpark(self) }
         token = nil
         socket.close()
     }

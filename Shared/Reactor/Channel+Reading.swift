@@ -34,11 +34,17 @@ extension Channel: PollSource {
         } else {
             do throws(SystemError) {
                 token = try loop.poller.add(socket, for: wanted, source: self)
+                loop.poller.unpark(self)
             } catch {
                 return closeDescriptor(.failed(error))
             }
         }
         interest = wanted
+    }
+
+    func unwatch() {
+        if let token { loop.poller.remove(socket, token) } else { loop.poller.unpark(self) }
+        token = nil
     }
 
     func ready(_ events: PollEvents) {
@@ -63,6 +69,7 @@ extension Channel: PollSource {
         } else if let token {
             // Reading is paused, and what came before the end is still to be received.
             loop.poller.remove(socket, token)
+            loop.poller.park(self)
             self.token = nil
         }
     }

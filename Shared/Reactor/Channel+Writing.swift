@@ -28,27 +28,35 @@ extension Channel {
     func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
-        while !output.isEmpty {
+        // Out of the object while it is worked on, so that no access to it spans a call.
+        var queue = OutputQueue()
+        swap(&queue, &output)
+        let outcome = send(&queue)
+        swap(&queue, &output)
+        switch outcome {
+        case .bytes: drained()
+        case .wouldBlock: block()
+        case .failed(let error): closeDescriptor(.failed(error))
+        }
+    }
+
+    /// Until the queue is empty, or the kernel takes no more.
+    private func send(_ queue: inout OutputQueue) -> Socket.Transfer {
+        while true {
             var offered = 0
-            let transfer = output.withNext(joinedIn: loop.writeBuffer) { bytes in
+            let transfer = queue.withNext(joinedIn: loop.writeBuffer) { bytes in
                 offered = bytes.count
                 return socket.send(bytes)
             }
             loop.counters.writes.increment()
-            switch transfer {
-            case .bytes(let count):
-                loop.counters.bytesWritten.increment(by: count)
-                lastProgress = loop.now
-                output.consume(count)
-                // A short count says that the kernel is full: asking again would only be told so.
-                if count < offered { return block() }
-            case .wouldBlock:
-                return block()
-            case .failed(let error):
-                return closeDescriptor(.failed(error))
-            }
+            guard case .bytes(let count) = transfer else { return transfer }
+            loop.counters.bytesWritten.increment(by: count)
+            lastProgress = loop.now
+            queue.consume(count)
+            // A short count says that the kernel is full: asking again would only be told so.
+            if count < offered { return .wouldBlock }
+            if queue.isEmpty { return transfer }
         }
-        drained()
     }
 
     private func block() {

@@ -24,26 +24,28 @@ public final class Channel: @unchecked Sendable {
         case ended
     }
 
+    // A delivery touches the members down to `lastProgress`: they come first, to lie in two cache lines, for with thousands
+    // of connections each line is fetched from memory.
     public let loop: EventLoop
-    public let peer: PeerAddress
-
     let socket: Socket
     var state = State.open
-    /// nil while epoll does not watch the descriptor.
-    var token: Poller.Token?
-    var interest: PollEvents = []
-    var owner: (any ChannelHandler)?
-    var closeReason: CloseReason?
-    var closeTimer: LoopTimer?
-
-    var isReadingPaused = false
-    var peerFinished = false
     var isOutputShutDown = false
     /// The kernel took less than there was; epoll tells when it takes more.
     var isBlocked = false
     var isFlushQueued = false
-    var output = OutputQueue()
+    /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a delivery.
+    @exclusivity(unchecked) var output = OutputQueue()
+    var owner: (any ChannelHandler)?
     var lastProgress = LoopInstant(nanoseconds: 0)
+
+    public let peer: PeerAddress
+    /// nil while epoll does not watch the descriptor.
+    var token: Poller.Token?
+    var interest: PollEvents = []
+    var isReadingPaused = false
+    var peerFinished = false
+    var closeReason: CloseReason?
+    var closeTimer: LoopTimer?
 
     /// Takes the socket over. `start` registers it.
     init(_ socket: Socket, peer: PeerAddress, loop: EventLoop) {
@@ -121,8 +123,7 @@ public final class Channel: @unchecked Sendable {
     func closeDescriptor(_ reason: CloseReason) {
         guard state != .ended else { return }
         state = .ended
-        if let token { loop.poller.remove(socket, token) }
-        token = nil
+        unwatch()
         socket.close()
         output = OutputQueue()
         closeTimer?.cancel()
@@ -154,8 +155,7 @@ public final class Channel: @unchecked Sendable {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown else { return nil }
         state = .ended
-        if let token { loop.poller.remove(socket, token) }
-        token = nil
+        unwatch()
         owner = nil
         loop.counters.closed.increment()
         let pending = output

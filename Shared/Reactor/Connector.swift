@@ -46,6 +46,7 @@ final class Connector: PollSource, @unchecked Sendable {
     }
 
     private func lookUp() {
+        loop.poller.park(self)
         do throws(WorkerThreadsError) {
             try loop.resolver.submit { [self, host, port] in
                 let outcome: Result<[SocketAddress], ResolveError>
@@ -63,6 +64,7 @@ final class Connector: PollSource, @unchecked Sendable {
 
     private func lookedUp(_ outcome: Result<[SocketAddress], ResolveError>) {
         guard !isFinished else { return }
+        loop.poller.unpark(self)
         switch outcome {
         case .success(let found):
             addresses = found[...]
@@ -130,6 +132,7 @@ final class Connector: PollSource, @unchecked Sendable {
     func finish(_ outcome: Outcome) {
         guard !isFinished else { return }
         isFinished = true
+        loop.poller.unpark(self)
         timer?.cancel()
         timer = nil
         drop()

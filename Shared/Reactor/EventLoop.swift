@@ -20,14 +20,14 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     public let counters = LoopCounters()
 
     /// The monotonic clock, read once a turn, when the turn's events arrived.
-    public private(set) var now = LoopInstant.now()
+    @exclusivity(unchecked) public private(set) var now = LoopInstant.now()
 
     /// Tasks and work run in a turn at most; reads and writes come in between.
     private static let maxJobsPerTurn = 1024
     /// What a turn's end makes anew (a write out of a drain notice) is done in the same turn this many times.
     private static let maxFlushesPerTurn = 4
     /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
-    private static let keptCapacity = 4096
+    private static let keptCapacity = 16 * 1024
 
     let poller: Poller
     let resolver: WorkerThreads
@@ -42,7 +42,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var batch: [Job] = []
     private var nextInBatch = 0
     private var endOfTurn: [() -> Void] = []
-    private var unflushed: [Channel] = []
+    /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
+    @exclusivity(unchecked) private var unflushed: [Channel] = []
+    private var spareList: [Channel] = []
     private var unnoticed: [Channel] = []
 
     /// What other threads hand to the loop.
@@ -123,6 +125,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         poller.poll(milliseconds: timeout()) {
             now = .now()
             counters.turns.increment()
+            // What the events hand to the loop needs no wake-up.
+            inbox.withLock { $0.isAsleep = false }
         }
         runJobs()
         fireTimers()
@@ -155,10 +159,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
             if nextInBatch == batch.count {
                 if batch.capacity > Self.keptCapacity { batch = [] } else { batch.removeAll(keepingCapacity: true) }
                 nextInBatch = 0
-                inbox.withLock { inbox in
-                    inbox.isAsleep = false
-                    swap(&inbox.jobs, &batch)
-                }
+                inbox.withLock { swap(&$0.jobs, &batch) }
                 if batch.isEmpty { return }
             }
             let job = batch[nextInBatch]
@@ -185,9 +186,20 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         for _ in 0..<Self.maxFlushesPerTurn {
             if endOfTurn.isEmpty, unflushed.isEmpty, unnoticed.isEmpty { return }
             for work in take(&endOfTurn) { work() }
-            for channel in take(&unflushed) { channel.flush() }
+            flush()
             for channel in take(&unnoticed) { channel.noticeClose() }
         }
+    }
+
+    /// One write for each channel that has output. The two lists change places, so that a turn allocates none.
+    private func flush() {
+        guard !unflushed.isEmpty else { return }
+        var flushing: [Channel] = []
+        swap(&flushing, &spareList)
+        swap(&flushing, &unflushed)
+        for channel in flushing { channel.flush() }
+        if flushing.capacity > Self.keptCapacity { flushing = [] } else { flushing.removeAll(keepingCapacity: true) }
+        swap(&flushing, &spareList)
     }
 
     private func take<T>(_ list: inout [T]) -> [T] {

@@ -54,7 +54,8 @@ public final class EventLoopGroup: Sendable {
             return threads
         }
         for thread in ending { thread.join() }
-        resolver.shutdown()
+        // A lookup that hangs is not worth waiting for.
+        resolver.shutdown(waiting: false)
     }
 
     /// How many processors this process may run on: a container's or `taskset`'s share, not the machine's.

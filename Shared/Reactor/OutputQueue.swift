@@ -16,7 +16,13 @@ struct OutputQueue: Sendable {
 
     mutating func append(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        if byteCount == 0 { first = bytes } else { rest.append(bytes) }
+        if byteCount == 0 {
+            first = bytes
+        } else {
+            // One allocation for a usual turn, where growing from one would take several.
+            if rest.isEmpty { rest.reserveCapacity(8) }
+            rest.append(bytes)
+        }
         byteCount += bytes.count
     }
 

@@ -46,6 +46,7 @@ final class Poller {
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Poller.maxEvents)
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
+    private var parked: [ObjectIdentifier: any PollSource] = [:]
 
     init() throws(SystemError) {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -139,5 +140,10 @@ final class Poller {
         _ = Glibc.write(wakeup, &one, MemoryLayout<UInt64>.size)
     }
 
-    var sources: [any PollSource] { slots.compactMap(\.source) }
+    /// Keeps a source that epoll does not watch for now, so that it hears of the loop's end.
+    func park(_ source: any PollSource) { parked[ObjectIdentifier(source)] = source }
+    func unpark(_ source: any PollSource) { parked[ObjectIdentifier(source)] = nil }
+
+    /// All that must hear of the loop's end.
+    var sources: [any PollSource] { slots.compactMap(\.source) + parked.values }
 }

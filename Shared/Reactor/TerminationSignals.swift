@@ -24,12 +24,13 @@ public struct TerminationSignals: Sendable {
         let pipe = pipe
         await withCheckedContinuation { continuation in
             do throws(SystemError) {
-                _ = try Thread.start(name: "signals") {
+                let thread = try Thread.start(name: "signals") {
                     var count: UInt64 = 0
                     while read(pipe, &count, MemoryLayout<UInt64>.size) < 0, errno == EINTR {}
                     for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
                     continuation.resume()
                 }
+                thread.detach()
             } catch {
                 // Without a thread to wait the process could not be stopped in order: better it stops now.
                 continuation.resume()

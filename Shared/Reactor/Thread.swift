@@ -27,7 +27,11 @@ struct Thread: Sendable {
         return Thread(id: id)
     }
 
+    /// Waits for its end. Either this or `detach`, once.
     func join() { pthread_join(id, nil) }
+
+    /// Its end will be waited for by nobody.
+    func detach() { pthread_detach(id) }
 
     private final class Start: Sendable {
         let name: String

@@ -76,15 +76,15 @@ public final class WorkerThreads: @unchecked Sendable {
         pthread_cond_signal(changed)
     }
 
-    /// Finishes what is queued, then ends the threads. Blocks until they have ended.
-    public func shutdown() {
+    /// Finishes what is queued, then ends the threads. Blocks until they have ended, unless `waiting` is false.
+    public func shutdown(waiting: Bool = true) {
         pthread_mutex_lock(mutex)
         isShutDown = true
         let ending = threads
         threads = []
         pthread_cond_broadcast(changed)
         pthread_mutex_unlock(mutex)
-        for thread in ending { thread.join() }
+        for thread in ending { if waiting { thread.join() } else { thread.detach() } }
     }
 
     private func work() {

@@ -197,6 +197,23 @@ struct ClosingTests {
         }
     }
 
+    @Test("shutting the group down also closes what epoll does not watch at the time")
+    func groupShutdownWhilePaused() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let loop = group.loops[0]
+        let events = Events(of: ChannelEvent.self)
+        let (channel, client) = try await connected(on: group, events: events.source)
+        await on(loop) {
+            channel.pauseReading()
+            channel.shutdownOutput()
+        }
+        #expect(client.isAtEnd())
+        client.finish()
+        while await on(loop, { channel.token != nil }) {}
+        group.shutdown()
+        #expect(await events.next() == .closed(.loopStopped))
+    }
+
     @Test("shutting the group down closes channels and tells their handlers")
     func groupShutdown() async throws {
         let group = try EventLoopGroup(loopCount: 1)

@@ -87,9 +87,24 @@ struct ConnectTests {
         }
     }
 
-    private func connectOutcome(_ loop: EventLoop, port: UInt16) async -> ConnectError? {
+    @Test("shutting the group down ends an attempt that waits for a name")
+    func shutdownDuringLookup() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let loop = group.loops[0]
+        let gate = Gate()
+        // Both threads for lookups are busy.
+        for _ in 0..<2 { try loop.resolver.submit { gate.wait() } }
+        async let outcome = connectOutcome(loop, host: "localhost", port: 1)
+        while await on(loop, { loop.poller.sources.isEmpty }) {}
+        group.shutdown()
+        #expect(await outcome == .loopStopped)
+        gate.open()
+        gate.open()
+    }
+
+    private func connectOutcome(_ loop: EventLoop, host: String = "127.0.0.1", port: UInt16) async -> ConnectError? {
         do throws(ConnectError) {
-            try await loop.connect(host: "127.0.0.1", port: port, timeout: .seconds(60)) { _ in Echo() }
+            try await loop.connect(host: host, port: port, timeout: .seconds(60)) { _ in Echo() }
             return nil
         } catch {
             return error

@@ -167,3 +167,26 @@ final class Answering: ChannelHandler {
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) { answer(channel) }
     func channelDidClose(_ channel: Channel, reason: CloseReason) {}
 }
+
+/// Holds a thread until it is opened; one thread an opening.
+final class Gate: Sendable {
+    private let pipe: (read: Int32, write: Int32)
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        precondition(Glibc.pipe(&ends) == 0)
+        pipe = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(pipe.read)
+        close(pipe.write)
+    }
+
+    func open() { _ = write(pipe.write, "x", 1) }
+
+    func wait() {
+        var byte: UInt8 = 0
+        _ = read(pipe.read, &byte, 1)
+    }
+}

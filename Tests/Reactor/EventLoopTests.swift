@@ -40,20 +40,22 @@ struct EventLoopTests {
     func fromTheLoop() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let (list, wakeups) = await withCheckedContinuation { continuation in
-                loop.execute {
+            let outcomes = Events(of: (order: [Int], wakeups: Int).self)
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
+                Answering { _ in
                     let before = loop.counters.wakeups.value
                     let seen = Trace()
                     loop.execute { seen.note(1) }
                     loop.execute { seen.note(2) }
-                    loop.execute {
-                        continuation.resume(returning: (seen.list, loop.counters.wakeups.value - before))
-                    }
+                    loop.execute { outcomes.source.yield((seen.list, loop.counters.wakeups.value - before)) }
                     seen.note(0)
                 }
             }
-            #expect(list == [0, 1, 2])
-            #expect(wakeups == 0)
+            let client = try BlockingClient(port: listener.port)
+            try client.send("x")
+            let outcome = try #require(await outcomes.next())
+            #expect(outcome.order == [0, 1, 2])
+            #expect(outcome.wakeups == 0)
         }
     }
 
