@@ -50,7 +50,8 @@ let package = Package(
         shared("SocketIO", ["JSON", "Security"]),
         shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared("MessageBus", ["JSON", "Reactor"]),
-        shared("Storage", ["CSQLite", "JSON"]),
+        shared("Workers"),
+        shared("Storage", ["CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
         shared("ServiceKit", ["Contracts", "JSON", "Security", "Reactor", "HTTP", "MessageBus", "Storage"]),
         .executableTarget(
@@ -66,7 +67,8 @@ let package = Package(
         tests("SocketIO", ["SocketIO", "JSON"]),
         tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON"]),
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
-        tests("Storage", ["Storage", "JSON"]),
+        tests("Workers", ["Workers"]),
+        tests("Storage", ["Storage", "JSON", "Workers"]),
     ],
     swiftLanguageModes: [.v6]
 )

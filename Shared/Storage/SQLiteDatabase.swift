@@ -1,3 +1,5 @@
+import Workers
+
 /// A database in an SQLite file: one thread that writes, a few that read.
 ///
 /// WAL with `synchronous=FULL`: a commit returns after its log is on disk, and readers never wait for the writer.
@@ -110,7 +112,7 @@ public final class SQLiteDatabase: Database {
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            do {
+            do throws(BlockingQueueError) {
                 try reads.push(
                     { [counters] connection in
                         let result = Result { try connection.snapshot(body) }
@@ -118,7 +120,7 @@ public final class SQLiteDatabase: Database {
                         continuation.resume(with: result)
                     }, bytes: Self.readBytes)
             } catch {
-                continuation.resume(throwing: error)
+                continuation.resume(throwing: StorageError(error))
             }
         }
     }

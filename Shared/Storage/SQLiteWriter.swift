@@ -1,4 +1,5 @@
 import Synchronization
+import Workers
 
 /// The thread that writes: takes all that is queued, and commits it together.
 ///
@@ -50,7 +51,11 @@ final class SQLiteWriter: Sendable {
         perform: @escaping @Sendable (SQLiteConnection) throws(StorageError) -> @Sendable () -> Void,
         fail: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
-        try writes.push(Write(perform: perform, fail: fail), bytes: bytes)
+        do {
+            try writes.push(Write(perform: perform, fail: fail), bytes: bytes)
+        } catch {
+            throw StorageError(error)
+        }
     }
 
     func close() { writes.close() }

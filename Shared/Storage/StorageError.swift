@@ -1,3 +1,5 @@
+import Workers
+
 /// What can go wrong with a database that is no mistake of ours.
 public enum StorageError: Error, Equatable {
     /// The queue is full; nothing was done.
@@ -25,6 +27,15 @@ public enum StorageError: Error, Equatable {
         switch self {
         case .overloaded, .busy, .full, .io, .closed: true
         case .corrupt, .unique, .constraint, .unstorableText, .rejected: false
+        }
+    }
+}
+
+extension StorageError {
+    init(_ refusal: BlockingQueueError) {
+        switch refusal {
+        case .full: self = .overloaded
+        case .closed: self = .closed
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
+import Storage
 import Testing
-
-@testable import Storage
+import Workers
 
 /// The engines that the conformance suite runs on: it knows only what `Database` promises.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {

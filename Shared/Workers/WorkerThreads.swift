@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// Threads for calls that block, counted so that one can wait for their end.
-final class WorkerThreads: Sendable {
+public final class WorkerThreads: Sendable {
     private struct State {
         var running = 0
         var isOver = false
@@ -13,9 +13,9 @@ final class WorkerThreads: Sendable {
     private let afterLast: @Sendable () -> Void
 
     /// - Parameter afterLast: what the last of them to end does at its end.
-    init(afterLast: @escaping @Sendable () -> Void) { self.afterLast = afterLast }
+    public init(afterLast: @escaping @Sendable () -> Void = {}) { self.afterLast = afterLast }
 
-    func start(_ body: @escaping @Sendable () -> Void) {
+    public func start(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.running += 1 }
         let entry = Unmanaged.passRetained(
             ThreadEntry {
@@ -36,7 +36,7 @@ final class WorkerThreads: Sendable {
     }
 
     /// Returns when every thread has ended, and the last has done what it does.
-    func ended() async {
+    public func ended() async {
         await withCheckedContinuation { continuation in
             let done = state.withLock { state in
                 if !state.isOver { state.waiting.append(continuation) }

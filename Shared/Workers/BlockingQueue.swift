@@ -3,7 +3,7 @@ import Glibc
 /// A bounded queue between tasks, which never wait for it, and threads, which do.
 ///
 /// `@unchecked Sendable`: every access to the state below is made under `mutex`.
-final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
+public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     private let maxCount: Int
     private let maxBytes: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -12,7 +12,7 @@ final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     private var bytes = 0
     private var isClosed = false
 
-    init(maxCount: Int, maxBytes: Int) {
+    public init(maxCount: Int, maxBytes: Int) {
         self.maxCount = maxCount
         self.maxBytes = maxBytes
         pthread_mutex_init(mutex, nil)
@@ -26,14 +26,14 @@ final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    var count: Int { locked { elements.count } }
+    public var count: Int { locked { elements.count } }
 
-    /// - Throws: `StorageError.overloaded` if it is full, by count or by bytes; `.closed`.
-    func push(_ element: Element, bytes size: Int) throws(StorageError) {
-        let refusal: StorageError? = locked {
+    /// - Throws: `full`, by count or by bytes, at once; `closed`.
+    public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
+        let refusal: BlockingQueueError? = locked {
             if isClosed { return .closed }
             // One that is larger than the whole queue may pass when it is alone: or it never could.
-            if elements.count >= maxCount || (bytes + size > maxBytes && !elements.isEmpty) { return .overloaded }
+            if elements.count >= maxCount || (bytes + size > maxBytes && !elements.isEmpty) { return .full }
             elements.append((element, size))
             bytes += size
             return nil
@@ -43,7 +43,7 @@ final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.
-    func take(atMost limit: Int) -> [Element]? {
+    public func take(atMost limit: Int) -> [Element]? {
         locked {
             while elements.isEmpty, !isClosed { pthread_cond_wait(arrival, mutex) }
             if elements.isEmpty { return nil }
@@ -55,7 +55,7 @@ final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Refuses what comes from now on; what is queued can still be taken.
-    func close() {
+    public func close() {
         locked { isClosed = true }
         pthread_cond_broadcast(arrival)
     }
@@ -65,4 +65,10 @@ final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return body()
     }
+}
+
+/// Why a queue takes no more.
+public enum BlockingQueueError: Error {
+    case full
+    case closed
 }

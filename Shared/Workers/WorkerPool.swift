@@ -1,0 +1,39 @@
+/// A few threads that run what would block an event loop, or take all of its time.
+public final class WorkerPool: Sendable {
+    private let jobs: BlockingQueue<@Sendable () -> Void>
+    private let threads = WorkerThreads()
+
+    /// What a waiting job holds, roughly: its closure with a few words.
+    private static let jobBytes = 256
+
+    /// - Parameter maxWaiting: jobs that may wait; the next one is refused.
+    public init(threads count: Int, maxWaiting: Int) {
+        jobs = BlockingQueue(maxCount: maxWaiting, maxBytes: maxWaiting * Self.jobBytes)
+        for _ in 0..<count {
+            threads.start { [jobs] in
+                while let job = jobs.take(atMost: 1)?.first { job() }
+            }
+        }
+    }
+
+    deinit { jobs.close() }
+
+    /// Runs the body on one of the threads, in the order of the calls. Cancelling the caller does not stop it.
+    ///
+    /// - Throws: what the body throws; `BlockingQueueError`, at once, if too many wait or the pool is closed.
+    public func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try jobs.push({ continuation.resume(with: Result { try body() }) }, bytes: Self.jobBytes)
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Finishes what waits, and ends the threads.
+    public func close() async {
+        jobs.close()
+        await threads.ended()
+    }
+}
