@@ -1,0 +1,263 @@
+import Edge
+import JSON
+import Reactor
+import SocketIO
+import Synchronization
+import Testing
+
+@Suite("Sockets at the edge")
+struct SocketTests {
+    private static let lenient = EdgeConfiguration.socketIO(
+        SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false))
+    private static let unauthorized = JSONWriter.object { $0.member("message", "unauthorized") }
+
+    @Test("the delegate learns what the client came with")
+    func handshake() async throws {
+        try await TestServer.run { server in
+            let client = try server.webSocket(query: "&token=q", headers: ["Authorization: Bearer h"])
+            try client.sendFrame(#"40{"token":"p"}"#)
+            #expect(
+                await server.next()
+                    == .asked(namespace: "/", auth: #"{"token":"p"}"#, query: "q", authorization: "Bearer h"))
+            #expect(try client.receiveFrame()?.hasPrefix(#"40{"sid":""#) == true)
+            #expect(server.edge.counters.sockets.value == 1 && server.edge.counters.webSockets.value == 1)
+            try client.sendFrame("41")
+            #expect(await server.next() == .left("/"))
+            try client.sendFrame("1")
+            #expect(await server.next() == .closed(.engine(.closedByClient)))
+            #expect(try client.receiveFrame() == "close 1000" && client.isClosed())
+        }
+    }
+
+    @Test("events that come while CONNECT is checked follow its answer, in order")
+    func queued() async throws {
+        let asked = Mutex<Socket?>(nil)
+        let behaviour = TestDelegate.Behaviour(onConnect: { socket, _ in asked.withLock { $0 = socket } })
+        try await TestServer.run(behaviour) { server in
+            let client = try server.webSocket()
+            for packet in ["40", "421[\"a\"]", "422[\"b\"]"] { try client.sendFrame(packet) }
+            _ = await server.next()
+            let socket = asked.withLock { $0.take() }
+            socket?.loop.execute { socket?.accept() }
+            #expect(await server.next() == .event("a", [], ack: 1))
+            #expect(await server.next() == .event("b", [], ack: 2))
+            #expect(try client.receiveFrame()?.hasPrefix("40{") == true)
+            #expect(try client.receiveFrame() == "431[]" && client.receiveFrame() == "432[]")
+        }
+    }
+
+    @Test("a client that is refused can try again; what it sent meanwhile is dropped")
+    func refused() async throws {
+        let behaviour = TestDelegate.Behaviour(onConnect: { socket, auth in
+            if auth == nil { socket.refuse("/", Self.unauthorized) } else { socket.accept() }
+        })
+        try await TestServer.run(configuration: Self.lenient, behaviour) { server in
+            let client = try server.webSocket()
+            for packet in ["40", "421[\"lost\"]", "40{}", "422[\"kept\"]"] { try client.sendFrame(packet) }
+            #expect(try client.receiveFrame() == #"44{"message":"unauthorized"}"#)
+            #expect(try client.receiveFrame()?.hasPrefix("40{") == true)
+            #expect(try client.receiveFrame() == "432[]")
+        }
+    }
+
+    @Test("attachments are refused politely")
+    func attachments() async throws {
+        try await TestServer.run(configuration: Self.lenient) { server in
+            let client = try server.connected()
+            try client.sendFrame(#"451-5["up",{"_placeholder":true,"num":0}]"#)
+            try client.sendFrame("bytes", opcode: 2)
+            #expect(try client.receiveFrame() == "435[false]")
+            try client.sendFrame("426[\"on\"]")
+            #expect(try client.receiveFrame() == "436[]")
+        }
+    }
+
+    @Test("a missing version can be let pass, another one cannot")
+    func version() async throws {
+        try await TestServer.run(configuration: .socketIO().with { $0.endpoints[0].takesMissingVersion = true }) {
+            server in
+            let client = try server.client()
+            #expect(try client.request("GET", "/socket.io/?transport=polling").status == 200)
+            #expect(try client.request("GET", "/socket.io?transport=polling").status == 200)
+            for version in ["3", "5", "", "four", "4.0"] {
+                let refused = try client.request("GET", "/socket.io/?EIO=\(version)&transport=polling")
+                #expect(refused.status == 400 && refused.body.hasPrefix(#"{"code":5,"#))
+            }
+            #expect(try server.client().openWebSocket("/socket.io/?transport=websocket").status == 101)
+        }
+    }
+
+    @Test("a client that never connects is closed")
+    func connectTimeout() async throws {
+        try await TestServer.run(configuration: .socketIO().with { $0.endpoints[0].connectTimeout = .milliseconds(50) })
+        { server in
+            let client = try server.webSocket()
+            #expect(await server.next() == .closed(.connectTimeout))
+            #expect(try client.receiveFrame() == "close 1000" && client.isClosed())
+        }
+    }
+
+    @Test("requests of a session find it on whatever loop they come in")
+    func moves() async throws {
+        try await TestServer.run(loops: 4) { server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            #expect(try server.client().request("POST", target, body: "40").body == "ok")
+            #expect(try server.client().request("GET", target).body.hasPrefix("40{"))
+            for number in 0..<40 {
+                // A connection of its own for each, with a second request behind the one that makes it move.
+                let client = try server.client()
+                #expect(try client.request("POST", target, body: "42\(number)[\"e\",\(number)]").body == "ok")
+                #expect(try client.request("GET", target).body == "43\(number)[\(number)]")
+            }
+            #expect(server.edge.counters.moves.value > 0)
+        }
+    }
+
+    @Test("requests that were sent ahead move along")
+    func movesPipelined() async throws {
+        try await TestServer.run(loops: 4) { server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            for number in 0..<40 {
+                let client = try server.client()
+                let body = number == 0 ? "40" : "42\(number)[\"e\"]"
+                try client.send(
+                    "POST \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                        + "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\nGET /other HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response().body == "ok")
+                #expect(try client.response().body.hasPrefix(number == 0 ? "40{" : "43\(number)[]"))
+                #expect(try client.response().status == 404)
+            }
+            #expect(server.edge.counters.moves.value > 0)
+        }
+    }
+
+    @Test("an upgrade finds its session on whatever loop it comes in")
+    func movesUpgrade() async throws {
+        try await TestServer.run(loops: 4) { server in
+            var clients: [RawClient] = []
+            for _ in 0..<20 {
+                let sid = try server.polling()
+                let client = try server.client()
+                #expect(try client.openWebSocket("/socket.io/?EIO=4&transport=websocket&sid=\(sid)").status == 101)
+                try client.sendFrame("2probe")
+                #expect(try client.receiveFrame() == "3probe")
+                try client.sendFrame("5")
+                try client.sendFrame("40")
+                #expect(try client.receiveFrame()?.hasPrefix("40{") == true)
+                clients.append(client)
+            }
+            #expect(server.edge.counters.moves.value > 0 && clients.count == 20)
+            #expect(server.edge.counters.sockets.value == 20 && server.edge.counters.webSockets.value == 20)
+        }
+    }
+
+    // MARK: Slow readers
+
+    /// Answers each event with as much as its argument says, and acks it.
+    private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
+        let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
+        for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }
+        if let id = event.ackID { socket.ack(id, JSONValue(socket.pendingBytes)) }
+    })
+
+    @Test("a client with too much waiting is cut off; the others are not")
+    func slowReader() async throws {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+            server in
+            let (slow, other) = (try server.connected(receiveBuffer: 4096), try server.connected())
+            try slow.sendFrame("42[\"must\",1000]")
+            let closed = await server.first { if case .closed = $0 { true } else { false } }
+            #expect(closed == .closed(.slowReader))
+            #expect(server.edge.counters.slowCloses.value == 1)
+            try other.sendFrame("421[\"none\"]")
+            #expect(try other.receiveFrame() == "431[0]")
+        }
+    }
+
+    @Test("a client that takes nothing for too long is cut off")
+    func stalled() async throws {
+        let limits = EdgeConfiguration.socketIO().with {
+            $0.maxPendingBytes = 1 << 30
+            $0.writeTimeout = .milliseconds(100)
+        }
+        try await TestServer.run(configuration: limits, Self.flood) { server in
+            let slow = try server.connected(receiveBuffer: 4096)
+            try slow.sendFrame("42[\"must\",1000]")
+            let closed = await server.first { if case .closed = $0 { true } else { false } }
+            #expect(closed == .closed(.slowReader) && server.edge.counters.slowCloses.value == 1)
+        }
+    }
+
+    @Test("what is of use only at once is dropped when a client is behind")
+    func droppable() async throws {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+            server in
+            let client = try server.connected(receiveBuffer: 4096)
+            try client.sendFrame("421[\"droppable\",1000]")
+            var floods = 0
+            var last = try client.receiveFrame()
+            while last?.hasPrefix("42[") == true {
+                floods += 1
+                last = try client.receiveFrame()
+            }
+            #expect(last?.hasPrefix("431[") == true && floods < 20)
+            #expect(server.edge.counters.dropped.value == 1000 - floods && server.edge.counters.slowCloses.value == 0)
+        }
+    }
+
+    @Test("a client that polls too slowly is cut off as well")
+    func slowPoller() async throws {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+            server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let client = try server.client()
+            #expect(try client.request("POST", target, body: "40").status == 200)
+            #expect(try client.request("POST", target, body: "42[\"must\",1000]").status == 200)
+            let closed = await server.first { if case .closed = $0 { true } else { false } }
+            #expect(closed == .closed(.slowReader))
+            #expect(try client.request("GET", target).status == 400)
+        }
+    }
+
+    // MARK: The end
+
+    @Test("only a client that must not come back is told DISCONNECT")
+    func closing() async throws {
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
+            if event.name == "leave" { socket.disconnect() } else { socket.closeTransport() }
+            socket.emit("late")
+        })
+        try await TestServer.run(behaviour) { server in
+            let leaves = try server.connected()
+            try leaves.sendFrame("42[\"leave\"]")
+            #expect(try leaves.receiveFrame() == "41" && leaves.receiveFrame() == "close 1000" && leaves.isClosed())
+            let closes = try server.connected()
+            try closes.sendFrame("42[\"close\"]")
+            #expect(try closes.receiveFrame() == "close 1000" && closes.isClosed())
+        }
+    }
+
+    @Test("draining closes WebSockets, and lets held polls go")
+    func drain() async throws {
+        try await TestServer.run { server in
+            let webSocket = try server.connected()
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let poller = try server.client()
+            // Behind a POST on the same connection the GET is held for sure, once that is answered.
+            try poller.send("GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try server.client().request("POST", target, body: "6").body == "ok")
+            await server.edge.drain(within: .seconds(10))
+            #expect(try webSocket.receiveFrame() == "close 1001" && webSocket.isClosed())
+            let released = try poller.response()
+            #expect(released.status == 200 && released.body == "6" && released.header("Connection") == "close")
+            var reasons: [Told] = []
+            for _ in 0..<2 {
+                if let told = await server.first(where: { if case .closed = $0 { true } else { false } }) {
+                    reasons.append(told)
+                }
+            }
+            #expect(reasons == [.closed(.draining), .closed(.draining)])
+            #expect(server.edge.counters.sockets.value == 0 && server.edge.counters.connections.value == 0)
+        }
+    }
+}

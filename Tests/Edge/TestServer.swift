@@ -1,0 +1,152 @@
+import Edge
+import HTTP
+import JSON
+import Reactor
+import SocketIO
+import Synchronization
+
+/// What a delegate was told.
+enum Told: Sendable, Equatable {
+    case asked(namespace: String, auth: String?, query: String?, authorization: String?)
+    case event(String, [String], ack: Int?)
+    case refusedAttachments(String, ack: Int?)
+    case ack(Int, [String])
+    case left(String)
+    case message(String)
+    case closed(SocketCloseReason)
+}
+
+/// Tells a test what it was told, and does what the test says.
+final class TestDelegate: EdgeDelegate {
+    struct Behaviour: Sendable {
+        var onRequest: @Sendable (HTTPRequest, HTTPResponder) -> Void = { _, responder in
+            responder.send(HTTPResponse(status: 404))
+        }
+        var onConnect: @Sendable (Socket, JSONValue?) -> Void = { socket, _ in socket.accept() }
+        var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
+            if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
+        }
+    }
+
+    private let behaviour: Behaviour
+    private let told: AsyncStream<Told>.Continuation
+
+    init(_ behaviour: Behaviour, told: AsyncStream<Told>.Continuation) {
+        self.behaviour = behaviour
+        self.told = told
+    }
+
+    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+        behaviour.onRequest(request, responder)
+    }
+
+    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
+        told.yield(
+            .asked(
+                namespace: namespace, auth: auth?.text, query: socket.handshake.query["token"],
+                authorization: socket.handshake.authorization))
+        behaviour.onConnect(socket, auth)
+    }
+
+    func socket(_ socket: Socket, received event: SocketIOEvent) {
+        told.yield(.event(event.name, event.arguments.map(\.text), ack: event.ackID))
+        behaviour.onEvent(socket, event)
+    }
+
+    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {
+        told.yield(.refusedAttachments(event.name, ack: event.ackID))
+        if let id = event.ackID { socket.ack(id, JSONValue(false)) }
+    }
+
+    func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {
+        told.yield(.ack(id, arguments.map(\.text)))
+    }
+
+    func socket(_ socket: Socket, leftNamespace namespace: String) { told.yield(.left(namespace)) }
+
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { told.yield(.closed(reason)) }
+}
+
+/// A server on a port of its own, and what its delegates are told.
+struct TestServer {
+    let edge: EdgeServer
+    let group: EventLoopGroup
+    private let told: AsyncStream<Told>
+
+    /// Runs a test, then drains the server.
+    static func run(
+        loops: Int = 1, configuration: EdgeConfiguration = .socketIO(), _ behaviour: TestDelegate.Behaviour = .init(),
+        _ test: (TestServer) async throws -> Void
+    ) async throws {
+        // Kept without limit: a test reads all it makes.
+        let (stream, continuation) = AsyncStream.makeStream(of: Told.self, bufferingPolicy: .unbounded)
+        let group = try EventLoopGroup(loopCount: loops)
+        let edge = try await EdgeServer.start(host: "127.0.0.1", port: 0, on: group, configuration: configuration) {
+            _ in
+            TestDelegate(behaviour, told: continuation)
+        }
+        let server = TestServer(edge: edge, group: group, told: stream)
+        do {
+            try await test(server)
+        } catch {
+            group.shutdown()
+            throw error
+        }
+        await edge.drain(within: .seconds(1))
+        group.shutdown()
+    }
+
+    func next() async -> Told? {
+        for await event in told { return event }
+        return nil
+    }
+
+    /// Waits for the first that is of interest.
+    func first(where matches: (Told) -> Bool) async -> Told? {
+        for await event in told where matches(event) { return event }
+        return nil
+    }
+
+    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(port: edge.port, receiveBuffer: receiveBuffer)
+    }
+
+    /// A client past the handshake, and the session's id.
+    func webSocket(receiveBuffer: Int32? = nil, query: String = "", headers: [String] = []) throws -> RawClient {
+        let client = try client(receiveBuffer: receiveBuffer)
+        guard try client.openWebSocket("/socket.io/?EIO=4&transport=websocket\(query)", headers: headers).status == 101,
+            try client.receiveFrame()?.hasPrefix("0{") == true
+        else { throw Refused() }
+        return client
+    }
+
+    /// A client that is connected to the main namespace.
+    func connected(receiveBuffer: Int32? = nil) throws -> RawClient {
+        let client = try webSocket(receiveBuffer: receiveBuffer)
+        try client.sendFrame("40")
+        guard try client.receiveFrame()?.hasPrefix("40{") == true else { throw Refused() }
+        return client
+    }
+
+    /// Opens a session by polling.
+    func polling() throws -> String {
+        let opened = try client().request("GET", "/socket.io/?EIO=4&transport=polling")
+        guard opened.status == 200, let sid = try JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string
+        else { throw Refused() }
+        return sid
+    }
+
+    struct Refused: Error {}
+}
+
+extension EdgeConfiguration {
+    static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {
+        EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), socketIO))])
+    }
+
+    func with(_ change: (inout EdgeConfiguration) -> Void) -> EdgeConfiguration {
+        var changed = self
+        change(&changed)
+        return changed
+    }
+}
