@@ -53,9 +53,13 @@ public final class EdgeServer: Sendable {
     /// Returns when all connections are gone, or after `deadline`; then the group can be shut down.
     public func drain(within deadline: Duration) async {
         listener.close()
-        for bound in loops {
-            await withCheckedContinuation { continuation in
-                bound.loop.execute { bound.object.drain(within: deadline) { continuation.resume() } }
+        await withDiscardingTaskGroup { group in
+            for bound in loops {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        bound.loop.execute { bound.object.drain(within: deadline) { continuation.resume() } }
+                    }
+                }
             }
         }
     }

@@ -220,8 +220,17 @@ final class HTTPConnection: ChannelHandler {
         }
     }
 
-    /// Closes once the request that is being answered has its answer; at once if there is none.
+    /// How long a connection that was just accepted may take to show its first request, when the server drains.
+    private static let drainGrace: Duration = .milliseconds(100)
+
+    /// Closes if no request is open. One that is, or has begun to come, is answered first; nothing keeps alive after it.
     func drain() {
-        if exchange == nil { channel.close() }
+        guard exchange == nil else { return }
+        if !hasReceived {
+            deadline = .now() + Self.drainGrace
+            timer?.rearm(after: Self.drainGrace)
+        } else if parser.progress == .idle {
+            channel.close()
+        }
     }
 }

@@ -247,6 +247,15 @@ async def test_requests_after_the_upgrade_are_refused(server):
     assert await ws.receive() == "4hello"
 
 
+async def test_an_upgrade_without_waiting_for_the_answer(server):
+    """The suite of Socket.IO does so."""
+    session = await server.polling()
+    ws = await session.probe()
+    await ws.send("2probe", "5")
+    assert (await session.get())[0] == 400
+    assert await (await session.probe()).is_closed()
+
+
 async def test_a_websocket_after_the_upgrade_is_closed(server):
     session = await server.polling()
     ws = await session.upgraded()

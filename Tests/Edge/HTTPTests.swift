@@ -162,19 +162,31 @@ struct HTTPTests {
     @Test("draining lets open requests finish, then closes")
     func drain() async throws {
         let held = Mutex<HTTPResponder?>(nil)
-        let behaviour = TestDelegate.Behaviour(onRequest: { _, responder in held.withLock { $0 = responder } })
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, responder in
+            if request.path == "/held" { return held.withLock { $0 = responder } }
+            responder.send(HTTPResponse(status: 200))
+        })
         try await TestServer.run(behaviour) { server in
-            let (busy, idle) = (try server.client(), try server.client())
-            try busy.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            try idle.send("GET")
-            while held.withLock({ $0 == nil }) || server.edge.counters.connections.value < 2 { await Task.yield() }
+            let (busy, idle, silent, begun) = (
+                try server.client(), try server.client(), try server.client(), try server.client()
+            )
+            #expect(try idle.request("GET", "/").header("Connection") == "keep-alive")
+            #expect(try begun.request("GET", "/").status == 200)
+            try begun.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try begun.response().status == 100)
+            try busy.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+            while held.withLock({ $0 == nil }) { await Task.yield() }
+
             async let drained: Void = server.edge.drain(within: .seconds(10))
-            #expect(try idle.isClosed())
+            #expect(try idle.isClosed() && silent.isClosed())
+            try begun.send("abc")
             let responder = held.withLock { $0.take() }
             responder?.loop.execute { responder?.send(HTTPResponse(status: 200)) }
-            let response = try busy.response()
-            #expect(response.status == 200 && response.header("Connection") == "close")
-            #expect(try busy.isClosed())
+            for client in [begun, busy] {
+                let response = try client.response()
+                #expect(response.status == 200 && response.header("Connection") == "close")
+                #expect(try client.isClosed())
+            }
             await drained
             #expect(throws: RawClient.Refused.self) { try server.client() }
         }
