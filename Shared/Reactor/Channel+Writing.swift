@@ -1,13 +1,18 @@
 extension Channel {
-    /// Queues bytes by reference: the same array may go to any number of channels.
+    /// Queues bytes by reference, to be written at the end of the turn together with what else the turn brings.
     ///
-    /// They are written at the end of the turn, together with what else the turn brings. There is no limit here: whoever
+    /// A broadcast writes the same array to one channel after the other, and costs a few nanoseconds each. There is no limit here: whoever
     /// writes looks at `pendingBytes` and decides. After `close()` they are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
-        guard state == .open, !isOutputShutDown else { return }
-        output.append(bytes)
-        guard !isFlushQueued, !isBlocked, !output.isEmpty else { return }
+        guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
+        // What is not written in this turn must not refer to the turn's broadcasts.
+        if !isBlocked, let range = loop.turnOutput.range(of: bytes) {
+            output.append(range, of: loop.turnOutput.buffer)
+        } else {
+            output.append(bytes, after: loop.turnOutput.buffer)
+        }
+        guard !isFlushQueued, !isBlocked else { return }
         isFlushQueued = true
         loop.flushAtEndOfTurn(self)
     }
@@ -44,7 +49,7 @@ extension Channel {
     private func send(_ queue: inout OutputQueue) -> Socket.Transfer {
         while true {
             var offered = 0
-            let transfer = queue.withNext(joinedIn: loop.writeBuffer) { bytes in
+            let transfer = queue.withNext(of: loop.turnOutput.buffer, joinedIn: loop.writeBuffer) { bytes in
                 offered = bytes.count
                 return socket.send(bytes)
             }
@@ -62,6 +67,7 @@ extension Channel {
     private func block() {
         if lastProgress.nanoseconds == 0 { lastProgress = loop.now }
         isBlocked = true
+        output.settle(loop.turnOutput.buffer)
         watch()
         if state == .closing { awaitClosing() }
     }

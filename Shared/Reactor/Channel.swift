@@ -158,7 +158,8 @@ public final class Channel: @unchecked Sendable {
         unwatch()
         owner = nil
         loop.counters.closed.increment()
-        let pending = output
+        var pending = output
+        pending.settle(loop.turnOutput.buffer)
         output = OutputQueue()
         return DetachedConnection(socket: socket, peer: peer, output: pending)
     }

@@ -34,6 +34,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     var timers = TimerQueue()
     /// What is received goes here first, whichever the connection: an idle one holds no buffer.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
+    /// Unchecked: an access calls nothing back, and there is one for each delivery.
+    @exclusivity(unchecked) var turnOutput = TurnOutput()
     /// Small pieces of output are joined here on their way to the kernel.
     let writeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
 
@@ -71,6 +73,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     deinit {
         readBuffer.deallocate()
         writeBuffer.deallocate()
+        turnOutput.deallocate()
     }
 
     /// Whether the caller runs on this loop's thread.
@@ -200,6 +203,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         for channel in flushing { channel.flush() }
         if flushing.capacity > Self.keptCapacity { flushing = [] } else { flushing.removeAll(keepingCapacity: true) }
         swap(&flushing, &spareList)
+        if unflushed.isEmpty { turnOutput.reset() }
     }
 
     private func take<T>(_ list: inout [T]) -> [T] {

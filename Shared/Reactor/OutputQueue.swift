@@ -1,12 +1,16 @@
-/// The bytes that a connection has still to write: the arrays as they were given, shared with whoever else holds them.
+/// The bytes that a connection has still to write: arrays as they were given, shared with whoever else holds them, then
+/// a stretch of the turn's broadcasts (`TurnOutput`).
 struct OutputQueue: Sendable {
     private(set) var byteCount = 0
     /// The piece that is next. One piece a turn is the common case, and takes no list.
     private var first: [UInt8] = []
-    /// How much of `first` has been written.
-    private var offset = 0
     private var rest: [[UInt8]] = []
-    private var nextInRest = 0
+    /// How much of `first` has been written.
+    private var offset: Int32 = 0
+    private var nextInRest: Int32 = 0
+    /// The stretch of the turn's broadcasts, which comes last.
+    private var sharedStart: Int32 = 0
+    private var sharedEnd: Int32 = 0
 
     /// A piece of this size goes to the kernel from where it lies; smaller neighbours are joined, for a copy of them costs
     /// less than a system call each.
@@ -14,8 +18,34 @@ struct OutputQueue: Sendable {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    mutating func append(_ bytes: [UInt8]) {
-        guard !bytes.isEmpty else { return }
+    private var sharedCount: Int { Int(sharedEnd - sharedStart) }
+
+    mutating func append(_ bytes: [UInt8], after broadcasts: UnsafeMutableRawBufferPointer) {
+        if sharedCount > 0 { settle(broadcasts) }
+        appendOwn(bytes)
+    }
+
+    /// - Parameter range: in `broadcasts`.
+    @inline(__always) mutating func append(_ range: Range<Int>, of broadcasts: UnsafeMutableRawBufferPointer) {
+        let start = Int32(truncatingIfNeeded: range.lowerBound)
+        if sharedEnd != start || sharedCount == 0 {
+            if sharedCount > 0 { settle(broadcasts) }
+            sharedStart = start
+        }
+        sharedEnd = Int32(truncatingIfNeeded: range.upperBound)
+        byteCount += range.count
+    }
+
+    /// Makes the stretch of broadcasts its own, for what is not written in this turn.
+    mutating func settle(_ broadcasts: UnsafeMutableRawBufferPointer) {
+        guard sharedCount > 0 else { return }
+        let copy = Array(broadcasts[Int(sharedStart)..<Int(sharedEnd)])
+        byteCount -= copy.count
+        sharedEnd = sharedStart
+        appendOwn(copy)
+    }
+
+    private mutating func appendOwn(_ bytes: [UInt8]) {
         if byteCount == 0 {
             first = bytes
         } else {
@@ -27,46 +57,69 @@ struct OutputQueue: Sendable {
     }
 
     /// Shows `body` what to write next: a whole piece, or several that were joined in `buffer`.
-    func withNext<T>(joinedIn buffer: UnsafeMutableRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> T) -> T {
-        if nextInRest == rest.count || first.count - offset >= Self.largePiece {
-            return first.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+    func withNext<T>(
+        of broadcasts: UnsafeMutableRawBufferPointer, joinedIn buffer: UnsafeMutableRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) -> T
+    ) -> T {
+        let shared = UnsafeRawBufferPointer(rebasing: broadcasts[Int(sharedStart)..<Int(sharedEnd)])
+        if byteCount == shared.count { return body(shared) }
+        let start = Int(offset)
+        if byteCount == first.count - start || first.count - start >= Self.largePiece {
+            return first.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         }
-        var filled = first.withUnsafeBytes { Self.copy($0[offset...], to: buffer, at: 0) }
-        var index = nextInRest
+        var filled = first.withUnsafeBytes {
+            Self.copy(UnsafeRawBufferPointer(rebasing: $0[start...]), to: buffer, at: 0)
+        }
+        var index = Int(nextInRest)
         while index < rest.count, filled < buffer.count {
-            filled += rest[index].withUnsafeBytes { Self.copy($0[...], to: buffer, at: filled) }
+            filled += rest[index].withUnsafeBytes { Self.copy($0, to: buffer, at: filled) }
             index += 1
         }
+        filled += Self.copy(shared, to: buffer, at: filled)
         return body(UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
     }
 
     /// As much as fits.
     @inline(__always) private static func copy(
-        _ bytes: Slice<UnsafeRawBufferPointer>, to buffer: UnsafeMutableRawBufferPointer, at start: Int
+        _ bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer, at start: Int
     ) -> Int {
         let count = min(bytes.count, buffer.count - start)
         UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + count])
-            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         return count
     }
 
     /// Lets go of what was written.
     mutating func consume(_ count: Int) {
+        let own = byteCount - sharedCount
         byteCount -= count
         guard byteCount > 0 else {
             self = OutputQueue()
             return
         }
-        offset += count
-        while offset >= first.count {
-            offset -= first.count
-            first = rest[nextInRest]
-            rest[nextInRest] = []
+        if count < own {
+            consumeOwn(count)
+        } else {
+            sharedStart += Int32(truncatingIfNeeded: count - own)
+            first = []
+            rest = []
+            offset = 0
+            nextInRest = 0
+        }
+    }
+
+    private mutating func consumeOwn(_ count: Int) {
+        var skipped = Int(offset) + count
+        while skipped >= first.count {
+            skipped -= first.count
+            first = rest[Int(nextInRest)]
+            rest[Int(nextInRest)] = []
             nextInRest += 1
         }
+        offset = Int32(truncatingIfNeeded: skipped)
         // The slots that were taken go when they are the larger part.
-        if nextInRest >= 64, nextInRest * 2 >= rest.count {
-            rest.removeFirst(nextInRest)
+        if nextInRest >= 64, Int(nextInRest) * 2 >= rest.count {
+            rest.removeFirst(Int(nextInRest))
             nextInRest = 0
         }
     }

@@ -48,6 +48,36 @@ struct ChannelTests {
         }
     }
 
+    @Test(
+        "broadcasts and single writes of a turn reach each of many, also one that does not read, in the order written")
+    func broadcasts() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            var pairs: [(channel: Channel, client: BlockingClient)] = []
+            for _ in 0..<5 { pairs.append(try await connected(on: group, receiveBuffer: 4096)) }
+            let channels = pairs.map(\.channel)
+            for turn in 0..<400 {
+                await on(loop) {
+                    for part in 0..<3 {
+                        let everyone = Array("<\(turn).\(part)\(String(repeating: "-", count: 2_000))>".utf8)
+                        for channel in channels { channel.write(everyone) }
+                        channels[part].write(Array("[\(turn) for \(part)]".utf8))
+                    }
+                }
+            }
+            for (index, pair) in pairs.enumerated() {
+                var expected = ""
+                for turn in 0..<400 {
+                    for part in 0..<3 {
+                        expected += "<\(turn).\(part)\(String(repeating: "-", count: 2_000))>"
+                        if index == part { expected += "[\(turn) for \(part)]" }
+                    }
+                }
+                #expect(try pair.client.receiveText(expected.utf8.count) == expected)
+            }
+        }
+    }
+
     @Test("a peer that reads slowly gets everything in order, and the others do not wait for it")
     func slowReader() async throws {
         try await withLoops { group in
