@@ -32,21 +32,3 @@ extension UInt8 {
         }
     }
 }
-
-extension ArraySlice<UInt8> {
-    /// Without the white space (`OWS`) at both ends.
-    var trimmed: ArraySlice<UInt8> {
-        var slice = self
-        while let first = slice.first, first.isBlank { slice.removeFirst() }
-        while let last = slice.last, last.isBlank { slice.removeLast() }
-        return slice
-    }
-
-    /// Whether these bytes spell an ASCII text, in upper or lower case.
-    func equalsIgnoringCase(_ text: String) -> Bool {
-        let wanted = text.utf8
-        return count == wanted.count && zip(self, wanted).allSatisfy { $0.lowercased == $1.lowercased }
-    }
-
-    var text: String { String(decoding: self, as: UTF8.self) }
-}

@@ -45,7 +45,7 @@ struct HTTPBodyReader {
             case .chunkSize:
                 let tooLong = HTTPParseError(400, "the size of a chunk is too long")
                 guard let line = try input.line(limit: limits.maxChunkLineBytes, tooLong: tooLong) else { return nil }
-                let size = try chunkSize(line, limits: limits)
+                let size = try chunkSize(input.bytes.span.extracting(line), limits: limits)
                 state = size == 0 ? .trailer : .chunk(remaining: size)
             case .chunk(let remaining):
                 guard !input.isEmpty else { return nil }
@@ -66,18 +66,21 @@ struct HTTPBodyReader {
     }
 
     /// Hexadecimal digits, then perhaps `;` and extensions, which are skipped. 15 digits always fit an `Int`.
-    private mutating func chunkSize(_ line: ArraySlice<UInt8>, limits: HTTPLimits) throws(HTTPParseError) -> Int {
-        let digits = line.prefix { $0.hexDigit != nil }
-        guard !digits.isEmpty, digits.count <= 15 else { throw HTTPParseError(400, "a chunk has no valid size") }
-        let rest = line[digits.endIndex...]
-        guard rest.isEmpty || rest.first == UInt8(ascii: ";"), rest.allSatisfy(\.isFieldValueByte) else {
-            throw HTTPParseError(400, "a chunk has no valid size")
+    private mutating func chunkSize(_ line: Span<UInt8>, limits: HTTPLimits) throws(HTTPParseError) -> Int {
+        var size = 0
+        var digits = 0
+        while digits < line.count, digits < 15, let digit = line[digits].hexDigit {
+            size = size << 4 | Int(digit)
+            digits += 1
         }
-        extensionBytes += rest.count
+        guard digits > 0, digits == line.count || line[digits] == UInt8(ascii: ";"),
+            line.allSatisfy(in: digits..<line.count, { $0.isFieldValueByte })
+        else { throw HTTPParseError(400, "a chunk has no valid size") }
+        extensionBytes += line.count - digits
         guard extensionBytes <= limits.maxChunkExtensionBytes else {
             throw HTTPParseError(400, "too many chunk extensions")
         }
-        return digits.reduce(0) { $0 << 4 | Int($1.hexDigit ?? 0) }
+        return size
     }
 
     /// Whether there was a line. The fields are checked as headers are, and dropped: section 7.1.2 allows it, and none
@@ -91,7 +94,7 @@ struct HTTPBodyReader {
             state = .ended
             return true
         }
-        _ = try HTTPFieldLine(parsing: line)
+        _ = try HTTPFieldLine(parsing: input.bytes.span.extracting(line))
         trailerBytes += line.count + 2
         trailerFields += 1
         guard trailerFields <= limits.maxHeaders else { throw tooLong }

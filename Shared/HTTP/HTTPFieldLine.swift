@@ -1,22 +1,22 @@
-/// `name:value` of a head or a trailer (RFC 9112, section 5).
+/// `name:value` of a head or a trailer (RFC 9112, section 5), as places in its line.
 struct HTTPFieldLine {
-    let name: ArraySlice<UInt8>
+    let name: Range<Int>
     /// Without the white space around it.
-    let value: ArraySlice<UInt8>
+    let value: Range<Int>
 
-    init(parsing line: ArraySlice<UInt8>) throws(HTTPParseError) {
+    init(parsing line: Span<UInt8>) throws(HTTPParseError) {
         // Section 5.2: a line that goes on with the one before it.
-        if let first = line.first, first.isBlank { throw HTTPParseError(400, "a header is folded") }
+        if !line.isEmpty, line[0].isBlank { throw HTTPParseError(400, "a header is folded") }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
             throw HTTPParseError(400, "a header has no colon")
         }
-        name = line[..<colon]
+        name = 0..<colon
         // Section 5.1: this includes white space before the colon, which some take as part of the name.
-        guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else {
+        guard colon > 0, line.allSatisfy(in: name, { $0.isTokenByte }) else {
             throw HTTPParseError(400, "the name of a header is no token")
         }
-        value = line[(colon + 1)...].trimmed
-        guard value.allSatisfy(\.isFieldValueByte) else {
+        value = line.trimming(colon + 1..<line.count)
+        guard line.allSatisfy(in: value, { $0.isFieldValueByte }) else {
             throw HTTPParseError(400, "a control character in a header")
         }
     }

@@ -1,43 +1,55 @@
 /// The head of a request while its lines arrive: each line is checked when it is complete, so nonsense is refused
 /// before its end has come.
 struct HTTPHead {
-    private(set) var request: HTTPRequest?
+    /// Without its headers, which grow beside it: reached through an optional, all of it would be copied for each.
+    private var request: HTTPRequest?
+    private var headers = HTTPHeaders()
+    private(set) var hasRequestLine = false
 
     /// The request line, then the fields.
-    mutating func take(line: ArraySlice<UInt8>, limits: HTTPLimits) throws(HTTPParseError) {
-        if request == nil {
-            request = try Self.requestLine(line)
-        } else {
+    mutating func take(line: Span<UInt8>, limits: HTTPLimits) throws(HTTPParseError) {
+        if hasRequestLine {
             let field = try HTTPFieldLine(parsing: line)
-            guard let count = request?.headers.count, count < limits.maxHeaders else {
-                throw HTTPParseError(431, "too many header fields")
-            }
-            request?.headers.add(name: field.name, value: field.value)
+            guard headers.count < limits.maxHeaders else { throw HTTPParseError(431, "too many header fields") }
+            headers.add(field, of: line)
+        } else {
+            request = try Self.requestLine(line)
+            hasRequestLine = true
         }
     }
 
-    /// `method SP target SP version` (RFC 9112, section 3), with single spaces.
-    private static func requestLine(_ line: ArraySlice<UInt8>) throws(HTTPParseError) -> HTTPRequest {
-        let parts = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        guard parts.count == 3 else { throw HTTPParseError(400, "no request line of method, target and version") }
-        guard !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenByte) else {
+    /// The request as far as its head goes, after the empty line; nil if there was nothing before it. Begins anew.
+    mutating func finish() -> HTTPRequest? {
+        var finished = request.take()
+        finished?.headers = headers
+        self = HTTPHead()
+        return finished
+    }
+
+    /// `method SP target SP version` (RFC 9112, section 3), with single spaces: neither part may hold one.
+    private static func requestLine(_ line: Span<UInt8>) throws(HTTPParseError) -> HTTPRequest {
+        let space = UInt8(ascii: " ")
+        guard let first = line.firstIndex(of: space), let second = line.firstIndex(of: space, from: first + 1) else {
+            throw HTTPParseError(400, "no request line of method, target and version")
+        }
+        guard first > 0, line.allSatisfy(in: 0..<first, { $0.isTokenByte }) else {
             throw HTTPParseError(400, "the method is no token")
         }
-        let version = try version(parts[2])
-        let method = parts[0].text
-        let target = try HTTPTarget(parsing: parts[1], method: method)
+        let version = try version(line.extracting((second + 1)...))
+        let method = line.text(0..<first)
+        let target = try HTTPTarget(parsing: line.extracting(first + 1..<second), method: method)
         return HTTPRequest(
-            method: method, target: parts[1].text, path: target.path, query: target.query, version: version)
+            method: method, target: line.text(first + 1..<second), path: target.path, query: target.query,
+            version: version)
     }
 
-    private static func version(_ text: ArraySlice<UInt8>) throws(HTTPParseError) -> HTTPRequest.Version {
-        let digits = Array(text.suffix(3))
-        guard text.count == 8, text.starts(with: "HTTP/".utf8),
-            digits[0].isDigit, digits[1] == UInt8(ascii: "."), digits[2].isDigit
+    private static func version(_ text: Span<UInt8>) throws(HTTPParseError) -> HTTPRequest.Version {
+        guard text.count == 8, text.text(0..<5) == "HTTP/", text[5].isDigit, text[6] == UInt8(ascii: "."),
+            text[7].isDigit
         else { throw HTTPParseError(400, "the version is malformed") }
         // The preface of HTTP/2 (RFC 9113, section 3.4) is a request line of version 2.0, and ends here too.
-        guard digits[0] == UInt8(ascii: "1") else { throw HTTPParseError(505, "only HTTP/1 is spoken here") }
-        return digits[2] == UInt8(ascii: "0") ? .http10 : .http11
+        guard text[5] == UInt8(ascii: "1") else { throw HTTPParseError(505, "only HTTP/1 is spoken here") }
+        return text[7] == UInt8(ascii: "0") ? .http10 : .http11
     }
 
     /// Checks what the fields say together, and how the body is framed.
@@ -61,13 +73,13 @@ struct HTTPHead {
         let hosts = request.headers.all("Host")
         if hosts.isEmpty, request.version == .http10 { return }
         guard hosts.count == 1 else { throw HTTPParseError(400, "Host is missing or given twice") }
-        guard HTTPTarget.isAuthority(Array(hosts[0].utf8)[...]) else { throw HTTPParseError(400, "Host is malformed") }
+        guard HTTPTarget.isAuthority(hosts[0]) else { throw HTTPParseError(400, "Host is malformed") }
     }
 
     /// RFC 9112, sections 6.1 and 6.3: `chunked` has to be there, once and last; of other codings none is known.
     private static func checkTransferCoding(_ request: HTTPRequest) throws(HTTPParseError) {
         guard request.version == .http11 else { throw HTTPParseError(400, "Transfer-Encoding in HTTP/1.0") }
-        let codings = request.headers.members("Transfer-Encoding").map { $0.lowercased() }
+        let codings = request.headers.members("Transfer-Encoding")
         guard codings.last == "chunked", codings.count(where: { $0 == "chunked" }) == 1 else {
             throw HTTPParseError(400, "the last transfer coding is not chunked")
         }
@@ -85,7 +97,7 @@ struct HTTPHead {
     /// RFC 9110, section 10.1.1: whether the client waits for 100 before it sends its body.
     static func expectsContinue(_ request: HTTPRequest) throws(HTTPParseError) -> Bool {
         guard request.version == .http11, request.headers.contains("Expect") else { return false }
-        guard request.headers.members("Expect").allSatisfy({ $0.lowercased() == "100-continue" }) else {
+        guard request.headers.members("Expect").allSatisfy({ $0 == "100-continue" }) else {
             throw HTTPParseError(417, "nothing but 100-continue can be expected")
         }
         return true

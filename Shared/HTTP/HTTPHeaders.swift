@@ -18,31 +18,43 @@ public struct HTTPHeaders: Sendable {
 
     /// The value of the first field with that name.
     public subscript(name: String) -> String? {
-        fields.first { bytes[$0.name].equalsIgnoringCase(name) }.map { bytes[$0.value].text }
+        for field in fields where isNamed(field, name) { return bytes.span.text(field.value) }
+        return nil
     }
 
     /// The values of all fields with that name, in order. Not split at commas.
     public func all(_ name: String) -> [String] {
-        fields.filter { bytes[$0.name].equalsIgnoringCase(name) }.map { bytes[$0.value].text }
+        var values: [String] = []
+        for field in fields where isNamed(field, name) { values.append(bytes.span.text(field.value)) }
+        return values
     }
 
-    public func contains(_ name: String) -> Bool { fields.contains { bytes[$0.name].equalsIgnoringCase(name) } }
+    public func contains(_ name: String) -> Bool { fields.contains { isNamed($0, name) } }
 
     /// Whether a list such as `Connection` or `Upgrade` names this token, in any case and in any of its fields
     /// (RFC 9110, section 5.6.1).
     public func list(_ name: String, contains token: String) -> Bool {
-        fields.contains { field in
-            bytes[field.name].equalsIgnoringCase(name)
-                && bytes[field.value].split(separator: UInt8(ascii: ","))
-                    .contains { $0.trimmed.equalsIgnoringCase(token) }
+        for field in fields where isNamed(field, name) {
+            var start = field.value.lowerBound
+            while start < field.value.upperBound {
+                let comma = bytes.span.firstIndex(of: UInt8(ascii: ","), from: start) ?? bytes.count
+                let end = Swift.min(comma, field.value.upperBound)
+                if bytes.span.equals(token, ignoringCaseIn: bytes.span.trimming(start..<end)) { return true }
+                start = end + 1
+            }
+        }
+        return false
+    }
+
+    /// The members of a list, over all its fields, in order and in lower case; empty members are kept.
+    func members(_ name: String) -> [String] {
+        all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
+            let member = Array(member.lowercased().utf8)
+            return member.span.text(member.span.trimming(0..<member.count))
         }
     }
 
-    /// The members of a list, over all its fields, in order; empty members are kept.
-    func members(_ name: String) -> [String] {
-        all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-            .map { Array($0.utf8)[...].trimmed.text }
-    }
+    private func isNamed(_ field: Field, _ name: String) -> Bool { bytes.span.equals(name, ignoringCaseIn: field.name) }
 
     /// Adds a field behind the others; one of the same name stays.
     ///
@@ -60,31 +72,37 @@ public struct HTTPHeaders: Sendable {
     /// Whether a text may be the name of a field: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte) }
 
-    /// Takes bytes that the parser has checked.
-    mutating func add(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+    /// Takes a line that the parser has checked.
+    mutating func add(_ field: HTTPFieldLine, of line: Span<UInt8>) {
+        // Room for a browser's head: growing from nothing would copy it four times.
+        if fields.isEmpty {
+            bytes.reserveCapacity(1024)
+            fields.reserveCapacity(16)
+        }
         let start = bytes.count
-        bytes.append(contentsOf: name)
-        let middle = bytes.count
-        bytes.append(contentsOf: value)
-        fields.append(Field(name: start..<middle, value: middle..<bytes.count))
+        line.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        fields.append(
+            Field(
+                name: start + field.name.lowerBound..<start + field.name.upperBound,
+                value: start + field.value.lowerBound..<start + field.value.upperBound))
     }
 
     /// Writes every field as a line, but those that the encoder writes itself.
     func write(to head: inout [UInt8], leavingOut reserved: [String]) {
-        for field in fields {
-            let name = bytes[field.name]
-            if reserved.contains(where: { name.equalsIgnoringCase($0) }) { continue }
-            head.append(contentsOf: name)
-            head.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: " ")])
+        for field in fields where !reserved.contains(where: { isNamed(field, $0) }) {
+            head.append(contentsOf: bytes[field.name])
+            head.append(UInt8(ascii: ":"))
+            head.append(UInt8(ascii: " "))
             head.append(contentsOf: bytes[field.value])
-            head.append(contentsOf: [13, 10])
+            head.append(UInt8(ascii: "\r"))
+            head.append(UInt8(ascii: "\n"))
         }
     }
 }
 
 extension HTTPHeaders: Sequence {
     public func makeIterator() -> some IteratorProtocol<(name: String, value: String)> {
-        fields.lazy.map { (name: bytes[$0.name].text, value: bytes[$0.value].text) }.makeIterator()
+        fields.lazy.map { (name: bytes.span.text($0.name), value: bytes.span.text($0.value)) }.makeIterator()
     }
 }
 

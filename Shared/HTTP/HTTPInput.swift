@@ -1,22 +1,14 @@
-/// Bytes that have arrived and have not been used. Holds no memory while there are none.
+/// Bytes that have arrived and have not been used. What was used stays readable until `releaseUsed`.
 struct HTTPInput {
-    private var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
     private var position = 0
     /// Where the search for the end of a line goes on, so that a line which comes a byte at a time is read once.
     private var searched = 0
 
     var count: Int { bytes.count - position }
-    var isEmpty: Bool { bytes.isEmpty }
+    var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ new: UnsafeRawBufferPointer) {
-        // What was used goes once it is half of the whole: each byte is moved at most once on the way.
-        if position > 0, position >= bytes.count / 2 {
-            bytes.removeFirst(position)
-            searched = max(searched - position, 0)
-            position = 0
-        }
-        bytes.append(contentsOf: new)
-    }
+    mutating func append(_ new: UnsafeRawBufferPointer) { bytes.append(contentsOf: new) }
 
     /// The next bytes, at most `limit` of them.
     mutating func take(atMost limit: Int) -> ArraySlice<UInt8> {
@@ -25,13 +17,13 @@ struct HTTPInput {
         return taken
     }
 
-    /// The next line without its CRLF; nil until it is complete.
+    /// Where the next line is, without its CRLF; nil until it is complete.
     ///
     /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse what others read as a line
     ///   and some do not), and `tooLong` as soon as the line with its CRLF is longer than `limit`.
-    mutating func line(limit: Int, tooLong: HTTPParseError) throws(HTTPParseError) -> ArraySlice<UInt8>? {
+    mutating func line(limit: Int, tooLong: HTTPParseError) throws(HTTPParseError) -> Range<Int>? {
         let start = position
-        guard let end = bytes[max(searched, start)...].firstIndex(of: UInt8(ascii: "\n")) else {
+        guard let end = bytes.span.firstIndex(of: UInt8(ascii: "\n"), from: max(searched, start)) else {
             searched = bytes.count
             if count > limit { throw tooLong }
             return nil
@@ -40,17 +32,25 @@ struct HTTPInput {
         guard end > start, bytes[end - 1] == UInt8(ascii: "\r") else {
             throw HTTPParseError(400, "a line ends in LF without CR")
         }
-        let line = bytes[start..<end - 1]
         advance(to: end + 1)
-        return line
+        return start..<end - 1
+    }
+
+    /// Lets go of what was used. With nothing left, no memory is held; else it goes once it is half of the whole, so
+    /// that each byte is moved at most once on the way.
+    mutating func releaseUsed() {
+        if position == bytes.count {
+            bytes = []
+            (position, searched) = (0, 0)
+        } else if position > bytes.count / 2 {
+            bytes.removeFirst(position)
+            searched -= position
+            position = 0
+        }
     }
 
     private mutating func advance(to end: Int) {
         position = end
-        if position == bytes.count {
-            bytes = []
-            position = 0
-        }
-        searched = position
+        searched = end
     }
 }

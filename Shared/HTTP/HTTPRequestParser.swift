@@ -51,7 +51,7 @@ public struct HTTPRequestParser: Sendable {
 
     public var progress: Progress {
         switch state {
-        case .head: head.request == nil && input.isEmpty ? .idle : .head
+        case .head: !head.hasRequestLine && input.isEmpty ? .idle : .head
         case .body, .draining: .body
         case .ended, .failed: .idle
         }
@@ -61,6 +61,7 @@ public struct HTTPRequestParser: Sendable {
     ///
     /// - Throws: why the connection has to be closed, after its status is answered; and the same at every later call.
     public mutating func next() throws(HTTPParseError) -> HTTPEvent? {
+        defer { input.releaseUsed() }
         do throws(HTTPParseError) {
             switch state {
             case .head: return try readHead()
@@ -92,10 +93,11 @@ public struct HTTPRequestParser: Sendable {
     private mutating func readHead() throws(HTTPParseError) -> HTTPEvent? {
         while let line = try nextHeadLine() {
             guard line.isEmpty else {
-                try head.take(line: line, limits: limits)
+                let bytes = input.bytes
+                try head.take(line: bytes.span.extracting(line), limits: limits)
                 continue
             }
-            if let request = head.request { return try begin(request) }
+            if let request = head.finish() { return try begin(request) }
             // RFC 9112, section 2.2: an empty line before a request is to be ignored; old clients end a body with it.
             guard !skippedEmptyLine else { throw HTTPParseError(400, "empty lines before the request") }
             skippedEmptyLine = true
@@ -103,8 +105,8 @@ public struct HTTPRequestParser: Sendable {
         return nil
     }
 
-    private mutating func nextHeadLine() throws(HTTPParseError) -> ArraySlice<UInt8>? {
-        let isRequestLine = head.request == nil
+    private mutating func nextHeadLine() throws(HTTPParseError) -> Range<Int>? {
+        let isRequestLine = !head.hasRequestLine
         let line = try input.line(
             limit: isRequestLine ? limits.maxRequestLineBytes : limits.maxHeadBytes - headBytes,
             tooLong: isRequestLine
@@ -116,7 +118,6 @@ public struct HTTPRequestParser: Sendable {
     private mutating func begin(_ request: HTTPRequest) throws(HTTPParseError) -> HTTPEvent? {
         let framing = try HTTPHead.framing(of: request)
         let expectsContinue = try HTTPHead.expectsContinue(request)
-        head = HTTPHead()
         headBytes = 0
         skippedEmptyLine = false
         guard let framing else { return .request(request) }

@@ -35,7 +35,7 @@ public struct HTTPResponse: Sendable, Equatable {
         if status == 101 {
             headers.write(to: &bytes, leavingOut: Self.reserved)
         } else {
-            headers.write(to: &bytes, leavingOut: Self.reserved + ["Connection"])
+            headers.write(to: &bytes, leavingOut: Self.reservedButForUpgrades)
             bytes.append(contentsOf: (keepAlive ? "Connection: keep-alive\r\n" : "Connection: close\r\n").utf8)
         }
         if Self.mayHaveBody(status) { bytes.append(contentsOf: "Content-Length: \(body.count)\r\n".utf8) }
@@ -44,6 +44,7 @@ public struct HTTPResponse: Sendable, Equatable {
     }
 
     private static let reserved = ["Content-Length", "Transfer-Encoding", "Date"]
+    private static let reservedButForUpgrades = reserved + ["Connection"]
 
     /// Enough for the answers of an API, so that the bytes are allocated once.
     private static let usualHeadBytes = 384

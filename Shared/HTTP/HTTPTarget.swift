@@ -3,54 +3,52 @@ struct HTTPTarget {
     let path: String
     let query: String?
 
-    init(parsing bytes: ArraySlice<UInt8>, method: String) throws(HTTPParseError) {
-        guard !bytes.isEmpty, bytes.allSatisfy(\.isTargetByte) else {
+    init(parsing bytes: Span<UInt8>, method: String) throws(HTTPParseError) {
+        guard !bytes.isEmpty, bytes.allSatisfy({ $0.isTargetByte }) else {
             throw HTTPParseError(400, "the target is empty or has a character that has to be escaped")
         }
         if method == "CONNECT" { throw HTTPParseError(501, "CONNECT is for proxies") }
-        if bytes.first == UInt8(ascii: "/") {
-            (path, query) = Self.split(bytes)
-        } else if bytes.elementsEqual("*".utf8), method == "OPTIONS" {
+        if method == "OPTIONS", bytes.count == 1, bytes[0] == UInt8(ascii: "*") {
             (path, query) = ("*", nil)
-        } else {
-            (path, query) = Self.split(try Self.afterAuthority(bytes))
+            return
         }
+        let start = bytes[0] == UInt8(ascii: "/") ? 0 : try Self.endOfAuthority(bytes)
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: start)
+        path = mark ?? bytes.count > start ? bytes.text(start..<(mark ?? bytes.count)) : "/"
+        query = mark.map { bytes.text($0 + 1..<bytes.count) }
     }
 
-    private static func split(_ bytes: ArraySlice<UInt8>) -> (path: String, query: String?) {
-        guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return (bytes.text, nil) }
-        let path = bytes[..<mark]
-        return (path.isEmpty ? "/" : path.text, bytes[(mark + 1)...].text)
-    }
-
-    /// `http://host/path`: section 3.2.2 has a server take it, though only proxies are sent it.
-    private static func afterAuthority(_ bytes: ArraySlice<UInt8>) throws(HTTPParseError) -> ArraySlice<UInt8> {
-        for scheme in ["http://", "https://"] where bytes.prefix(scheme.utf8.count).equalsIgnoringCase(scheme) {
-            let rest = bytes.dropFirst(scheme.utf8.count)
-            let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-            guard end > rest.startIndex, isAuthority(rest[..<end]) else { break }
-            return end == rest.endIndex ? Array("/".utf8)[...] : rest[end...]
+    /// Where the path begins in `http://host/path`: section 3.2.2 has a server take it, though only proxies are sent it.
+    private static func endOfAuthority(_ bytes: Span<UInt8>) throws(HTTPParseError) -> Int {
+        for scheme in ["http://", "https://"] {
+            let start = scheme.utf8.count
+            guard bytes.count > start, bytes.equals(scheme, ignoringCaseIn: 0..<start) else { continue }
+            var end = start
+            while end < bytes.count, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") { end += 1 }
+            guard end > start, isAuthority(bytes.extracting(start..<end)) else { break }
+            return end
         }
         throw HTTPParseError(400, "the target is neither a path nor a URL of http")
     }
 
+    static func isAuthority(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return isAuthority(bytes.span)
+    }
+
     /// `host` or `host:port`, without a user (RFC 3986, section 3.2). An empty host is allowed in `Host`.
-    static func isAuthority(_ bytes: ArraySlice<UInt8>) -> Bool {
-        var host = bytes
-        var port = host[host.endIndex...]
-        if bytes.first == UInt8(ascii: "["), let end = bytes.firstIndex(of: UInt8(ascii: "]")) {
-            let address = bytes[(bytes.startIndex + 1)..<end]
-            guard !address.isEmpty, address.allSatisfy({ $0.hexDigit != nil || $0 == 0x3A || $0 == 0x2E }) else {
-                return false
-            }
-            host = bytes[..<bytes.startIndex]
-            port = bytes[(end + 1)...]
-        } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
-            host = bytes[..<colon]
-            port = bytes[colon...]
+    private static func isAuthority(_ bytes: Span<UInt8>) -> Bool {
+        var end = 0
+        if !bytes.isEmpty, bytes[0] == UInt8(ascii: "[") {
+            guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")), bracket > 1,
+                bytes.allSatisfy(in: 1..<bracket, { $0.hexDigit != nil || $0 == 0x3A || $0 == 0x2E })
+            else { return false }
+            end = bracket + 1
+        } else {
+            while end < bytes.count, isHostByte(bytes[end]) { end += 1 }
         }
-        return host.allSatisfy(isHostByte)
-            && (port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit))
+        return end == bytes.count
+            || bytes[end] == UInt8(ascii: ":") && bytes.allSatisfy(in: end + 1..<bytes.count) { $0.isDigit }
     }
 
     /// `unreserved`, `sub-delims` and the `%` of an escape.

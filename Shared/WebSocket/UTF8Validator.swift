@@ -1,48 +1,51 @@
 /// Checks UTF-8 that comes in pieces, and fails at the first byte that no valid text goes on with (RFC 3629, section 4).
 struct UTF8Validator {
-    /// How many bytes the character that was begun still needs, and what the next of them may be.
-    private var needed = 0
-    private var lowest: UInt8 = 0x80
-    private var highest: UInt8 = 0xBF
+    /// How many bytes the character that was begun still needs.
+    private var needed: UInt8 = 0
+    /// What the next of them may be. Only the second byte of a character has a range of its own, which leaves out
+    /// overlong forms, surrogates and what is beyond U+10FFFF.
+    private var range: (lowest: UInt8, highest: UInt8) = (0x80, 0xBF)
 
     /// Whether the text may end here.
     var isComplete: Bool { needed == 0 }
 
     /// - Returns: false if the text is invalid, whatever follows.
     mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return true }
+        let count = bytes.count
+        // Copies, which the compiler keeps in registers.
+        var (needed, lowest, highest) = (needed, range.lowest, range.highest)
         var at = 0
-        while at < bytes.count {
+        while at < count {
             if needed == 0 {
-                while at + 8 <= bytes.count, Self.isASCII(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)) {
+                while at + 8 <= count, Self.isASCII(start.loadUnaligned(fromByteOffset: at, as: UInt64.self)) {
                     at += 8
                 }
-                guard at < bytes.count else { break }
-                guard begin(bytes[at]) else { return false }
-            } else {
-                guard bytes[at] >= lowest, bytes[at] <= highest else { return false }
+                if at == count { break }
+            }
+            let byte = start.load(fromByteOffset: at, as: UInt8.self)
+            at += 1
+            if needed > 0 {
+                guard byte >= lowest, byte <= highest else { return false }
                 needed -= 1
                 (lowest, highest) = (0x80, 0xBF)
+            } else {
+                switch byte {
+                case 0x00...0x7F: break
+                case 0xC2...0xDF: needed = 1
+                case 0xE0: (needed, lowest) = (2, 0xA0)
+                case 0xED: (needed, highest) = (2, 0x9F)
+                case 0xE1...0xEF: needed = 2
+                case 0xF0: (needed, lowest) = (3, 0x90)
+                case 0xF1...0xF3: needed = 3
+                case 0xF4: (needed, highest) = (3, 0x8F)
+                default: return false
+                }
             }
-            at += 1
         }
+        (self.needed, range) = (needed, (lowest, highest))
         return true
     }
 
     private static func isASCII(_ word: UInt64) -> Bool { word & 0x8080_8080_8080_8080 == 0 }
-
-    /// The second byte's range leaves out overlong forms, surrogates and what is beyond U+10FFFF.
-    private mutating func begin(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x00...0x7F: break
-        case 0xC2...0xDF: needed = 1
-        case 0xE0: (needed, lowest) = (2, 0xA0)
-        case 0xED: (needed, highest) = (2, 0x9F)
-        case 0xE1...0xEF: needed = 2
-        case 0xF0: (needed, lowest) = (3, 0x90)
-        case 0xF1...0xF3: needed = 3
-        case 0xF4: (needed, highest) = (3, 0x8F)
-        default: return false
-        }
-        return true
-    }
 }

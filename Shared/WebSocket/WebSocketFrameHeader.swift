@@ -11,9 +11,9 @@ struct WebSocketFrameHeader {
     /// nil until enough has come.
     ///
     /// - Throws: for whatever is wrong with one frame by itself.
-    init?(parsing bytes: ArraySlice<UInt8>, role: WebSocketParser.Role) throws(WebSocketError) {
+    init?(parsing bytes: Span<UInt8>, role: WebSocketParser.Role) throws(WebSocketError) {
         guard bytes.count >= 2 else { return nil }
-        let (first, second) = (bytes[bytes.startIndex], bytes[bytes.startIndex + 1])
+        let (first, second) = (bytes[0], bytes[1])
         guard first & 0x70 == 0 else { throw .breach("a reserved bit is set without an extension") }
         guard let opcode = WebSocketOpcode(rawValue: first & 0x0F) else { throw .breach("a reserved opcode") }
         self.opcode = opcode
@@ -33,15 +33,18 @@ struct WebSocketFrameHeader {
         let lengthBytes = shortLength == 127 ? 8 : shortLength == 126 ? 2 : 0
         byteCount = 2 + lengthBytes + (isMasked ? 4 : 0)
         guard bytes.count >= byteCount else { return nil }
-        let rest = bytes.dropFirst(2)
-        let length = lengthBytes == 0 ? UInt64(shortLength) : Self.number(rest.prefix(lengthBytes))
+        let length = lengthBytes == 0 ? UInt64(shortLength) : Self.number(bytes, 2..<2 + lengthBytes)
         let smallest: UInt64 = lengthBytes == 8 ? 0x1_0000 : lengthBytes == 2 ? 126 : 0
         guard length >= smallest, let length = Int(exactly: length) else {
             throw .breach("a length is not written in its shortest form, or has its highest bit set")
         }
         payloadLength = length
-        mask = isMasked ? UInt32(truncatingIfNeeded: Self.number(rest.dropFirst(lengthBytes).prefix(4))) : nil
+        mask = isMasked ? UInt32(truncatingIfNeeded: Self.number(bytes, byteCount - 4..<byteCount)) : nil
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    private static func number(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+        var number: UInt64 = 0
+        for at in range { number = number << 8 | UInt64(bytes[at]) }
+        return number
+    }
 }

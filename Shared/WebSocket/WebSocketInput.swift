@@ -3,8 +3,12 @@ struct WebSocketInput {
     private var bytes: [UInt8] = []
     private var position = 0
 
-    var waiting: ArraySlice<UInt8> { bytes[position...] }
     var count: Int { bytes.count - position }
+
+    /// The header that comes next, if all of it is there; it is left in place.
+    func header(for role: WebSocketParser.Role) throws(WebSocketError) -> WebSocketFrameHeader? {
+        try WebSocketFrameHeader(parsing: bytes.span.extracting(position...), role: role)
+    }
 
     mutating func append(_ new: UnsafeRawBufferPointer) {
         // What was used goes once it is half of the whole: each byte is moved at most once on the way.

@@ -8,12 +8,15 @@ enum WebSocketMask {
         let turned = shift == 0 ? key : key << shift | key >> (32 - shift)
         let word = (UInt64(turned) << 32 | UInt64(turned)).bigEndian
         let wholeWords = bytes.count & ~7
-        for at in stride(from: 0, to: wholeWords, by: 8) {
+        var at = 0
+        while at < wholeWords {
             let masked = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
             bytes.storeBytes(of: masked ^ word, toByteOffset: at, as: UInt64.self)
+            at += 8
         }
-        for at in wholeWords..<bytes.count {
+        while at < bytes.count {
             bytes[at] ^= UInt8(truncatingIfNeeded: turned >> UInt32(24 - (at & 3) * 8))
+            at += 1
         }
     }
 }

@@ -100,7 +100,7 @@ public struct WebSocketParser: Sendable {
 
     /// Whether a header was there. It is checked against what came before it.
     private mutating func beginFrame() throws(WebSocketError) -> Bool {
-        guard let header = try WebSocketFrameHeader(parsing: input.waiting, role: role) else { return false }
+        guard let header = try input.header(for: role) else { return false }
         _ = input.take(atMost: header.byteCount)
         frame = header
         payloadBytes = 0
