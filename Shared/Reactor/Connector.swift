@@ -47,22 +47,21 @@ final class Connector: PollSource, @unchecked Sendable {
 
     private func lookUp() {
         loop.poller.park(self)
-        do throws(WorkerThreadsError) {
-            try loop.resolver.submit { [self, host, port] in
-                let outcome: Result<[SocketAddress], ResolveError>
-                do throws(ResolveError) {
-                    outcome = .success(try SocketAddress.resolve(host: host, port: port, literalOnly: false))
-                } catch {
-                    outcome = .failure(error)
+        Task { [self, host, port] in
+            let outcome: Result<[SocketAddress], ConnectError>
+            do {
+                let found = try await loop.resolver.run {
+                    try SocketAddress.resolve(host: host, port: port, literalOnly: false)
                 }
-                loop.execute { self.lookedUp(outcome) }
+                outcome = .success(found)
+            } catch {
+                outcome = .failure(.unknownHost(host, "\(error)"))
             }
-        } catch {
-            finish(.failure(.unknownHost(host, "\(error)")))
+            loop.execute { self.lookedUp(outcome) }
         }
     }
 
-    private func lookedUp(_ outcome: Result<[SocketAddress], ResolveError>) {
+    private func lookedUp(_ outcome: Result<[SocketAddress], ConnectError>) {
         guard !isFinished else { return }
         loop.poller.unpark(self)
         switch outcome {
@@ -70,7 +69,7 @@ final class Connector: PollSource, @unchecked Sendable {
             addresses = found[...]
             tryNext(after: nil)
         case .failure(let error):
-            finish(.failure(.unknownHost(host, "\(error)")))
+            finish(.failure(error))
         }
     }
 

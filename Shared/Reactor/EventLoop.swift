@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Workers
 
 /// One thread with one epoll: connections, timers and tasks, one after the other.
 ///
@@ -30,7 +31,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private static let keptCapacity = 16 * 1024
 
     let poller: Poller
-    let resolver: WorkerThreads
+    let resolver: WorkerPool
     var timers = TimerQueue()
     /// What is received goes here first, whichever the connection: an idle one holds no buffer.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
@@ -64,7 +65,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         case work(@Sendable () -> Void)
     }
 
-    init(index: Int, resolver: WorkerThreads) throws(SystemError) {
+    init(index: Int, resolver: WorkerPool) throws(SystemError) {
         self.index = index
         self.resolver = resolver
         poller = try Poller()

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Workers
 
 /// The event loops of a process.
 ///
@@ -8,14 +9,14 @@ import Synchronization
 public final class EventLoopGroup: Sendable {
     public let loops: [EventLoop]
     private let threads: Mutex<[Thread]>
-    private let resolver: WorkerThreads
     private let turn = Atomic<Int>(0)
 
     /// - Parameter loopCount: by default one for each processor that this process may use.
     public init(loopCount: Int = EventLoopGroup.availableProcessors) throws(SystemError) {
         precondition(loopCount > 0)
-        // Name lookups are few: those of outgoing connections.
-        resolver = WorkerThreads(name: "resolver", count: 2, maxQueued: 64)
+        // Name lookups are few: those of outgoing connections. Its threads end with the last loop, or when a lookup that
+        // hangs is given up.
+        let resolver = WorkerPool(threads: 2, maxWaiting: 64)
         var loops: [EventLoop] = []
         for index in 0..<loopCount { loops.append(try EventLoop(index: index, resolver: resolver)) }
         self.loops = loops
@@ -54,8 +55,6 @@ public final class EventLoopGroup: Sendable {
             return threads
         }
         for thread in ending { thread.join() }
-        // A lookup that hangs is not worth waiting for.
-        resolver.shutdown(waiting: false)
     }
 
     /// How many processors this process may run on: a container's or `taskset`'s share, not the machine's.

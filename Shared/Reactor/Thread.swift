@@ -6,11 +6,8 @@ struct Thread: Sendable {
     private let id: pthread_t
 
     /// - Parameter name: what `top -H` and a debugger show; the kernel keeps 15 bytes.
-    /// - Parameter niceness: 0 to 19, of this thread alone.
-    static func start(
-        name: String, niceness: Int32 = 0, _ body: @escaping @Sendable () -> Void
-    ) throws(SystemError) -> Thread {
-        let start = Start(name: String(name.prefix(15)), niceness: niceness, body: body)
+    static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) -> Thread {
+        let start = Start(name: String(name.prefix(15)), body: body)
         let context = Unmanaged.passRetained(start)
         var id = pthread_t()
         let code = pthread_create(
@@ -35,19 +32,15 @@ struct Thread: Sendable {
 
     private final class Start: Sendable {
         let name: String
-        let niceness: Int32
         let body: @Sendable () -> Void
 
-        init(name: String, niceness: Int32, body: @escaping @Sendable () -> Void) {
+        init(name: String, body: @escaping @Sendable () -> Void) {
             self.name = name
-            self.niceness = niceness
             self.body = body
         }
 
         func run() {
             pthread_setname_np(pthread_self(), name)
-            // On Linux 0 means the calling thread; failing to be nicer changes nothing but the share of the processor.
-            if niceness > 0 { setpriority(Int32(PRIO_PROCESS.rawValue), 0, niceness) }
             body()
         }
     }

@@ -93,7 +93,16 @@ struct ConnectTests {
         let loop = group.loops[0]
         let gate = Gate()
         // Both threads for lookups are busy.
-        for _ in 0..<2 { try loop.resolver.submit { gate.wait() } }
+        let busy = Events(of: Bool.self)
+        for _ in 0..<2 {
+            Task {
+                try await loop.resolver.run {
+                    busy.source.yield(true)
+                    gate.wait()
+                }
+            }
+        }
+        for _ in 0..<2 { #expect(await busy.next() == true) }
         async let outcome = connectOutcome(loop, host: "localhost", port: 1)
         while await on(loop, { loop.poller.sources.isEmpty }) {}
         group.shutdown()

@@ -1,4 +1,5 @@
 import Testing
+import Workers
 
 @testable import Reactor
 
@@ -102,7 +103,7 @@ struct LoopTimerTests {
 @Suite struct TimerQueueTests {
     @Test("any sequence of arming, moving and cancelling fires what a sorted list would")
     func againstAList() throws {
-        let loop = try EventLoop(index: 0, resolver: WorkerThreads(name: "none", count: 1, maxQueued: 0))
+        let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))
         var random = SplitMix(state: 7)
         var queue = TimerQueue()
         var expected: [(timer: LoopTimer, deadline: UInt64, order: Int)] = []
@@ -149,7 +150,7 @@ struct LoopTimerTests {
 
     @Test("timers that are re-armed with every packet do not pile up")
     func bounded() throws {
-        let loop = try EventLoop(index: 0, resolver: WorkerThreads(name: "none", count: 1, maxQueued: 0))
+        let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))
         var queue = TimerQueue()
         let timers = (0..<100).map { _ in LoopTimer(loop: loop) {} }
         for round in 0..<1_000 {
