@@ -54,6 +54,9 @@ let package = Package(
         shared("Storage", ["CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
         shared("ServiceKit", ["Contracts", "JSON", "Security", "Reactor", "HTTP", "MessageBus", "Storage"]),
+        .target(
+            name: "Bus", dependencies: ["MessageBus", "Reactor", "Security"], path: "Services/Bus",
+            exclude: ["README.md", "PROTOCOL.md"], swiftSettings: settings),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
@@ -69,6 +72,7 @@ let package = Package(
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("Workers", ["Workers"]),
         tests("Storage", ["Storage", "JSON", "Workers"]),
+        tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -5,7 +5,7 @@ public enum BusLimits {
     public static let maxLine = 1 << 20
 
     /// What a broker adds to a line at most when it passes it on.
-    public static let maxAddedByBroker = 64
+    public static let maxAddedByBroker = 128
 
     /// The longest `pub`, `req` or `res` line.
     public static let maxPassedOnLine = maxLine - maxAddedByBroker

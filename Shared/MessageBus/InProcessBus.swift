@@ -112,6 +112,11 @@ public final class InProcessBus: MessageBus {
         BusSubscription {}
     }
 
+    /// Nothing is ever on its way.
+    public func flush() async throws(BusError) {
+        guard isConnected else { throw .disconnected }
+    }
+
     public func close() async {
         await withCheckedContinuation { continuation in
             state.withLock { state in

@@ -44,10 +44,15 @@ package enum LineWriter {
     package static func ping(to out: inout [UInt8]) { line("ping", to: &out) { _ in } }
     package static func pong(to out: inout [UInt8]) { line("pong", to: &out) { _ in } }
 
-    /// - Parameter id: of the request or reply it is about.
-    package static func error(_ code: String, _ message: String, id: UInt64? = nil, to out: inout [UInt8]) {
+    /// - Parameters:
+    ///   - id: of the request or reply it is about.
+    ///   - sub: of the subscription it is about.
+    package static func error(
+        _ code: String, _ message: String, id: UInt64? = nil, sub: UInt64? = nil, to out: inout [UInt8]
+    ) {
         line("err", to: &out) {
             if let id { $0.member("id", Int(id)) }
+            if let sub { $0.member("sub", Int(sub)) }
             $0.member("code", code)
             $0.member("message", message)
         }

@@ -56,8 +56,14 @@ public protocol MessageBus: AnyObject, Sendable {
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
 
+    /// Returns once everything said before has reached the bus: subscriptions stand, events are on their way.
+    ///
+    /// - Throws: `disconnected` if that cannot be said.
+    func flush() async throws(BusError)
+
     /// Drains: takes no more requests, waits for those under way on either side (each ends by its deadline), sends
-    /// what waits, disconnects. Afterwards every call fails with `disconnected`. A second call waits with the first.
+    /// what waits, disconnects. Afterwards requests fail with `disconnected` and events are dropped. A second call waits
+    /// with the first.
     func close() async
 }
 

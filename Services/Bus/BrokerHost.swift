@@ -1,0 +1,98 @@
+import MessageBus
+import Reactor
+
+/// The broker on its loop: connections, the end of each turn, and time. On the loop only.
+final class BrokerHost {
+    let broker: Broker
+    private let loop: EventLoop
+    private let start = LoopInstant.now()
+    private var connections: [UInt64: BrokerConnection] = [:]
+    private var isFlushing = false
+    private var deadlines: LoopTimer?
+    private var housekeeping: LoopTimer?
+    private var whenDrained: (() -> Void)?
+    private let publishCounters: (BrokerCounters) -> Void
+
+    /// - Parameter publishCounters: called after each turn that did something.
+    init(settings: BrokerSettings, loop: EventLoop, publishCounters: @escaping (BrokerCounters) -> Void) {
+        broker = Broker(settings: settings)
+        self.loop = loop
+        self.publishCounters = publishCounters
+        // A quarter of the shortest time that is kept: nobody is found late by more than that.
+        let interval = min(settings.pingInterval, settings.helloTimeout) / 4
+        housekeeping = loop.schedule(after: interval) { [unowned self] in
+            broker.tick(at: now)
+            flushAtEndOfTurn()
+            housekeeping?.rearm(after: interval)
+        }
+    }
+
+    var now: Duration { loop.now - start }
+
+    func add(_ connection: BrokerConnection) { connections[connection.peer.id] = connection }
+
+    func remove(_ connection: BrokerConnection) {
+        connections[connection.peer.id] = nil
+        finishDraining()
+    }
+
+    /// Joins what the turn brings each peer into one write.
+    func flushAtEndOfTurn() {
+        guard !isFlushing else { return }
+        isFlushing = true
+        loop.atEndOfTurn { [self] in
+            isFlushing = false
+            for peer in broker.takeReadyPeers() { connections[peer.id]?.flush() }
+            publishCounters(broker.counters)
+            if deadlines == nil, broker.hasDeadlines { watchDeadlines() }
+            finishDraining()
+        }
+    }
+
+    private func watchDeadlines() {
+        let tick = PendingRequests<Void>.tick
+        deadlines = loop.schedule(after: tick) { [unowned self] in
+            broker.expire(at: now)
+            flushAtEndOfTurn()
+            if broker.hasDeadlines {
+                deadlines?.rearm(after: tick)
+            } else {
+                deadlines?.cancel()
+                deadlines = nil
+            }
+        }
+    }
+
+    // MARK: Draining
+
+    /// Calls back when no request is under way and every connection is closed.
+    func drain(_ done: @escaping () -> Void) {
+        whenDrained = done
+        broker.startDraining()
+        finishDraining()
+    }
+
+    /// Ends requests that are under way without their replies, and gives peers the grace to take what waits for them.
+    func stopWaiting(grace: Duration) {
+        for connection in connections.values { broker.disconnect(connection.peer) }
+        flushAtEndOfTurn()
+        loop.schedule(after: grace) { [self] in
+            for connection in connections.values { connection.abort() }
+        }
+    }
+
+    private func finishDraining() {
+        guard let done = whenDrained, !broker.hasRequests else { return }
+        guard connections.isEmpty else {
+            for connection in connections.values {
+                connection.flush()
+                connection.close()
+            }
+            return
+        }
+        whenDrained = nil
+        housekeeping?.cancel()
+        deadlines?.cancel()
+        done()
+    }
+}

@@ -1,0 +1,71 @@
+import MessageBus
+
+/// One connection as the broker sees it.
+final class BrokerPeer {
+    enum Phase {
+        /// It has not said hello.
+        case new
+        case open
+        /// It is to be closed once its output is written; nothing of it is heard any more.
+        case closing
+    }
+
+    struct Held {
+        let id: UInt64
+        let isServing: Bool
+    }
+
+    /// Never used again. To a key, it is the instance that a queue group's member lives in.
+    let id: UInt64
+    var phase = Phase.new
+    var name = ""
+    let connectedAt: Duration
+    var lastHeard: Duration
+    var lastPinged: Duration
+    /// By the numbers the peer gave them.
+    var subscriptions: [UInt64: Held] = [:]
+    var requestsUnderWay = 0
+
+    /// Whole lines that wait to be handed over.
+    private(set) var outbox: [UInt8] = []
+    /// What was handed over and is not in the kernel's hands.
+    var handedOver = 0
+    var isReady = false
+
+    /// Whom its last event went to: publishers tend to repeat themselves.
+    var lastRoute: (subject: [UInt8], match: SubscriptionIndex<BrokerSubscription>.Match, version: Int)?
+
+    init(id: UInt64, at now: Duration) {
+        self.id = id
+        connectedAt = now
+        lastHeard = now
+        lastPinged = now
+    }
+
+    var pendingBytes: Int { outbox.count + handedOver }
+
+    func append(_ write: (inout [UInt8]) -> Void) { write(&outbox) }
+
+    func takeOutbox() -> [UInt8] {
+        let taken = outbox
+        outbox = []
+        // What one turn brought is what the next may bring.
+        if phase != .closing { outbox.reserveCapacity(min(taken.count, 64 * 1024)) }
+        return taken
+    }
+
+    /// Lines not yet handed over are lost; none is cut in the middle.
+    func dropOutbox() { outbox = [] }
+}
+
+/// A `sub` or `serve` of a peer.
+final class BrokerSubscription {
+    let peer: BrokerPeer
+    /// The beginning of each line for it, up to the number.
+    let prefix: [UInt8]
+
+    init(peer: BrokerPeer, number: UInt64) {
+        self.peer = peer
+        prefix = Array(#"{"op":"msg","sub":\#(number)"#.utf8)
+    }
+}

@@ -1,0 +1,113 @@
+import MessageBus
+import Reactor
+import Synchronization
+
+/// A broker that listens on a port, on a loop of its own.
+///
+/// One loop: routing is one table, and a lock around it would cost more than a second thread brings.
+public final class BusServer: Sendable {
+    public let host: String
+    public let port: UInt16
+    private let group: EventLoopGroup
+    private let listener: TCPListener
+    private let bound: LoopBound<BrokerHost>
+    private let latest: Counters
+
+    /// What the loop shows of its counters.
+    private final class Counters: Sendable {
+        let value = Mutex(BrokerCounters())
+    }
+
+    /// Listens at once.
+    ///
+    /// - Parameter port: 0 lets the system pick one.
+    /// - Throws: `BusServerError`.
+    public static func start(
+        host: String, port: UInt16, settings: BrokerSettings = BrokerSettings()
+    ) async throws(BusServerError) -> BusServer {
+        guard settings.token != nil || isLoopback(host) else { throw .openWithoutToken(host) }
+        let group: EventLoopGroup
+        do throws(SystemError) {
+            group = try EventLoopGroup(loopCount: 1)
+        } catch {
+            throw .cannotListen("\(error)")
+        }
+        let loop = group.loops[0]
+        let latest = Counters()
+        let bound = await withCheckedContinuation { continuation in
+            loop.execute {
+                let broker = BrokerHost(settings: settings, loop: loop) { counters in
+                    latest.value.withLock { $0 = counters }
+                }
+                continuation.resume(returning: LoopBound(broker, to: loop))
+            }
+        }
+        do throws(ListenError) {
+            let listener = try TCPListener.bind(host: host, port: port, on: group) { channel in
+                BrokerConnection(channel, host: bound.object)
+            }
+            return BusServer(host: host, group: group, listener: listener, bound: bound, latest: latest)
+        } catch {
+            group.shutdown()
+            throw .cannotListen("\(host):\(port): \(error)")
+        }
+    }
+
+    private init(
+        host: String, group: EventLoopGroup, listener: TCPListener, bound: LoopBound<BrokerHost>, latest: Counters
+    ) {
+        self.host = host
+        self.group = group
+        self.listener = listener
+        self.bound = bound
+        self.latest = latest
+        port = listener.port
+    }
+
+    /// What clients are given as `BUS`.
+    public var url: String { host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)" }
+
+    /// As of the last turn.
+    public var counters: BrokerCounters { latest.value.withLock { $0 } }
+
+    /// Takes no connection and no request any more, waits for those under way, sends what waits, closes all connections
+    /// and ends. Once.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long requests under way may take.
+    ///   - grace: how long a peer then has to take what waits for it.
+    public func drain(timeout: Duration = .seconds(3), grace: Duration = .seconds(1)) async {
+        listener.close()
+        await withCheckedContinuation { continuation in
+            bound.loop.execute { [bound] in
+                let timer = bound.loop.schedule(after: timeout) { bound.object.stopWaiting(grace: grace) }
+                bound.object.drain {
+                    timer.cancel()
+                    continuation.resume()
+                }
+            }
+        }
+        group.shutdown()
+    }
+
+    /// An address that only this machine reaches.
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1"
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+    }
+}
+
+/// Why a broker did not start, in words for whoever started it.
+public enum BusServerError: Error, Equatable, CustomStringConvertible {
+    /// Anyone who reaches the bus can be any service.
+    case openWithoutToken(String)
+    case cannotListen(String)
+
+    public var description: String {
+        switch self {
+        case .openWithoutToken(let host):
+            "\(host) is not a loopback address: set BUS_TOKEN_FILE, or listen on 127.0.0.1"
+        case .cannotListen(let reason): "cannot listen: \(reason)"
+        }
+    }
+}

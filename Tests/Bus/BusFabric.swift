@@ -1,0 +1,73 @@
+import Bus
+import JSON
+import MessageBus
+import Reactor
+
+/// The buses that the conformance suite holds for.
+enum BusKind: CaseIterable, Sendable {
+    case inProcess
+    case tcp
+}
+
+/// A bus and the clients of one test on it.
+final class BusFabric: Sendable {
+    private let makeClient: @Sendable (String) async throws -> any MessageBus
+
+    private init(_ makeClient: @escaping @Sendable (String) async throws -> any MessageBus) {
+        self.makeClient = makeClient
+    }
+
+    /// A connection of its own; in one process all share the bus.
+    func client(_ name: String = "test") async throws -> any MessageBus { try await makeClient(name) }
+
+    static func with(_ kind: BusKind, _ body: (BusFabric) async throws -> Void) async throws {
+        switch kind {
+        case .inProcess:
+            let bus = InProcessBus()
+            try await body(BusFabric { _ in bus })
+            await bus.close()
+        case .tcp:
+            let server = try await BusServer.start(host: "127.0.0.1", port: 0)
+            let group = try EventLoopGroup(loopCount: 2)
+            try await body(
+                BusFabric { name in
+                    try await TCPBus.connect(
+                        host: "127.0.0.1", port: server.port, name: name, token: nil, on: group.next())
+                })
+            await server.drain(timeout: .zero)
+            await finish(group)
+        }
+    }
+}
+
+/// Ends a group off the test's own thread, which a loop may need.
+func finish(_ group: EventLoopGroup) async {
+    await Task.detached { group.shutdown() }.value
+}
+
+/// What arrives from anywhere, in order. Waiting for it is all the waiting that tests do.
+final class Arrivals<Value: Sendable>: Sendable {
+    private let stream: AsyncStream<Value>
+    private let continuation: AsyncStream<Value>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded) }
+
+    func add(_ value: Value) { continuation.yield(value) }
+
+    func next() async -> Value? {
+        var iterator = stream.makeAsyncIterator()
+        return await iterator.next()
+    }
+
+    func next(_ count: Int) async -> [Value] {
+        var values: [Value] = []
+        while values.count < count, let value = await next() { values.append(value) }
+        return values
+    }
+}
+
+extension BusContext {
+    static func test(timeout: Duration = .seconds(20), key: String? = nil) -> BusContext {
+        BusContext(requestID: "r-test", timeout: timeout, key: key)
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import MessageBus
+
+@Suite("pending requests")
+struct PendingRequestsTests {
+    @Test("one is taken once")
+    func take() {
+        var pending = PendingRequests<String>()
+        let a = pending.insert("a", deadline: .seconds(1))
+        let b = pending.insert("b", deadline: .seconds(1))
+        #expect(pending[a] == "a")
+        #expect(pending.take(a) == "a")
+        #expect(pending.take(a) == nil)
+        #expect(pending.count == 1)
+        #expect(pending.take(b) == "b")
+        #expect(pending.isEmpty)
+    }
+
+    @Test("it ends at its deadline, never before, and at most a tick and a bucket after")
+    func expire() {
+        var pending = PendingRequests<Int>()
+        _ = pending.insert(1, deadline: .milliseconds(995))
+        _ = pending.insert(2, deadline: .milliseconds(500))
+        let taken = pending.insert(3, deadline: .milliseconds(500))
+        #expect(pending.take(taken) == 3)
+        #expect(pending.expire(at: .milliseconds(499)).isEmpty)
+        #expect(pending.expire(at: .milliseconds(520)) == [2])
+        #expect(pending.expire(at: .milliseconds(994)).isEmpty)
+        #expect(pending.expire(at: .seconds(100)) == [1])
+        #expect(!pending.hasDeadlines)
+    }
+
+    @Test("deadlines in the past and beyond all time are kept as such")
+    func extremes() {
+        var pending = PendingRequests<Int>()
+        _ = pending.insert(1, deadline: .seconds(-5))
+        _ = pending.insert(2, deadline: .seconds(Int64.max))
+        #expect(pending.expire(at: .zero) == [1])
+        #expect(pending.expire(at: .seconds(1 << 30)).isEmpty)
+        #expect(pending.takeAll() == [2])
+    }
+
+    @Test("those that fit are taken in the order they were added")
+    func takeAll() {
+        var pending = PendingRequests<Int>()
+        for number in 0..<10 { _ = pending.insert(number, deadline: .seconds(10 - number)) }
+        #expect(pending.takeAll { $0 % 2 == 1 } == [1, 3, 5, 7, 9])
+        #expect(pending.takeAll() == [0, 2, 4, 6, 8])
+    }
+}
