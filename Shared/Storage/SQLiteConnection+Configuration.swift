@@ -12,12 +12,17 @@ extension SQLiteConnection {
                 """)
         switch role {
         case .writer:
+            try run(script: "PRAGMA cache_size = -\(Self.writerCacheKilobytes)")
             if let pages = configuration.maxPages { try run(script: "PRAGMA max_page_count = \(pages)") }
             watchWriteAheadLog()
         case .reader:
             try run(script: "PRAGMA query_only = ON")
         }
     }
+
+    /// A batch of a thousand writes touches a few thousand pages: those that don't fit are written to the log and read
+    /// back before the commit. Taken only as it is used.
+    private static var writerCacheKilobytes: Int { 16 << 10 }
 
     /// What a burst leaves of the log's file on disk once it has been copied.
     private static var maxIdleLogBytes: Int { 64 << 20 }

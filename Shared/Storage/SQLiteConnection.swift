@@ -25,7 +25,11 @@ final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
     private var hooks: [() -> Void] = []
     private var entries: [LogEntry] = []
 
+    /// Once a process. Refused if SQLite is in use already; then it is only a little slower.
+    private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
+
     init(_ path: String, role: Role) throws(StorageError) {
+        Self.disableMemoryStatistics
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = sqlite3_open_v2(path, &opened, flags, nil)
