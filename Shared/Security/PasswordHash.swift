@@ -28,7 +28,7 @@ public struct PasswordHash: Sendable {
 
     /// - Throws: `PasswordHashError.outOfMemory`.
     public init(
-        of password: String, cost: Cost = .standard, randomness: some Randomness
+        of password: String, cost: Cost = .standard, randomness: any Randomness
     ) throws(PasswordHashError) {
         self.cost = cost
         salt = randomness.bytes(Self.saltLength)

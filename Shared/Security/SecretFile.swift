@@ -12,7 +12,7 @@ public enum SecretFile {
     /// It is written whole under another name and then linked: of two processes that start at once both get the same
     /// secret, and none ever sees half of it. On return it is on disk.
     public static func loadOrCreate(
-        _ path: String, randomness: some Randomness = SystemRandomness()
+        _ path: String, randomness: any Randomness = SystemRandomness()
     ) throws(SecretFileError) -> [UInt8] {
         if let secret = try load(path) { return secret }
         let temporary = "\(path).new-\(Base64URL.encode(randomness.bytes(9)))"
