@@ -8,6 +8,7 @@ import SocketIO
 final class EdgeLoop {
     let loop: EventLoop
     let configuration: EdgeConfiguration
+    let endpoints: [ServedEndpoint]
     let counters: EdgeCounters
     let randomness: any Randomness
     let delegate: any EdgeDelegate
@@ -15,7 +16,9 @@ final class EdgeLoop {
     var all: [LoopBound<EdgeLoop>] = []
 
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    /// Those that are no session's.
     private var webSockets: [ObjectIdentifier: WebSocketConnection] = [:]
+    private var webSocketCount = 0
     private var sessions: [String: EngineConnection] = [:]
     private(set) var isDraining = false
     private var onDrained: (() -> Void)?
@@ -28,6 +31,7 @@ final class EdgeLoop {
     ) {
         self.loop = loop
         self.configuration = configuration
+        endpoints = configuration.endpoints.map(ServedEndpoint.init)
         self.counters = counters
         self.randomness = randomness
         self.delegate = delegate
@@ -56,12 +60,16 @@ final class EdgeLoop {
     }
 
     func add(_ webSocket: WebSocketConnection) {
-        webSockets[ObjectIdentifier(webSocket)] = webSocket
+        webSocketCount += 1
         counters.connections.add(1)
     }
 
+    /// Lists it, as one that no session closes.
+    func addPlain(_ webSocket: WebSocketConnection) { webSockets[ObjectIdentifier(webSocket)] = webSocket }
+
     func forget(_ webSocket: WebSocketConnection) {
-        guard webSockets.removeValue(forKey: ObjectIdentifier(webSocket)) != nil else { return }
+        webSockets[ObjectIdentifier(webSocket)] = nil
+        webSocketCount -= 1
         counters.connections.add(-1)
         finishDrainIfEmpty()
     }
@@ -81,7 +89,7 @@ final class EdgeLoop {
     // MARK: Sessions
 
     func makeSession(
-        _ transport: EngineSession.Transport, at endpoint: EdgeEndpoint, configuration engine: EngineConfiguration,
+        _ transport: EngineSession.Transport, at endpoint: ServedEndpoint, configuration engine: EngineConfiguration,
         handshake: SocketHandshake
     ) -> EngineConnection {
         let id = SessionID(instance: configuration.instance, loop: loop.index, randomness: randomness)
@@ -94,8 +102,8 @@ final class EdgeLoop {
     }
 
     /// nil if it is unknown, or of another endpoint.
-    func session(_ id: String, at endpoint: EdgeEndpoint) -> EngineConnection? {
-        guard let session = sessions[id], session.endpoint.path == endpoint.path else { return nil }
+    func session(_ id: String, at endpoint: ServedEndpoint) -> EngineConnection? {
+        guard let session = sessions[id], session.endpoint === endpoint else { return nil }
         return session
     }
 
@@ -118,7 +126,7 @@ final class EdgeLoop {
     }
 
     private func finishDrainIfEmpty() {
-        if isDraining, connections.isEmpty, webSockets.isEmpty { finishDrain() }
+        if isDraining, connections.isEmpty, webSocketCount == 0 { finishDrain() }
     }
 
     private func finishDrain() {

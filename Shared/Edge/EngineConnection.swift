@@ -6,10 +6,9 @@ import SocketIO
 
 /// One Engine.IO session on its loop: does what its state machines say, with connections and timers.
 final class EngineConnection {
-    let endpoint: EdgeEndpoint
+    let endpoint: ServedEndpoint
     let handshake: SocketHandshake
     let edge: EdgeLoop
-    let configuration: EngineConfiguration
     private(set) var engine: EngineSession
     var socketIO: SocketIOSession?
     /// For the application's use.
@@ -24,21 +23,19 @@ final class EngineConnection {
 
     /// A timer fires within a millisecond of its time, unless its loop is busy.
     private static let usualLateness: Duration = .milliseconds(20)
+    /// All timers are cancelled when the session ends, before this object goes.
     private var heartbeat: LoopTimer?
     /// The others, which few sessions have.
     private var timers: [EngineTimer: LoopTimer] = [:]
     private var heartbeatDue = LoopInstant(nanoseconds: .max)
     private var connectTimer: LoopTimer?
 
-    init(_ engine: EngineSession, at endpoint: EdgeEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
+    init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
         self.engine = engine
         self.endpoint = endpoint
         self.handshake = handshake
         self.edge = edge
-        configuration = endpoint.engine ?? EngineConfiguration()
-        if case .socketIO(_, let configuration) = endpoint.content {
-            socketIO = SocketIOSession(configuration: configuration)
-        }
+        socketIO = endpoint.socketIO.map { SocketIOSession(configuration: $0) }
     }
 
     var socket: Socket { Socket(LoopBound(self, to: edge.loop)) }
@@ -60,8 +57,8 @@ final class EngineConnection {
 
     private func start() {
         perform(engine.start())
-        guard socketIO != nil, let timeout = endpoint.connectTimeout else { return }
-        connectTimer = edge.loop.schedule(after: timeout) { [weak self] in self?.close(.connectTimeout) }
+        guard socketIO != nil, let timeout = endpoint.settings.connectTimeout else { return }
+        connectTimer = edge.loop.schedule(after: timeout) { [unowned self] in close(.connectTimeout) }
     }
 
     // MARK: Long-polling
@@ -228,9 +225,7 @@ final class EngineConnection {
     private func start(_ timer: EngineTimer, after delay: Duration) {
         if timer == .heartbeat { return startHeartbeat(after: delay) }
         stop(timer)
-        timers[timer] = edge.loop.schedule(after: delay) { [weak self] in
-            if let self { perform(engine.timerFired(timer)) }
-        }
+        timers[timer] = edge.loop.schedule(after: delay) { [unowned self] in perform(engine.timerFired(timer)) }
     }
 
     private func stop(_ timer: EngineTimer) { timers.removeValue(forKey: timer)?.cancel() }
@@ -244,7 +239,7 @@ final class EngineConnection {
         if let heartbeat {
             heartbeat.rearm(after: heartbeatDue - now)
         } else {
-            heartbeat = edge.loop.schedule(after: delay) { [weak self] in self?.settleHeartbeat() }
+            heartbeat = edge.loop.schedule(after: delay) { [unowned self] in settleHeartbeat() }
         }
     }
 

@@ -4,7 +4,7 @@ import WebSocket
 
 /// Requests to an endpoint: handshakes, polls, and upgrades to WebSocket.
 extension HTTPConnection {
-    func serve(_ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int) {
+    func serve(_ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int) {
         if request.method == "OPTIONS" { return answer(id, with: .preflight(of: request)) }
         guard endpoint.engine != nil else { return serveWebSocket(request, at: endpoint, exchange: id) }
         do throws(EngineError) {
@@ -14,14 +14,14 @@ extension HTTPConnection {
         }
     }
 
-    private func serveWebSocket(_ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int) {
+    private func serveWebSocket(_ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int) {
         if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
         openWebSocket(request, at: endpoint, exchange: id)?.start()
     }
 
     /// The checks are the reference server's, in its order.
     private func serveEngine(
-        _ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int
+        _ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int
     ) throws(EngineError) {
         guard let query = request.queryItems else { throw .badRequest }
         let transport = query["transport"]
@@ -46,7 +46,7 @@ extension HTTPConnection {
         }
         switch request.method {
         case "GET": session.poll(self, exchange: id)
-        case "POST" where request.body.count > session.configuration.maxPayload:
+        case "POST" where request.body.count > (endpoint.engine?.maxPayload ?? 0):
             fail(id, status: 413, reason: "the payload is too large")
         case "POST": session.post(request.body, on: self, exchange: id)
         default: throw .badRequest
@@ -54,16 +54,18 @@ extension HTTPConnection {
     }
 
     private func openSession(
-        _ request: HTTPRequest, _ query: HTTPQuery, at endpoint: EdgeEndpoint, exchange id: Int
+        _ request: HTTPRequest, _ query: HTTPQuery, at endpoint: ServedEndpoint, exchange id: Int
     ) throws(EngineError) {
         guard request.method == "GET" else { throw .badHandshakeMethod }
         let version = query["EIO"]
-        guard version == "4" || (version == nil && endpoint.takesMissingVersion) else { throw .unsupportedVersion }
+        guard version == "4" || (version == nil && endpoint.settings.takesMissingVersion) else {
+            throw .unsupportedVersion
+        }
         guard let engine = endpoint.engine else { throw .badRequest }
         if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
 
         let handshake = SocketHandshake(
-            query: query, authorization: request.headers["Authorization"], peer: channel.peer, requestID: requestID)
+            queryText: request.query ?? "", authorization: request.headers["Authorization"], peer: channel.peer)
         if query["transport"] == "websocket" {
             guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
             edge.makeSession(.webSocket, at: endpoint, configuration: engine, handshake: handshake).start(on: webSocket)
@@ -75,7 +77,7 @@ extension HTTPConnection {
 
     /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered.
     private func openWebSocket(
-        _ request: HTTPRequest, at endpoint: EdgeEndpoint, exchange id: Int
+        _ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int
     ) -> WebSocketConnection? {
         do throws(WebSocketRefusal) {
             let response = try WebSocketHandshake.accept(

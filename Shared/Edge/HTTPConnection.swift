@@ -38,7 +38,7 @@ final class HTTPConnection: ChannelHandler {
         self.edge = edge
         parser = HTTPRequestParser(limits: edge.configuration.http)
         deadline = edge.loop.now + edge.configuration.headTimeout
-        timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [weak self] in self?.timerFired() }
+        timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [unowned self] in timerFired() }
     }
 
     // MARK: From the channel
@@ -99,8 +99,8 @@ final class HTTPConnection: ChannelHandler {
     }
 
     private func begin(_ request: HTTPRequest) {
-        let endpoint = edge.configuration.endpoints.first { $0.matches(request.path) }
-        let id = open(request, allowsAnyOrigin: endpoint?.allowsAnyOrigin ?? false)
+        let endpoint = edge.endpoints.first { $0.matches(request.path) }
+        let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
         if let endpoint {
             serve(request, at: endpoint, exchange: id)
         } else {
@@ -110,8 +110,8 @@ final class HTTPConnection: ChannelHandler {
 
     /// Goes on with a request that came in on another loop. Before anything else is received here.
     func resume(with request: HTTPRequest) {
-        let endpoint = edge.configuration.endpoints.first { $0.matches(request.path) }
-        let id = open(request, allowsAnyOrigin: endpoint?.allowsAnyOrigin ?? false)
+        let endpoint = edge.endpoints.first { $0.matches(request.path) }
+        let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
         // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
         edge.loop.atEndOfTurn { [self] in
             guard exchange?.id == id, let endpoint else { return }

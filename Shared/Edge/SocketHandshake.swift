@@ -3,9 +3,12 @@ import Reactor
 
 /// What is kept of the request that opened a socket: as little as an idle socket should hold.
 public struct SocketHandshake: Sendable {
-    public let query: HTTPQuery
+    /// Known to parse.
+    let queryText: String
     /// The `Authorization` field, whole.
     public let authorization: String?
     public let peer: PeerAddress
-    public let requestID: String
+
+    /// Parsed anew with each call.
+    public var query: HTTPQuery? { HTTPQuery(parsing: queryText) }
 }

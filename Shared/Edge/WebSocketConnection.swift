@@ -18,14 +18,15 @@ final class WebSocketConnection: ChannelHandler {
     private var isClosing = false
     private var isSlow = false
 
+    /// There is one while something was written lately.
     private var stallTimer: LoopTimer?
-    private var watchesStall = false
 
-    init(_ channel: Channel, at endpoint: EdgeEndpoint, received: [UInt8], edge: EdgeLoop) {
+    init(_ channel: Channel, at endpoint: ServedEndpoint, received: [UInt8], edge: EdgeLoop) {
         self.channel = channel
         self.edge = edge
         parser = WebSocketParser(
-            role: .server, maxMessageBytes: endpoint.maxMessageBytes, maxFragments: endpoint.maxFragments)
+            role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes,
+            maxFragments: endpoint.settings.maxFragments)
         parser.append(received)
         channel.handler = self
         edge.add(self)
@@ -34,6 +35,7 @@ final class WebSocketConnection: ChannelHandler {
     /// Starts to read, beginning with what came along with the handshake.
     func start(for session: EngineConnection? = nil) {
         self.session = session
+        if session == nil { edge.addPlain(self) }
         process()
     }
 
@@ -47,8 +49,7 @@ final class WebSocketConnection: ChannelHandler {
     func channelDidDrain(_ channel: Channel) { channel.resumeReading() }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
-        stallTimer?.cancel()
-        stallTimer = nil
+        stopWatching()
         edge.forget(self)
         let session = session
         self.session = nil
@@ -89,30 +90,26 @@ final class WebSocketConnection: ChannelHandler {
     /// Takes a whole frame.
     func write(_ frame: [UInt8]) {
         channel.write(frame)
-        guard !watchesStall else { return }
-        watchesStall = true
-        if let stallTimer {
-            stallTimer.rearm(after: edge.configuration.writeTimeout)
+        guard stallTimer == nil else { return }
+        // It is cancelled before this goes.
+        stallTimer = edge.loop.schedule(after: edge.configuration.writeTimeout) { [unowned self] in checkStall() }
+    }
+
+    private func checkStall() {
+        guard let stalled = channel.stalledSince else { return stopWatching() }
+        let left = edge.configuration.writeTimeout - (LoopInstant.now() - stalled)
+        if left > .zero {
+            stallTimer?.rearm(after: left)
         } else {
-            stallTimer = edge.loop.schedule(after: edge.configuration.writeTimeout) { [weak self] in
-                self?.checkStall()
-            }
+            edge.counters.slowCloses.add(1)
+            isSlow = true
+            abort()
         }
     }
 
-    /// Runs only while there was something to write since the last time.
-    private func checkStall() {
-        watchesStall = false
-        guard let stalled = channel.stalledSince else { return }
-        let left = edge.configuration.writeTimeout - (LoopInstant.now() - stalled)
-        guard left <= .zero else {
-            watchesStall = true
-            stallTimer?.rearm(after: left)
-            return
-        }
-        edge.counters.slowCloses.add(1)
-        isSlow = true
-        abort()
+    private func stopWatching() {
+        stallTimer?.cancel()
+        stallTimer = nil
     }
 
     // MARK: Closing

@@ -13,10 +13,13 @@ public struct SocketIODecoder: Sendable {
     private let maxBytes: Int
     private let keepsAttachments: Bool
 
-    private var pending: SocketIOPacket?
-    private var attachments: [[UInt8]] = []
-    private var missing = 0
-    private var bytes = 0
+    private enum State {
+        case idle
+        /// Indirect, for most decoders are idle for ever, and there is one for each client.
+        indirect case gathering(packet: SocketIOPacket, attachments: [[UInt8]], missing: Int, bytes: Int)
+    }
+
+    private var state = State.idle
 
     /// - Parameters:
     ///   - maxAttachments: of one packet.
@@ -36,31 +39,30 @@ public struct SocketIODecoder: Sendable {
     }
 
     private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> Message? {
-        guard pending == nil else { throw ProtocolViolation("a text where an attachment is due") }
+        guard case .idle = state else { throw ProtocolViolation("a text where an attachment is due") }
         let packet = try SocketIOPacket(parsing: text)
         guard packet.attachmentCount > 0 else { return Message(packet: packet, attachments: []) }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
         if let payload = packet.payload, !Self.placeholdersFit(payload, count: packet.attachmentCount) {
             throw ProtocolViolation("a placeholder without its attachment")
         }
-        pending = packet
-        missing = packet.attachmentCount
+        state = .gathering(packet: packet, attachments: [], missing: packet.attachmentCount, bytes: 0)
         return nil
     }
 
     private mutating func decodeAttachment(_ attachment: ArraySlice<UInt8>) throws(ProtocolViolation) -> Message? {
-        guard let packet = pending else { throw ProtocolViolation("an attachment to nothing") }
-        bytes += attachment.count
-        guard bytes <= maxBytes else { throw ProtocolViolation("attachments that are too long") }
-        if keepsAttachments { attachments.append(Array(attachment)) }
-        missing -= 1
-        guard missing == 0 else { return nil }
-        defer {
-            pending = nil
-            attachments = []
-            bytes = 0
+        guard case .gathering(let packet, var attachments, let missing, let bytes) = state else {
+            throw ProtocolViolation("an attachment to nothing")
         }
-        return Message(packet: packet, attachments: attachments)
+        guard bytes + attachment.count <= maxBytes else { throw ProtocolViolation("attachments that are too long") }
+        if keepsAttachments { attachments.append(Array(attachment)) }
+        if missing == 1 {
+            state = .idle
+            return Message(packet: packet, attachments: attachments)
+        }
+        state = .gathering(
+            packet: packet, attachments: attachments, missing: missing - 1, bytes: bytes + attachment.count)
+        return nil
     }
 
     /// Whether every placeholder in the value names one of the attachments.

@@ -5,14 +5,15 @@ import JSON
 /// A state machine without effects: a method says what happened, and what it returns is to be done, in order. Events that
 /// come while a CONNECT is checked wait for it and follow it.
 public struct SocketIOSession: Sendable {
-    private enum Namespace {
+    private enum State {
         case checking(queue: [SocketIODecoder.Message])
         case connected
     }
 
     private let configuration: SocketIOConfiguration
     private var decoder: SocketIODecoder
-    private var namespaces: [String: Namespace] = [:]
+    /// A client has one or two: an array is smaller than a table, and no slower.
+    private var namespaces: [(name: String, state: State)] = []
     private var queuedBytes = 0
     private var isClosed = false
 
@@ -24,11 +25,19 @@ public struct SocketIOSession: Sendable {
     }
 
     public func isConnected(to namespace: String) -> Bool {
-        if case .connected = namespaces[namespace] { true } else { false }
+        if case .connected = self[namespace] { true } else { false }
     }
 
     /// Those that are connected.
-    public var connectedNamespaces: [String] { namespaces.keys.filter(isConnected) }
+    public var connectedNamespaces: [String] { namespaces.map(\.name).filter(isConnected) }
+
+    private subscript(namespace: String) -> State? {
+        get { namespaces.first { $0.name == namespace }?.state }
+        set {
+            namespaces.removeAll { $0.name == namespace }
+            if let newValue { namespaces.append((namespace, newValue)) }
+        }
+    }
 
     /// An Engine.IO message came.
     public mutating func receive(_ message: EnginePacket) -> [SocketIOAction] {
@@ -38,27 +47,27 @@ public struct SocketIOSession: Sendable {
             return try receive(decoded)
         } catch {
             isClosed = true
-            namespaces = [:]
+            namespaces = []
             return [.close(error)]
         }
     }
 
     private mutating func receive(_ message: SocketIODecoder.Message) throws(ProtocolViolation) -> [SocketIOAction] {
         let packet = message.packet
-        switch (packet.kind, namespaces[packet.namespace]) {
+        switch (packet.kind, self[packet.namespace]) {
         case (.connect, nil):
             guard configuration.namespaces.contains(packet.namespace) else {
                 let error = JSONWriter.object { $0.member("message", "Invalid namespace") }
                 return [.send(.connectError(error, namespace: packet.namespace))]
             }
-            namespaces[packet.namespace] = .checking(queue: [])
+            self[packet.namespace] = .checking(queue: [])
             return [.checkConnect(namespace: packet.namespace, auth: packet.payload)]
         case (.disconnect, .connected):
-            namespaces[packet.namespace] = nil
+            self[packet.namespace] = nil
             return [.disconnected(namespace: packet.namespace)]
         case (.disconnect, .checking(let queue)):
             forget(queue)
-            namespaces[packet.namespace] = nil
+            self[packet.namespace] = nil
             return []
         case (.event, .connected), (.binaryEvent, .connected), (.ack, .connected), (.binaryAck, .connected):
             return [action(for: message)]
@@ -68,7 +77,7 @@ public struct SocketIOSession: Sendable {
             guard queuedBytes <= configuration.maxQueuedBytes else {
                 throw ProtocolViolation("too many events before CONNECT was answered")
             }
-            namespaces[packet.namespace] = .checking(queue: queue)
+            self[packet.namespace] = .checking(queue: queue)
             return []
         default:
             if configuration.outOfPlacePackets == .ignore { return [] }
@@ -101,9 +110,9 @@ public struct SocketIOSession: Sendable {
     ///   - sid: what the client knows this connection by.
     ///   - payload: an object with further members for the answer.
     public mutating func accept(_ namespace: String, sid: String, payload: JSONValue? = nil) -> [SocketIOAction] {
-        guard case .checking(let queue) = namespaces[namespace] else { return [] }
+        guard case .checking(let queue) = self[namespace] else { return [] }
         forget(queue)
-        namespaces[namespace] = .connected
+        self[namespace] = .connected
         let answer = JSONWriter.object {
             $0.member("sid", sid)
             if let payload { $0.members(of: payload) }
@@ -113,16 +122,16 @@ public struct SocketIOSession: Sendable {
 
     /// Refuses a CONNECT that is being checked; what waited for it is dropped. The client may send another CONNECT.
     public mutating func refuse(_ namespace: String, error: JSONValue) -> [SocketIOAction] {
-        guard case .checking(let queue) = namespaces[namespace] else { return [] }
+        guard case .checking(let queue) = self[namespace] else { return [] }
         forget(queue)
-        namespaces[namespace] = nil
+        self[namespace] = nil
         return [.send(.connectError(error, namespace: namespace))]
     }
 
     /// Tells the client that it is no longer welcome in this namespace; its library will not come back by itself.
     public mutating func disconnect(_ namespace: String) -> [SocketIOAction] {
         guard isConnected(to: namespace) else { return [] }
-        namespaces[namespace] = nil
+        self[namespace] = nil
         return [.send(.disconnect(namespace: namespace))]
     }
 }

@@ -43,7 +43,7 @@ final class TestDelegate: EdgeDelegate {
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
         told.yield(
             .asked(
-                namespace: namespace, auth: auth?.text, query: socket.handshake.query["token"],
+                namespace: namespace, auth: auth?.text, query: socket.handshake.query?["token"],
                 authorization: socket.handshake.authorization))
         behaviour.onConnect(socket, auth)
     }
