@@ -56,7 +56,7 @@ extension Channel {
             loop.counters.writes.increment()
             guard case .bytes(let count) = transfer else { return transfer }
             loop.counters.bytesWritten.increment(by: count)
-            lastProgress = loop.now
+            lastProgress = loop.turnStart
             queue.consume(count)
             // A short count says that the kernel is full: asking again would only be told so.
             if count < offered { return .wouldBlock }
@@ -65,7 +65,7 @@ extension Channel {
     }
 
     private func block() {
-        if lastProgress.nanoseconds == 0 { lastProgress = loop.now }
+        if lastProgress.nanoseconds == 0 { lastProgress = loop.turnStart }
         isBlocked = true
         output.settle(loop.turnOutput.buffer)
         watch()

@@ -20,8 +20,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     public let index: Int
     public let counters = LoopCounters()
 
-    /// The monotonic clock, read once a turn, when the turn's events arrived.
-    @exclusivity(unchecked) public private(set) var now = LoopInstant.now()
+    /// Unchecked: read and written whole.
+    @exclusivity(unchecked) private(set) var turnStart = LoopInstant.now()
 
     /// Tasks and work run in a turn at most; reads and writes come in between.
     private static let maxJobsPerTurn = 1024
@@ -86,6 +86,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         precondition(isCurrent, "called outside of its event loop")
     }
 
+    /// The monotonic clock as it was when this turn's events arrived. On the loop only.
+    public var now: LoopInstant {
+        preconditionCurrent()
+        return turnStart
+    }
+
     /// Makes a call on the loop after `delay`, never earlier, and at most a millisecond later than the loop is free.
     ///
     /// On the loop only. What is due at the same instant is called in the order it was scheduled.
@@ -127,7 +133,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     private func turn() {
         poller.poll(milliseconds: timeout()) {
-            now = .now()
+            turnStart = .now()
             counters.turns.increment()
             // What the events hand to the loop needs no wake-up.
             inbox.withLock { $0.isAsleep = false }
