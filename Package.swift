@@ -53,7 +53,9 @@ let package = Package(
         shared("Workers"),
         shared("Storage", ["CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
-        shared("ServiceKit", ["Contracts", "JSON", "Security", "Reactor", "HTTP", "MessageBus", "Storage"]),
+        shared(
+            "ServiceKit",
+            ["Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "Workers"]),
         .target(
             name: "Bus", dependencies: ["MessageBus", "Reactor", "Security"], path: "Services/Bus",
             exclude: ["README.md", "PROTOCOL.md"], swiftSettings: settings),

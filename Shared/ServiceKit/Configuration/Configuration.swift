@@ -1,0 +1,92 @@
+/// The values of a program's settings: from the command line, else from the environment, else their defaults.
+///
+/// It is read in the wiring only; what a service needs is handed to it.
+public struct Configuration: Sendable {
+    private let settings: [String: Setting]
+    private var values: [String: String] = [:]
+
+    /// - Throws: `ConfigurationError` for a flag that is no setting, one without its value, or a value that does not fit;
+    ///   `.helpWanted` for `--help`.
+    public init(
+        _ settings: [Setting], arguments: [String] = [], environment: [String: String] = [:]
+    ) throws(ConfigurationError) {
+        self.settings = Dictionary(settings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let flags = Dictionary(settings.map { ($0.flag, $0) }, uniquingKeysWith: { first, _ in first })
+        for setting in settings { values[setting.name] = environment[setting.name] ?? setting.standard }
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--help" || argument == "-h" { throw .helpWanted }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let setting = flags[String(parts[0])] else { throw .unknownFlag(argument) }
+            guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+                throw .missingValue(setting.flag)
+            }
+            values[setting.name] = value
+        }
+        for setting in settings {
+            guard let value = values[setting.name], !(value.isEmpty && setting.standard.isEmpty) else { continue }
+            if let objection = setting.objection(to: value) {
+                throw .malformed("\(setting.name) (\(setting.flag)) \(objection), not \"\(value)\"")
+            }
+        }
+    }
+
+    private func value(_ name: String) -> String {
+        guard let value = values[name] else { preconditionFailure("\(name) is no setting of this program") }
+        return value
+    }
+
+    public func text(_ name: String) -> String { value(name) }
+
+    /// nil for an empty one.
+    public func optional(_ name: String) -> String? {
+        let text = value(name)
+        return text.isEmpty ? nil : text
+    }
+
+    public func number(_ name: String) -> Int {
+        switch settings[name]?.kind {
+        case .size: Int(setting: value(name)) ?? 0
+        default: Int(value(name)) ?? 0
+        }
+    }
+
+    public func duration(_ name: String) -> Duration { Duration(setting: value(name)) ?? .zero }
+
+    /// nil if the setting is left empty.
+    public func rate(_ name: String) -> Rate? { optional(name).flatMap(Rate.init(setting:)) }
+
+    /// Whether there is a setting of this name at all.
+    public func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// What `--help` prints: every setting, its default and what it does.
+    public static func help(program: String, summary: String, _ settings: [Setting]) -> String {
+        var lines = [summary, "", "usage: \(program) [--setting VALUE]…", ""]
+        let names = settings.map { "  \($0.flag) VALUE" }
+        let width = names.map(\.count).max() ?? 0
+        for (name, setting) in zip(names, settings) {
+            let padding = String(repeating: " ", count: width - name.count)
+            let standard = setting.standard.isEmpty ? "" : " [\(setting.standard)]"
+            lines.append("\(name)\(padding)  \(setting.help)\(standard)")
+        }
+        lines += ["", "Each is read from the environment too: --ping-interval is PING_INTERVAL. The flag wins."]
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// Why a program does not start. Its description is the line that a person sees.
+public enum ConfigurationError: Error, Equatable, CustomStringConvertible {
+    case helpWanted
+    case unknownFlag(String)
+    case missingValue(String)
+    case malformed(String)
+
+    public var description: String {
+        switch self {
+        case .helpWanted: "--help"
+        case .unknownFlag(let flag): "there is no setting \(flag); --help lists all"
+        case .missingValue(let flag): "\(flag) needs a value"
+        case .malformed(let what): what
+        }
+    }
+}

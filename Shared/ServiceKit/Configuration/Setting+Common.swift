@@ -1,0 +1,28 @@
+extension Setting {
+    // Settings that more than one program has. Those of one service stand in its own declaration.
+
+    public static let host = Setting("HOST", .text, default: "127.0.0.1", "The address to listen on")
+    public static let port = Setting("PORT", .port, default: "8080", "The port to listen on; 0 picks a free one")
+    public static let data = Setting("DATA_DIR", .path, default: "./data", "The folder for databases and secrets")
+    public static let bus = Setting("BUS_URL", .text, default: "tcp://127.0.0.1:4150", "Where the bus is")
+    public static let busTokenFile = Setting(
+        "BUS_TOKEN_FILE", .path, default: "", "A file with the token that the bus wants; none by default")
+    public static let databaseURL = Setting(
+        "DATABASE_URL", .text, default: "", "The service's database; by default a SQLite file in the data folder")
+    public static let jwtSecretFile = Setting(
+        "JWT_SECRET_FILE", .path, default: "",
+        "The key that signs tokens; by default jwt.secret in the data folder, made on first start")
+    public static let logLevel = Setting(
+        "LOG_LEVEL", .choice(["debug", "info", "warning", "error"]), default: "info",
+        "What is logged, to standard error")
+    public static let logFormat = Setting(
+        "LOG_FORMAT", .choice(["auto", "text", "json"]), default: "auto",
+        "auto: text on a terminal, JSON lines otherwise")
+    public static let operationsPort = Setting(
+        "OPS_PORT", .port, default: "", "A port for /healthz, /readyz and /metrics of this process; none by default")
+    public static let loops = Setting(
+        "LOOPS", .number(0...256), default: "0", "Event loops, each a thread; 0: one for each core")
+
+    /// What every program has.
+    public static let everywhere = [logLevel, logFormat]
+}

@@ -1,0 +1,104 @@
+import Contracts
+import Glibc
+import JSON
+
+/// Structured logs to standard error: text on a terminal, a JSON object a line otherwise.
+///
+/// No token, password, name or text of a person ever goes in: ids, codes, counts and times do. A line is one write, so
+/// lines of several threads do not mix.
+public struct Logger: Sendable {
+    public enum Level: Int, Sendable, Comparable {
+        case debug, info, warning, error
+
+        public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+        var name: String { ["debug", "info", "warning", "error"][rawValue] }
+    }
+
+    public enum Format: Sendable { case text, json }
+
+    public typealias Fields = KeyValuePairs<String, any CustomStringConvertible & Sendable>
+
+    private let label: String
+    private let level: Level
+    private let format: Format
+    private let sink: @Sendable ([UInt8]) -> Void
+    private let clock: any WallClock
+
+    /// - Parameter sink: takes whole lines, with their newline, on any thread.
+    public init(
+        _ label: String, level: Level = .info, format: Format = .json, clock: any WallClock = SystemClock(),
+        sink: @escaping @Sendable ([UInt8]) -> Void = Logger.standardError
+    ) {
+        self.label = label
+        self.level = level
+        self.format = format
+        self.clock = clock
+        self.sink = sink
+    }
+
+    public init(_ label: String, configuration: Configuration) {
+        let levels: [String: Level] = ["debug": .debug, "info": .info, "warning": .warning, "error": .error]
+        let format: Format =
+            switch configuration.text("LOG_FORMAT") {
+            case "text": .text
+            case "json": .json
+            default: isatty(STDERR_FILENO) == 1 ? .text : .json
+            }
+        self.init(label, level: levels[configuration.text("LOG_LEVEL")] ?? .info, format: format)
+    }
+
+    /// One that says nothing, for tests.
+    public static let silent = Logger("silent", level: .error, sink: { _ in })
+
+    public func labelled(_ label: String) -> Logger {
+        Logger(label, level: level, format: format, clock: clock, sink: sink)
+    }
+
+    public func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]) {
+        if level <= .debug { write(.debug, message(), fields()) }
+    }
+
+    public func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]) {
+        if level <= .info { write(.info, message(), fields()) }
+    }
+
+    public func warning(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]) {
+        if level <= .warning { write(.warning, message(), fields()) }
+    }
+
+    public func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]) {
+        write(.error, message(), fields())
+    }
+
+    private func write(_ level: Level, _ message: String, _ fields: Fields) {
+        let time = clock.now().iso
+        switch format {
+        case .json:
+            sink(
+                JSONWriter.bytes { json in
+                    json.object {
+                        $0.member("time", time)
+                        $0.member("level", level.name)
+                        $0.member("service", label)
+                        $0.member("message", message)
+                        for (name, value) in fields {
+                            if let number = value as? Int {
+                                $0.member(name, number)
+                            } else {
+                                $0.member(name, "\(value)")
+                            }
+                        }
+                    }
+                } + [UInt8(ascii: "\n")])
+        case .text:
+            let described = fields.map { " \($0)=\($1)" }.joined()
+            let padding = String(repeating: " ", count: max(0, 7 - level.name.count))
+            sink(Array("\(time) \(level.name)\(padding) \(label): \(message)\(described)\n".utf8))
+        }
+    }
+
+    public static let standardError: @Sendable ([UInt8]) -> Void = { line in
+        // A log that cannot be written has nobody to be told of it.
+        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

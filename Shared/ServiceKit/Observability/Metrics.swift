@@ -1,0 +1,117 @@
+import Synchronization
+
+/// Counters, gauges and histograms, written out as Prometheus text (exposition format 0.0.4).
+///
+/// Names and labels are chosen by the program, never by a person's input: no ids, no paths with ids in them.
+public final class Metrics: Sendable {
+    private let families = Mutex<[Family]>([])
+
+    public init() {}
+
+    /// A count that only rises. By convention its name ends in `_total`.
+    public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
+        add(name, help, "counter", labels) { Counter() }
+    }
+
+    /// A value that is asked for when the metrics are read.
+    ///
+    /// - Parameter read: called on any thread; must not block.
+    public func gauge(
+        _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
+        _ read: @escaping @Sendable () -> Double
+    ) {
+        _ = add(name, help, "gauge", labels) { Gauge(read) }
+    }
+
+    /// How long something took, in seconds, in buckets from 0.1 ms to 10 s.
+    public func histogram(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Histogram {
+        add(name, help, "histogram", labels) { Histogram() }
+    }
+
+    public func text() -> String {
+        families.withLock { families in
+            families.map { family in
+                "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type)\n"
+                    + family.series.map { $0.metric.lines(name: family.name, labels: $0.labels) }.joined()
+            }.joined()
+        }
+    }
+
+    private struct Family: Sendable {
+        let name: String, help: String, type: String
+        var series: [(labels: String, metric: any Metric)] = []
+    }
+
+    private func add<M: Metric>(
+        _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
+    ) -> M {
+        let written = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        return families.withLock { families in
+            let place = families.firstIndex { $0.name == name } ?? families.endIndex
+            if place == families.endIndex { families.append(Family(name: name, help: help, type: type)) }
+            if let known = families[place].series.first(where: { $0.labels == written })?.metric as? M { return known }
+            let metric = make()
+            families[place].series.append((written, metric))
+            return metric
+        }
+    }
+}
+
+protocol Metric: Sendable {
+    /// Whole lines, each with its newline.
+    func lines(name: String, labels: String) -> String
+}
+
+public final class Counter: Metric {
+    private let value = Atomic<Int>(0)
+
+    public func add(_ count: Int = 1) { value.wrappingAdd(count, ordering: .relaxed) }
+    public var current: Int { value.load(ordering: .relaxed) }
+
+    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(current)\n" }
+}
+
+final class Gauge: Metric {
+    private let read: @Sendable () -> Double
+
+    init(_ read: @escaping @Sendable () -> Double) { self.read = read }
+
+    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read())\n" }
+}
+
+public final class Histogram: Metric {
+    /// Upper bounds in microseconds.
+    private static let bounds = [
+        100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+        10_000_000,
+    ]
+    private struct State { var buckets = [Int](repeating: 0, count: Histogram.bounds.count), sum = 0, count = 0 }
+    private let state = Mutex(State())
+
+    public func observe(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
+        state.withLock { state in
+            state.sum += microseconds
+            state.count += 1
+            if let bucket = Self.bounds.firstIndex(where: { microseconds <= $0 }) { state.buckets[bucket] += 1 }
+        }
+    }
+
+    func lines(name: String, labels: String) -> String {
+        let state = state.withLock { $0 }
+        var text = ""
+        var below = 0
+        let prefix = labels.isEmpty ? "" : labels + ","
+        for (bound, count) in zip(Self.bounds, state.buckets) {
+            below += count
+            text += "\(name)_bucket{\(prefix)le=\"\(Double(bound) / 1_000_000)\"} \(below)\n"
+        }
+        text += "\(name)_bucket{\(prefix)le=\"+Inf\"} \(state.count)\n"
+        text += "\(name)_sum\(braced(labels)) \(Double(state.sum) / 1_000_000)\n"
+        text += "\(name)_count\(braced(labels)) \(state.count)\n"
+        return text
+    }
+}
+
+private func braced(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }

@@ -1,0 +1,110 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+
+/// Who is in which room: asked of the rooms service once, then remembered.
+///
+/// Nothing remembered ever becomes wrong, as nobody enters or leaves a room for good. The least recently used rooms are
+/// forgotten: at most twice `generationSize` are kept.
+public final class Memberships: Sendable {
+    public typealias Completion = @Sendable (Result<Membership, ServiceError>) -> Void
+
+    /// Rooms in a generation: at half a kilobyte each, two of them stay under 20 MB.
+    static let generationSize = 20_000
+
+    private struct State {
+        var young: [String: Membership] = [:]
+        var old: [String: Membership] = [:]
+        /// Those who wait for a room's answer, in the order they came.
+        var waiting: [String: [Completion]] = [:]
+
+        mutating func known(_ roomID: String) -> Membership? {
+            if let found = young[roomID] { return found }
+            guard let found = old[roomID] else { return nil }
+            remember(found)
+            return found
+        }
+
+        mutating func remember(_ membership: Membership) {
+            if young.count >= Memberships.generationSize {
+                old = young
+                young = [:]
+            }
+            young[membership.roomID] = membership
+        }
+    }
+
+    private let bus: any MessageBus
+    private let state = Mutex(State())
+
+    public init(_ bus: any MessageBus) { self.bus = bus }
+
+    /// Calls the completion with the room's membership: at once if it is known, else when the rooms service has answered.
+    /// For one room, completions are called in the order of the calls.
+    public func find(_ roomID: String, _ context: BusContext, _ completion: @escaping Completion) {
+        enum Step {
+            case known(Membership)
+            case waiting, ask
+        }
+        let step = state.withLock { state -> Step in
+            if state.waiting[roomID] != nil {
+                state.waiting[roomID]?.append(completion)
+                return .waiting
+            }
+            if let membership = state.known(roomID) { return .known(membership) }
+            state.waiting[roomID] = [completion]
+            return .ask
+        }
+        switch step {
+        case .known(let membership): completion(.success(membership))
+        case .waiting: break
+        case .ask:
+            var context = context
+            context.key = roomID
+            bus.request("rooms.membership", JSONWriter.object { $0.member("roomId", roomID) }, context) {
+                [self] answer in
+                finish(roomID, Self.membership(answer))
+            }
+        }
+    }
+
+    public func find(_ roomID: String, _ context: BusContext) async throws -> Membership {
+        try await withCheckedThrowingContinuation { continuation in
+            find(roomID, context) { continuation.resume(with: $0) }
+        }
+    }
+
+    private static func membership(_ answer: Result<JSONValue, BusError>) -> Result<Membership, ServiceError> {
+        do throws(ServiceError) {
+            switch answer {
+            case .failure: return .failure(.unavailable("Rooms"))
+            case .success(let json):
+                guard let membership = Membership(try Reply(json).data) else {
+                    return .failure(ServiceError(.internal, "A service gave no answer."))
+                }
+                return .success(membership)
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Calls all who wait, in order, also those who come while it does; only then may newcomers find it known.
+    private func finish(_ roomID: String, _ result: Result<Membership, ServiceError>) {
+        while true {
+            let batch = state.withLock { state -> [Completion] in
+                let batch = state.waiting[roomID] ?? []
+                if batch.isEmpty {
+                    state.waiting[roomID] = nil
+                    if case .success(let membership) = result { state.remember(membership) }
+                } else {
+                    state.waiting[roomID] = []
+                }
+                return batch
+            }
+            if batch.isEmpty { return }
+            for completion in batch { completion(result) }
+        }
+    }
+}

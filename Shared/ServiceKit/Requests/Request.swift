@@ -1,0 +1,69 @@
+import Contracts
+import MessageBus
+
+/// A request as a handler gets it.
+public struct Request: Sendable {
+    /// From the edge to the last service, for logs.
+    public let id: String
+    public let fields: RequestFields
+    private let verified: Caller?
+    private let context: BusContext
+
+    init(fields: RequestFields, context: BusContext) {
+        id = context.requestID
+        self.fields = fields
+        self.context = context
+        verified = context.caller.flatMap(Caller.init)
+    }
+
+    /// - Throws: `unauthenticated` for a request that nobody is behind.
+    public var caller: Caller {
+        get throws(ServiceError) {
+            guard let verified else { throw ServiceError(.unauthenticated, "Log in first.") }
+            return verified
+        }
+    }
+
+    /// For a request to another service on this one's behalf: the same person, request id and trace, and no more time
+    /// than is left.
+    public func onward(key: String? = nil) -> BusContext {
+        var context = context
+        context.key = key
+        return context
+    }
+}
+
+/// A request in a room that its caller is in.
+public struct RoomRequest: Sendable {
+    public let request: Request
+    public let room: Membership
+    public let caller: Participant
+
+    public var id: String { request.id }
+    public var fields: RequestFields { request.fields }
+}
+
+/// Which subjects a service answers, and how.
+public struct RequestTable: Sendable {
+    public typealias Handler = @Sendable (Request) async throws -> Reply
+    public typealias RoomHandler = @Sendable (RoomRequest) async throws -> Reply
+
+    enum Entry: Sendable {
+        case anywhere(Handler)
+        case inRoom(RoomHandler)
+    }
+
+    var entries: [(subject: String, entry: Entry)] = []
+
+    /// Requests start in the order they arrived; what they do before their first suspension happens in that order.
+    public mutating func on(_ subject: String, _ handler: @escaping Handler) {
+        entries.append((subject, .anywhere(handler)))
+    }
+
+    /// For requests with a `roomId`: the handler is called once it is known who is in that room, and only for a caller who
+    /// is. Requests of one room start in the order they arrived, so that a write queued before the handler's first
+    /// suspension is queued in that order.
+    public mutating func onRoom(_ subject: String, _ handler: @escaping RoomHandler) {
+        entries.append((subject, .inRoom(handler)))
+    }
+}

@@ -1,0 +1,145 @@
+import Contracts
+import JSON
+
+/// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; what is missing or out
+/// of bounds is `invalid_field`, and the message names it. null for a required field is missing, for an optional one absent.
+public struct RequestFields: Sendable {
+    private let object: JSONObject
+
+    /// - Throws: `malformed_request` if the data is no object.
+    public init(_ data: JSONValue) throws(ServiceError) {
+        guard let object = data.object else {
+            throw ServiceError(.malformedRequest, "A request has to be a JSON object.")
+        }
+        self.object = object
+    }
+
+    /// nil if it is absent or null.
+    public subscript(name: String) -> JSONValue? {
+        guard let value = object[name], !value.isNull else { return nil }
+        return value
+    }
+
+    /// Whether it was given, be it as null.
+    public func isGiven(_ name: String) -> Bool { object[name] != nil }
+
+    public func optionalString(_ name: String) throws(ServiceError) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let string = value.string else { throw .wrongType(name, "a string") }
+        return string
+    }
+
+    public func string(_ name: String) throws(ServiceError) -> String {
+        guard let string = try optionalString(name) else { throw .missing(name) }
+        return string
+    }
+
+    public func optionalBool(_ name: String) throws(ServiceError) -> Bool? {
+        guard let value = self[name] else { return nil }
+        guard let bool = value.bool else { throw .wrongType(name, "true or false") }
+        return bool
+    }
+
+    public func bool(_ name: String) throws(ServiceError) -> Bool {
+        guard let bool = try optionalBool(name) else { throw .missing(name) }
+        return bool
+    }
+
+    public func optionalInt(_ name: String) throws(ServiceError) -> Int? {
+        guard let value = self[name] else { return nil }
+        guard let int = value.int else { throw .wrongType(name, "a whole number") }
+        return int
+    }
+
+    public func strings(_ name: String, count: ClosedRange<Int>) throws(ServiceError) -> [String] {
+        guard let value = self[name] else { throw .missing(name) }
+        guard let items = value.array else { throw .wrongType(name, "a list of strings") }
+        var strings: [String] = []
+        strings.reserveCapacity(items.count)
+        for item in items {
+            guard let string = item.string else { throw .wrongType(name, "a list of strings") }
+            strings.append(string)
+        }
+        guard count.contains(strings.count) else {
+            throw .invalid(name, "has to have \(count.lowerBound) to \(count.upperBound) items")
+        }
+        return strings
+    }
+
+    // MARK: From a query, where every value is text
+
+    /// - Throws: `malformed_request` for anything but digits with an optional minus; also for one beyond all integers.
+    public func queryInt(_ name: String) throws(ServiceError) -> Int? {
+        guard let text = try optionalString(name) else { return nil }
+        guard let number = Int(text), !text.hasPrefix("+") else { throw .wrongType(name, "a whole number") }
+        return number
+    }
+
+    /// Out of range, it is clamped, as the contract has it.
+    public func queryLimit(standard: Int, max: Int) throws(ServiceError) -> Int {
+        // A number too large for an Int is as out of range as any other.
+        if let text = try optionalString("limit"), Int(text) == nil, !text.isEmpty,
+            text.drop(while: { $0 == "-" }).allSatisfy({ $0.isASCII && $0.isNumber }), text.count > 18
+        {
+            return text.hasPrefix("-") ? 1 : max
+        }
+        return min(Swift.max(try queryInt("limit") ?? standard, 1), max)
+    }
+
+    // MARK: Text
+
+    /// Text that a person wrote: control characters but tab, newline and carriage return are refused.
+    ///
+    /// - Parameters:
+    ///   - length: in Unicode scalars, after trimming.
+    ///   - trimmed: whether white space at the ends goes.
+    public func optionalText(
+        _ name: String, length: ClosedRange<Int>, trimmed: Bool
+    ) throws(ServiceError) -> String? {
+        guard let given = try optionalString(name) else { return nil }
+        return try Self.check(given, name, length: length, trimmed: trimmed)
+    }
+
+    public func text(_ name: String, length: ClosedRange<Int>, trimmed: Bool) throws(ServiceError) -> String {
+        guard let text = try optionalText(name, length: length, trimmed: trimmed) else { throw .missing(name) }
+        return text
+    }
+
+    private static func check(
+        _ given: String, _ name: String, length: ClosedRange<Int>, trimmed: Bool
+    ) throws(ServiceError) -> String {
+        guard !given.hasForbiddenControls else { throw .invalid(name, "has control characters in it") }
+        let text = trimmed ? given.trimmed : given
+        guard length.contains(text.unicodeScalars.count) else {
+            throw .invalid(name, "has to have \(length.lowerBound) to \(length.upperBound) characters")
+        }
+        return text
+    }
+
+    /// An idempotency key: any string of 1 to 64 characters without control characters.
+    public func tempID() throws(ServiceError) -> String? {
+        try optionalText("tempId", length: 1...64, trimmed: false)
+    }
+}
+
+extension String {
+    /// Without Unicode white space at either end.
+    public var trimmed: String {
+        let scalars = unicodeScalars
+        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+        else { return "" }
+        return String(scalars[first...last])
+    }
+
+    /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.
+    public var hasForbiddenControls: Bool {
+        unicodeScalars.contains { scalar in
+            switch scalar.value {
+            case 9, 10, 13: false
+            case 0..<32, 0x7F..<0xA0: true
+            default: false
+            }
+        }
+    }
+}

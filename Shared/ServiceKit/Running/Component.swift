@@ -1,0 +1,46 @@
+import Contracts
+import MessageBus
+import Reactor
+
+/// A part of a program that runs until it is told to stop: a service, the gateway, the bus.
+public protocol Component: Sendable {
+    /// The address it serves at, for the ready line; nil if it has none of its own.
+    var address: String? { get }
+    /// Whether it works, in a few milliseconds.
+    func isHealthy() async -> Bool
+    /// Takes no new work, finishes what is under way, and ends; within the time given.
+    func stop(within deadline: Duration) async
+}
+
+/// What the components of one process share.
+public struct Node: Sendable {
+    public let configuration: Configuration
+    public let bus: any MessageBus
+    public let group: EventLoopGroup
+    public let clock: any WallClock
+    public let log: Logger
+    public let metrics: Metrics
+
+    public init(
+        configuration: Configuration, bus: any MessageBus, group: EventLoopGroup, clock: any WallClock = SystemClock(),
+        log: Logger, metrics: Metrics = Metrics()
+    ) {
+        self.configuration = configuration
+        self.bus = bus
+        self.group = group
+        self.clock = clock
+        self.log = log
+        self.metrics = metrics
+    }
+}
+
+/// How a component is made: its settings are known before anything runs.
+public struct ComponentFactory: Sendable {
+    public let settings: [Setting]
+    public let start: @Sendable (Node) async throws -> any Component
+
+    public init(settings: [Setting], start: @escaping @Sendable (Node) async throws -> any Component) {
+        self.settings = settings
+        self.start = start
+    }
+}

@@ -1,0 +1,72 @@
+import Edge
+import HTTP
+import JSON
+import Reactor
+import SocketIO
+
+/// What operators and health checks ask of a process: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
+struct OperationsServer: Component {
+    private let server: EdgeServer
+
+    var address: String? { nil }
+
+    static func start(for components: [any Component], in node: Node) async throws -> OperationsServer {
+        let server = try await EdgeServer.start(
+            host: "0.0.0.0", port: UInt16(clamping: node.configuration.number(Setting.operationsPort.name)),
+            on: node.group,
+            configuration: EdgeConfiguration(endpoints: [])
+        ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }
+        return OperationsServer(server: server)
+    }
+
+    func isHealthy() async -> Bool { true }
+
+    func stop(within deadline: Duration) async { await server.drain(within: deadline) }
+}
+
+private final class OperationsDelegate: EdgeDelegate {
+    private let components: [any Component]
+    private let metrics: Metrics
+
+    init(components: [any Component], metrics: Metrics) {
+        self.components = components
+        self.metrics = metrics
+    }
+
+    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+        switch (request.method, request.path) {
+        case ("GET", "/healthz"): responder.send(.text("ok\n"))
+        case ("GET", "/metrics"): responder.send(.metrics(metrics))
+        case ("GET", "/readyz"):
+            let components = components
+            Task {
+                var isReady = true
+                for component in components where !(await component.isHealthy()) { isReady = false }
+                let status = isReady ? 200 : 503
+                responder.loop.execute {
+                    responder.send(.text(status == 200 ? "ready\n" : "not ready\n", status: status))
+                }
+            }
+        default: responder.send(.text("There is nothing here.\n", status: 404))
+        }
+    }
+
+    // No sockets are served here.
+    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
+    func socket(_ socket: Socket, received event: SocketIOEvent) {}
+    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {}
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
+}
+
+extension HTTPResponse {
+    public static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(
+            status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
+    }
+
+    public static func metrics(_ metrics: Metrics) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
+            body: Array(metrics.text().utf8))
+    }
+}

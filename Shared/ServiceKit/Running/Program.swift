@@ -1,0 +1,164 @@
+import Glibc
+import MessageBus
+import Reactor
+
+/// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
+/// stops them in reverse.
+///
+/// It exits with 0 after an orderly stop, with 1 if it could not start or run, with 2 for settings that make no sense.
+public struct Program: Sendable {
+    public enum BusChoice: Sendable {
+        /// All parts are in this process.
+        case inProcess
+        /// The bus of the setting `BUS_URL`.
+        case configured
+        /// The program is the bus.
+        case none
+    }
+
+    private struct Started: Sendable {
+        let components: [any Component]
+        let bus: any MessageBus
+        let busAddress: String
+    }
+
+    private let name: String
+    private let summary: String
+    private let bus: BusChoice
+    private let components: [ComponentFactory]
+
+    /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
+    static let stopDeadline: Duration = .milliseconds(4500)
+
+    public init(_ name: String, _ summary: String, bus: BusChoice = .configured, _ components: [ComponentFactory]) {
+        self.name = name
+        self.summary = summary
+        self.bus = bus
+        self.components = components
+    }
+
+    public func run() async -> Never {
+        var settings: [Setting] = []
+        if case .configured = bus { settings += [.bus, .busTokenFile] }
+        for setting in components.flatMap(\.settings) + [.operationsPort, .loops] + Setting.everywhere
+        where !settings.contains(where: { $0.name == setting.name }) {
+            settings.append(setting)
+        }
+        do throws(ConfigurationError) {
+            let configuration = try Configuration(
+                settings, arguments: Array(CommandLine.arguments.dropFirst()), environment: Self.environment)
+            await run(configuration)
+        } catch {
+            if error == .helpWanted {
+                Self.write(Configuration.help(program: name, summary: summary, settings), to: STDOUT_FILENO)
+                exit(0)
+            }
+            fail("\(error)", status: 2)
+        }
+    }
+
+    private func run(_ configuration: Configuration) async -> Never {
+        let log = Logger(name, configuration: configuration)
+        do {
+            DescriptorLimit.raise()
+            let signals = try TerminationSignals()
+            let count = configuration.number(Setting.loops.name)
+            let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)
+            let running = Task { try await start(configuration, log, group) }
+            Task {
+                await signals.wait()
+                await stop(running, log)
+            }
+            let started = try await running.value
+            let address = started.components.compactMap(\.address).last ?? started.busAddress
+            Self.write("\(name) ready \(address)", to: STDOUT_FILENO)
+            while true { try await Task.sleep(for: .seconds(86_400)) }
+        } catch let error as ConfigurationError {
+            fail("\(error)", status: 2)
+        } catch {
+            fail("\(error)", status: 1)
+        }
+    }
+
+    private func start(
+        _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
+    ) async throws -> Started {
+        let (bus, address) = try await connect(configuration, log, group)
+        let node = Node(configuration: configuration, bus: bus, group: group, log: log)
+        var running: [any Component] = []
+        for component in components { running.append(try await component.start(node)) }
+        if configuration.optional(Setting.operationsPort.name) != nil {
+            running.append(try await OperationsServer.start(for: running, in: node))
+        }
+        return Started(components: running, bus: bus, busAddress: address)
+    }
+
+    private func connect(
+        _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
+    ) async throws -> (any MessageBus, String) {
+        guard case .configured = bus else { return (InProcessBus(), "") }
+        let text = configuration.text(Setting.bus.name)
+        guard let url = BusURL(text) else {
+            throw ConfigurationError.malformed("BUS_URL (--bus-url) has to be tcp://HOST:PORT, not \"\(text)\"")
+        }
+        let token = try configuration.optional(Setting.busTokenFile.name).map(Self.readToken)
+        let bus = try await url.connect(name: name, token: token, on: group.loops[0]) { trouble in
+            log.warning("waiting for the bus", ["bus": text, "reason": trouble])
+        }
+        return (bus, text)
+    }
+
+    /// The first line of a file.
+    public static func readToken(_ path: String) throws -> String {
+        guard let file = fopen(path, "r") else {
+            throw ConfigurationError.malformed(
+                "BUS_TOKEN_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let token = String(decoding: bytes[..<count].prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
+        guard !token.isEmpty else { throw ConfigurationError.malformed("BUS_TOKEN_FILE: \(path) is empty") }
+        return token
+    }
+
+    private func stop(_ starting: Task<Started, any Error>, _ log: Logger) async -> Never {
+        log.info("stopping")
+        Task {
+            try? await Task.sleep(for: Self.stopDeadline)  // nobody cancels this
+            log.warning("stopped before all was finished")
+            exit(0)
+        }
+        // A start that is still waiting for its bus has nothing to finish.
+        starting.cancel()
+        if let started = try? await starting.value {
+            for component in started.components.reversed() { await component.stop(within: .seconds(3)) }
+            await started.bus.close()
+        }
+        log.info("stopped")
+        exit(0)
+    }
+
+    private func fail(_ reason: String, status: Int32) -> Never {
+        Self.write("\(name): \(reason)", to: STDERR_FILENO)
+        exit(status)
+    }
+
+    /// A line at once: whoever waits for it reads a pipe.
+    private static func write(_ line: String, to descriptor: Int32) {
+        let bytes = Array("\(line)\n".utf8)
+        // Nobody is left to be told if this fails.
+        _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    private static var environment: [String: String] {
+        var found: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { found[String(parts[0])] = String(parts[1]) }
+            entry += 1
+        }
+        return found
+    }
+}

@@ -1,0 +1,68 @@
+import Contracts
+import MessageBus
+import Security
+import Storage
+import Workers
+
+/// A service: what it offers, and the handlers that do it. One folder, one plugin, one executable.
+public protocol Service: Sendable {
+    /// One lower-case word: the first token of its subjects, the name of its database and of its event log.
+    static var name: String { get }
+    /// Its settings beside those that every service has.
+    static var settings: [Setting] { get }
+    static var migrations: [Migration] { get }
+
+    init(_ context: ServiceContext) throws
+
+    var manifest: Manifest { get }
+    func register(in requests: inout RequestTable)
+
+    /// Work beside requests: listening on the bus, sweeping. Called once, before the service is announced; returns at once.
+    func start() throws
+    /// Ends what `start` began, before the database is closed.
+    func stop() async
+}
+
+extension Service {
+    public static var settings: [Setting] { [] }
+    public func start() throws {}
+    public func stop() async {}
+}
+
+/// What a service stands on.
+public struct ServiceContext: Sendable {
+    public let configuration: Configuration
+    public let database: any Database
+    public let bus: any MessageBus
+    public let clock: any WallClock
+    public let ids: UUIDv7Generator
+    public let randomness: any Randomness
+    public let log: Logger
+    public let metrics: Metrics
+    /// Who is in which room.
+    public let memberships: Memberships
+    /// Threads for what blocks: password hashing.
+    public let workers: WorkerPool
+    /// The folder for secrets.
+    public let dataDirectory: String
+
+    public init(
+        configuration: Configuration, database: any Database, bus: any MessageBus, clock: any WallClock = SystemClock(),
+        randomness: any Randomness = SystemRandomness(), log: Logger = .silent, metrics: Metrics = Metrics(),
+        workers: WorkerPool, dataDirectory: String
+    ) {
+        self.configuration = configuration
+        self.database = database
+        self.bus = bus
+        self.clock = clock
+        self.ids = UUIDv7Generator(randomness: randomness)
+        self.randomness = randomness
+        self.log = log
+        self.metrics = metrics
+        self.memberships = Memberships(bus)
+        self.workers = workers
+        self.dataDirectory = dataDirectory
+    }
+
+    public func newID(at time: Timestamp) -> String { ids.next(at: time.milliseconds) }
+}

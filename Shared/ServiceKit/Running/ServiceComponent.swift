@@ -1,0 +1,81 @@
+import Contracts
+import Glibc
+import MessageBus
+import Storage
+import Workers
+
+extension ComponentFactory {
+    /// A service on the node's bus, with a database of its own.
+    public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
+        ComponentFactory(settings: [.data, .databaseURL] + type.settings) { node in
+            try await ServiceComponent.start(type, in: node)
+        }
+    }
+}
+
+/// A service as a part of a program.
+struct ServiceComponent: Component {
+    private let name: String
+    private let host: ServiceHost
+    private let bus: any MessageBus
+    private let workers: WorkerPool
+
+    var address: String? { nil }
+
+    static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {
+        let log = node.log.labelled(S.name)
+        let directory = node.configuration.text(Setting.data.name)
+        try makeDirectory(directory)
+        let path = try databasePath(for: S.name, url: node.configuration.optional(Setting.databaseURL.name), directory)
+        let database = try SQLiteDatabase(.file(path), migrations: S.migrations)
+        let workers = WorkerPool(threads: 2, maxWaiting: 256)
+        let context = ServiceContext(
+            configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
+            metrics: node.metrics, workers: workers, dataDirectory: directory)
+        let host = ServiceHost(try S(context), context, on: node.group)
+        try await host.start()
+        log.info("serving", ["database": path])
+        return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers)
+    }
+
+    func isHealthy() async -> Bool {
+        let context = BusContext(requestID: "health", timeout: .seconds(1))
+        do {
+            _ = try Reply(try await bus.request(Subject.health(of: name), .emptyObject, context))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func stop(within deadline: Duration) async {
+        await host.stop(within: deadline)
+        await workers.close()
+    }
+
+    /// Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
+    private static func makeDirectory(_ path: String) throws {
+        var partial = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
+            guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
+            let reason = String(cString: strerror(errno))
+            throw ConfigurationError.malformed("DATA_DIR (--data-dir): \(path) cannot be made: \(reason)")
+        }
+    }
+
+    /// `sqlite:PATH`, where a PATH that ends with a slash is a folder for the files of several services.
+    private static func databasePath(for service: String, url: String?, _ directory: String) throws -> String {
+        guard let url else { return "\(directory)/\(service).db" }
+        let scheme = "sqlite:"
+        guard url.hasPrefix(scheme), url.count > scheme.count else {
+            throw ConfigurationError.malformed(
+                "DATABASE_URL (--database-url) has to be sqlite:FILE or sqlite:FOLDER/, which is what this version can use"
+            )
+        }
+        let path = String(url.dropFirst(scheme.count))
+        guard path.hasSuffix("/") else { return path }
+        try makeDirectory(path)
+        return "\(path)\(service).db"
+    }
+}

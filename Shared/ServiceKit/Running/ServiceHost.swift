@@ -1,0 +1,217 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import Storage
+import Synchronization
+
+/// Runs a service on a bus: answers its requests, announces it, publishes its event log.
+public final class ServiceHost: Sendable {
+    private let service: any Service
+    private let name: String
+    private let context: ServiceContext
+    private let group: EventLoopGroup
+    private let subscriptions = Mutex<[BusSubscription]>([])
+    /// The newest entry that was committed: what an announcement tells those who follow.
+    private let head = Atomic<Int>(0)
+    private let underWay = Atomic<Int>(0)
+    private let requests: Counter
+    private let failures: Counter
+    private let latency: Histogram
+
+    /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
+    /// that the storage queues, as reads wait too.
+    static let maxUnderWay = 20_000
+    /// Entries in one answer to `NAME.events`, and their bytes: under the bus' line.
+    static let maxEntries = 500
+    static let maxEntryBytes = 512 * 1024
+
+    public init(_ service: any Service, _ context: ServiceContext, on group: EventLoopGroup) {
+        self.service = service
+        self.context = context
+        self.group = group
+        name = type(of: service).name
+        let labels: KeyValuePairs = ["service": name]
+        requests = context.metrics.counter(
+            "parlor_requests_total", "Requests that a service was asked.", labels: labels)
+        failures = context.metrics.counter(
+            "parlor_request_failures_total", "Requests that failed for no fault of the caller.", labels: labels)
+        latency = context.metrics.histogram("parlor_request_seconds", "From a request to its answer.", labels: labels)
+    }
+
+    /// Serves. When it returns, the service is on the bus.
+    public func start() async throws {
+        head.store(try await EventLog(context.database).head(), ordering: .releasing)
+        context.database.onCommit { [weak self] entries in self?.publish(entries) }
+        try service.start()
+        var table = RequestTable()
+        service.register(in: &table)
+        table.on(Subject.health(of: name)) { [context] _ in
+            try await context.database.read { _ in Reply() }
+        }
+        table.on(Subject.eventsSince(of: name)) { [context] in try await Self.entries(for: $0, context.database) }
+        var made: [BusSubscription] = []
+        for (subject, entry) in table.entries {
+            made.append(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
+        }
+        made.append(try context.bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() })
+        made.append(
+            context.bus.onStateChange { [weak self] state in
+                if state == .connected { self?.announce() }
+            })
+        subscriptions.withLock { $0 = made }
+        announce()
+    }
+
+    /// Takes no more requests, then waits for those under way, at most `deadline`.
+    public func stop(within deadline: Duration) async {
+        for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
+        let end = ContinuousClock.now.advanced(by: deadline)
+        while underWay.load(ordering: .acquiring) > 0, .now < end {
+            try? await Task.sleep(for: .milliseconds(5))  // only cancelling could throw, and nobody cancels this
+        }
+        await service.stop()
+        await context.database.close()
+    }
+
+    // MARK: Requests
+
+    private func receive(_ request: BusRequest, _ entry: RequestTable.Entry) {
+        requests.add()
+        guard underWay.wrappingAdd(1, ordering: .relaxed).newValue <= Self.maxUnderWay else {
+            underWay.wrappingSubtract(1, ordering: .releasing)
+            failures.add()
+            return request.reply(ServiceError.unavailable("This part of the service is busy and").json)
+        }
+        // The loop the request came in on: its requests start in order there, and answers need no other thread.
+        let loop = EventLoop.current ?? group.loop(forKey: request.context.key ?? "")
+        let started = ContinuousClock.now
+        switch entry {
+        case .anywhere(let handler):
+            run(on: loop, request, since: started) {
+                try await handler(Request(fields: RequestFields(request.data), context: request.context))
+            }
+        case .inRoom(let handler):
+            do throws(ServiceError) {
+                let parsed = Request(fields: try RequestFields(request.data), context: request.context)
+                let caller = try parsed.caller
+                let roomID = try parsed.fields.string("roomId")
+                context.memberships.find(roomID, parsed.onward()) { [self] found in
+                    run(on: loop, request, since: started) {
+                        let room = try found.get()
+                        guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
+                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant))
+                    }
+                }
+            } catch {
+                finish(request, error.json, since: started)
+            }
+        }
+    }
+
+    private func run(
+        on loop: EventLoop, _ request: BusRequest, since started: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () async throws -> Reply
+    ) {
+        Task(executorPreference: loop) { [self] in
+            do {
+                let reply = try await work()
+                finish(request, reply.json, since: started)
+            } catch {
+                finish(request, translated(error, request).json, since: started)
+            }
+        }
+    }
+
+    private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
+        request.reply(answer)
+        latency.observe(.now - started)
+        underWay.wrappingSubtract(1, ordering: .releasing)
+    }
+
+    /// What leaves a service is a `ServiceError`; what was none is logged here in full, and shown as nothing.
+    private func translated(_ error: any Error, _ request: BusRequest) -> ServiceError {
+        if let error = error as? ServiceError {
+            if error.code.isRetryable, error.code != .rateLimited { failures.add() }
+            return error
+        }
+        failures.add()
+        if let error = error as? StorageError, error.isRetryable {
+            context.log.warning(
+                "storage refuses",
+                ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+            return .unavailable("Storage")
+        }
+        if case StorageError.unstorableText = error {
+            return ServiceError(.invalidField, "There are control characters in the text.")
+        }
+        if error is BusError {
+            context.log.warning(
+                "another service is away",
+                ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+            return .unavailable("A part of the service")
+        }
+        context.log.error(
+            "a request failed", ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+        return ServiceError(.internal, "Something went wrong on our side.")
+    }
+
+    // MARK: The event log
+
+    /// On the thread that writes, in the order of commits.
+    private func publish(_ entries: [LogEntry]) {
+        for entry in entries {
+            head.store(entry.seq, ordering: .releasing)
+            do throws(BusError) {
+                try context.bus.publish(Subject.events(of: name), StreamEntry(entry).json)
+            } catch {
+                // It is in the log; those who follow fetch it when they see that it is missing.
+                context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(error)"])
+            }
+        }
+    }
+
+    private static func entries(for request: Request, _ database: any Database) async throws -> Reply {
+        let since = try request.fields.optionalInt("since") ?? 0
+        let limit = min(max(try request.fields.optionalInt("limit") ?? maxEntries, 0), maxEntries)
+        return try await database.read { connection in
+            let entries =
+                limit == 0
+                ? []
+                : try EventLog.entries(since: since, limit: limit, maxBytes: maxEntryBytes, on: connection)
+            let head = try EventLog.head(on: connection)
+            let oldest = try EventLog.oldest(on: connection)
+            return Reply(
+                .ok,
+                JSONWriter.object(reservingCapacity: 4096) {
+                    $0.member("databaseId", database.databaseID)
+                    $0.member("head", head)
+                    $0.member("oldest", oldest ?? head + 1)
+                    $0.member("entries", array: { for entry in entries { StreamEntry(entry).write(to: &$0) } })
+                })
+        }
+    }
+
+    // MARK: Announcing
+
+    private func announce() {
+        let announcement = JSONWriter.object(reservingCapacity: 4096) {
+            $0.member("databaseId", context.database.databaseID)
+            $0.member("head", head.load(ordering: .acquiring))
+            $0.member("manifest", service.manifest.json)
+        }
+        do throws(BusError) {
+            try context.bus.publish(Subject.announce, announcement)
+        } catch {
+            context.log.error("the service could not be announced", ["error": "\(error)"])
+        }
+    }
+}
+
+extension StreamEntry {
+    init(_ entry: LogEntry) {
+        self.init(
+            seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: entry.roomID,
+            participants: entry.participants, emissionsJSON: entry.emissions)
+    }
+}
