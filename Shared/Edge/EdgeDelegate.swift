@@ -47,22 +47,3 @@ extension EdgeDelegate {
             body: Array("\(failure.reason)\n".utf8))
     }
 }
-
-/// Why a request could not be served.
-public struct HTTPFailure: Sendable {
-    /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
-    public let status: Int
-    /// For a developer; never a byte of the request.
-    public let reason: String
-    public let requestID: String
-}
-
-public enum SocketCloseReason: Sendable, Equatable {
-    case engine(EngineCloseReason)
-    /// The client did not take what it was sent.
-    case slowReader
-    /// No CONNECT in time.
-    case connectTimeout
-    /// The server is shutting down.
-    case draining
-}

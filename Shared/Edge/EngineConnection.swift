@@ -1,7 +1,5 @@
 import HTTP
-import JSON
 import Reactor
-import Security
 import SocketIO
 
 /// One Engine.IO session on its loop: does what its state machines say, with connections and timers.
@@ -28,7 +26,7 @@ final class EngineConnection {
     /// The others, which few sessions have.
     private var timers: [EngineTimer: LoopTimer] = [:]
     private var heartbeatDue = LoopInstant(nanoseconds: .max)
-    private var connectTimer: LoopTimer?
+    var connectTimer: LoopTimer?
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
         self.engine = engine
@@ -109,7 +107,7 @@ final class EngineConnection {
 
     // MARK: Actions
 
-    private func perform(
+    func perform(
         _ actions: [EngineAction], answering request: (connection: HTTPConnection, exchange: Int)? = nil
     ) {
         for action in actions {
@@ -142,48 +140,6 @@ final class EngineConnection {
             case .close(let reason): end(reason)
             }
         }
-    }
-
-    private func deliver(_ message: EnginePacket) {
-        guard engine.isOpen else { return }
-        if socketIO == nil {
-            edge.delegate.socket(socket, received: message)
-        } else if let actions = socketIO?.receive(message) {
-            perform(actions)
-        }
-    }
-
-    func perform(_ actions: [SocketIOAction]) {
-        for action in actions where engine.isOpen {
-            switch action {
-            case .send(let packet): send(packet)
-            case .checkConnect(let namespace, let auth):
-                edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
-            // A handler of an earlier event may have ended the connection to the namespace.
-            case .event(let event) where isConnected(to: event.namespace): edge.delegate.socket(socket, received: event)
-            case .refuseAttachments(let event) where isConnected(to: event.namespace):
-                edge.delegate.socket(socket, refusedAttachmentsOf: event)
-            case .event, .refuseAttachments: break
-            case .ack(let namespace, let id, let arguments, _):
-                edge.delegate.socket(socket, receivedAck: id, namespace: namespace, arguments: arguments)
-            case .disconnected(let namespace): edge.delegate.socket(socket, leftNamespace: namespace)
-            case .close(let violation): close(.engine(.violation(violation)))
-            }
-        }
-    }
-
-    func isConnected(to namespace: String) -> Bool { socketIO?.isConnected(to: namespace) ?? false }
-
-    func accept(_ namespace: String, payload: JSONValue?) {
-        let sid = Base64URL.encode(edge.randomness.bytes(15))
-        guard let actions = socketIO?.accept(namespace, sid: sid, payload: payload), !actions.isEmpty else { return }
-        connectTimer?.cancel()
-        connectTimer = nil
-        perform(actions)
-    }
-
-    func refuse(_ namespace: String, error: JSONValue) {
-        if let actions = socketIO?.refuse(namespace, error: error) { perform(actions) }
     }
 
     // MARK: Sending
@@ -245,7 +201,7 @@ final class EngineConnection {
 
     /// Lets the heartbeat's deadline count if it has passed.
     func settleHeartbeat() {
-        while heartbeatDue <= LoopInstant.now() { perform(engine.timerFired(.heartbeat)) }
+        while engine.isOpen, heartbeatDue <= LoopInstant.now() { perform(engine.timerFired(.heartbeat)) }
     }
 
     // MARK: The end
@@ -255,13 +211,8 @@ final class EngineConnection {
         perform(engine.close())
     }
 
-    /// For a client that must not come back.
-    func leave() {
-        if let namespaces = socketIO?.connectedNamespaces {
-            for namespace in namespaces { if let actions = socketIO?.disconnect(namespace) { perform(actions) } }
-        }
-        perform(engine.leave())
-    }
+    /// Closes once what was sent has arrived.
+    func leaveEngine() { perform(engine.leave()) }
 
     func drain() { close(.draining) }
 

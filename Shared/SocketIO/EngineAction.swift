@@ -34,24 +34,3 @@ public enum EngineAction: Sendable, Equatable {
     /// The last action of a session: close its WebSocket if it has one, stop its timers, forget it.
     case close(EngineCloseReason)
 }
-
-public enum EngineTimer: Sendable, Hashable, CaseIterable {
-    /// The next ping is due, or the pong for the last one is overdue.
-    case heartbeat
-    /// The upgrade takes too long.
-    case upgrade
-    /// Nobody fetches the last packets.
-    case farewell
-}
-
-public enum EngineCloseReason: Sendable, Equatable {
-    case pingTimeout
-    /// The connection that carried it ended.
-    case transportClosed
-    /// The client said so.
-    case closedByClient
-    case closedByServer
-    /// A second GET came while one was held.
-    case overlappingPolls
-    case violation(ProtocolViolation)
-}

@@ -14,14 +14,3 @@ public enum SocketIOAction: Sendable, Equatable {
     /// The last action: the Engine.IO session has to be closed.
     case close(ProtocolViolation)
 }
-
-/// An event from a client.
-public struct SocketIOEvent: Sendable, Equatable {
-    public let namespace: String
-    public let name: String
-    /// With the placeholders of attachments as they came.
-    public let arguments: [JSONValue]
-    public let attachments: [[UInt8]]
-    /// If the client waits for an ack.
-    public let ackID: Int?
-}

@@ -237,6 +237,26 @@ struct SocketTests {
         }
     }
 
+    @Test("a client by polling is told DISCONNECT when it asks next, however long after its heartbeat")
+    func leavingByPolling() async throws {
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in socket.disconnect() })
+        let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
+        let configuration = EdgeConfiguration(
+            endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(engine, SocketIOConfiguration()))])
+        try await TestServer.run(configuration: configuration, behaviour) { server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let client = try server.client()
+            #expect(try client.request("POST", target, body: "40").status == 200)
+            #expect(try client.request("GET", target).body.hasPrefix("40{"))
+            #expect(try client.request("POST", target, body: "42[\"leave\"]").status == 200)
+            // Another session's ping comes after the time at which this one's would have been due.
+            let other = try server.webSocket()
+            #expect(try other.receiveFrame() == "2")
+            #expect(try client.request("GET", target).body.hasSuffix("41\u{1E}1"))
+            #expect(try client.request("GET", target).status == 400)
+        }
+    }
+
     @Test("draining closes WebSockets, and lets held polls go")
     func drain() async throws {
         try await TestServer.run { server in

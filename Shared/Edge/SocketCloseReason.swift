@@ -1,0 +1,12 @@
+import SocketIO
+
+/// Why a socket ended.
+public enum SocketCloseReason: Sendable, Equatable {
+    case engine(EngineCloseReason)
+    /// The client did not take what it was sent.
+    case slowReader
+    /// No CONNECT in time.
+    case connectTimeout
+    /// The server is shutting down.
+    case draining
+}
