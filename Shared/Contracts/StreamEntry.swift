@@ -135,6 +135,8 @@ public enum Subject {
     public static let discover = "services.discover"
     /// A gateway is alive: once a second, with its id.
     public static let gatewayAlive = "gateways.alive"
+    /// Asks for a room as the rooms service knows it: `{roomId}`, as the person who is the request's caller.
+    public static let room = "rooms.get"
 
     /// Entries of a service's event log, as they are committed.
     public static func events(of service: String) -> String { "\(service).log" }
