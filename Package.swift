@@ -55,7 +55,10 @@ let package = Package(
         shared("Contracts", ["JSON"]),
         shared(
             "ServiceKit",
-            ["Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "Workers"]),
+            [
+                "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
+                "Workers",
+            ]),
         .target(
             name: "Bus", dependencies: ["MessageBus", "Reactor", "Security"], path: "Services/Bus",
             exclude: ["README.md", "PROTOCOL.md"], swiftSettings: settings),
@@ -75,6 +78,12 @@ let package = Package(
         tests("Workers", ["Workers"]),
         tests("Storage", ["Storage", "JSON", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON"]),
-    ],
+        tests(
+            "Accounts",
+            ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+    ]
+        + service(
+            "Accounts", executable: "parlor-accounts",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"]),
     swiftLanguageModes: [.v6]
 )

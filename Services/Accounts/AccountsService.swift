@@ -1,0 +1,70 @@
+import Contracts
+import Security
+import ServiceKit
+import Storage
+
+/// What the service offers, and what it is made of.
+public struct AccountsService: Service {
+    public static let name = "accounts"
+
+    static let tokenLifetime = Setting(
+        "TOKEN_LIFETIME", .duration(.seconds(1) ... .seconds(86_400)), default: "1h",
+        "How long an access token lasts; a stolen one cannot be called back")
+    static let sessionLifetime = Setting(
+        "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
+        "How long a client may stay away and still be signed in")
+    static let emailVisibility = Setting(
+        "EMAIL_VISIBILITY", .choice(EmailVisibility.allCases.map(\.rawValue)), default: "everyone",
+        "Who sees others' e-mail addresses; shared: people who share a room")
+
+    public static let settings = [Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility]
+    public static let migrations = AccountsDatabase.migrations
+
+    private let accounts: Accounts
+
+    public init(_ context: ServiceContext) throws {
+        let configuration = context.configuration
+        let secretPath = configuration.optional(Setting.jwtSecretFile.name) ?? "\(context.dataDirectory)/jwt.secret"
+        accounts = Accounts(
+            database: AccountsDatabase(database: context.database),
+            passwords: PasswordChecker(workers: context.workers, cost: .standard, randomness: context.randomness),
+            tokens: TokenPolicy(
+                key: .hs256(secret: try SecretFile.loadOrCreate(secretPath, randomness: context.randomness)),
+                accessLifetime: configuration.duration(Self.tokenLifetime.name),
+                sessionLifetime: configuration.duration(Self.sessionLifetime.name)),
+            ids: context.ids, clock: context.clock, randomness: context.randomness,
+            emailVisibility: EmailVisibility(rawValue: configuration.text(Self.emailVisibility.name)) ?? .everyone,
+            partners: RoomsPartners(bus: context.bus))
+    }
+
+    public var manifest: Manifest {
+        Manifest(
+            service: Self.name,
+            routes: [
+                Route("POST", "/api/auth/register", "accounts.register", needsLogin: false, limit: "register"),
+                Route("POST", "/api/auth/login", "accounts.login", needsLogin: false, limit: "login"),
+                Route("POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limit: "refresh"),
+                Route("POST", "/api/auth/logout", "accounts.logout"),
+                Route("GET", "/api/users/me", "accounts.me"),
+                Route("GET", "/api/users/without-rooms", "accounts.without-rooms"),
+            ],
+            limits: [
+                RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
+                RateLimit("login", .failures, perPerson: 10, perAddress: 100, seconds: 300),
+                RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
+            ])
+    }
+
+    public func register(in requests: inout RequestTable) {
+        let accounts = accounts
+        requests.on("accounts.register") { try await accounts.register($0.fields) }
+        requests.on("accounts.login") { try await accounts.login($0.fields) }
+        requests.on("accounts.refresh") { try await accounts.refresh($0.fields) }
+        requests.on("accounts.logout") { try await accounts.logout($0.fields) }
+        requests.on("accounts.me") { try await accounts.me($0.caller) }
+        requests.on("accounts.without-rooms") {
+            try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward())
+        }
+        requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields, $0.onward()) }
+    }
+}

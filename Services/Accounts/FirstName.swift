@@ -1,0 +1,21 @@
+import Contracts
+import ServiceKit
+
+/// What friends call a person, stored as sent.
+struct FirstName: Sendable {
+    let text: String
+
+    /// Long enough for any name, short enough to be shown in a list of rooms.
+    static let maxLength = 100
+
+    init(_ text: String) throws(ServiceError) {
+        guard !text.hasForbiddenControls else { throw .invalid("firstName", "has control characters in it") }
+        guard text.unicodeScalars.count <= Self.maxLength else {
+            throw .invalid("firstName", "may have at most \(Self.maxLength) characters")
+        }
+        self.text = text
+    }
+
+    /// What a search compares.
+    var key: String { text.lowercased() }
+}

@@ -1,0 +1,4 @@
+import Accounts
+import ServiceKit
+
+await Program("parlor-accounts", "People, their passwords and their sessions.", [.service(AccountsService.self)]).run()

@@ -1,0 +1,38 @@
+import Security
+
+/// What a client trades for a new access token: the name of its session, and a secret that is good for one trade.
+///
+/// The session keeps only a hash of the newest secret. A token with the name of a session and any other secret is one
+/// that has been used: stolen, or its successor is.
+struct RefreshToken: Sendable {
+    let sessionID: [UInt8]
+    private let secret: [UInt8]
+
+    private static let sessionIDLength = 16
+    private static let secretLength = 32
+
+    /// A new session's first token.
+    init(randomness: any Randomness) {
+        self.init(sessionID: randomness.bytes(Self.sessionIDLength), randomness: randomness)
+    }
+
+    /// The next one of a session.
+    init(sessionID: [UInt8], randomness: any Randomness) {
+        self.sessionID = sessionID
+        secret = randomness.bytes(Self.secretLength)
+    }
+
+    /// nil for a text that was never a token.
+    init?(_ text: String) {
+        guard text.utf8.count <= 2 * (Self.sessionIDLength + Self.secretLength), let bytes = Base64URL.decode(text),
+            bytes.count == Self.sessionIDLength + Self.secretLength
+        else { return nil }
+        sessionID = Array(bytes.prefix(Self.sessionIDLength))
+        secret = Array(bytes.dropFirst(Self.sessionIDLength))
+    }
+
+    var text: String { Base64URL.encode(sessionID + secret) }
+
+    /// One round is enough: nobody can guess 256 random bits.
+    var hash: [UInt8] { SHA256.hash(secret) }
+}

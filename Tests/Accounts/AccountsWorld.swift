@@ -1,0 +1,125 @@
+import Contracts
+import JSON
+import MessageBus
+import Security
+import ServiceKit
+import Storage
+import Synchronization
+import Testing
+import Workers
+
+@testable import Accounts
+
+/// The service's logic on a database of its own, with a clock that the test moves.
+struct AccountsWorld {
+    let clock = ManualClock()
+    let partners = FakePartners()
+    let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
+    let accounts: Accounts
+
+    init(emailVisibility: EmailVisibility = .everyone) throws {
+        let randomness = SeededRandomness(seed: 1)
+        accounts = Accounts(
+            database: AccountsDatabase(
+                database: try SQLiteDatabase(.temporary, migrations: AccountsDatabase.migrations)),
+            passwords: PasswordChecker(
+                workers: WorkerPool(threads: 2, maxWaiting: 64), cost: .forTests, randomness: randomness),
+            tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
+            ids: UUIDv7Generator(randomness: randomness), clock: clock, randomness: randomness,
+            emailVisibility: emailVisibility, partners: partners)
+    }
+
+    /// Registers, and gives back what a client would keep.
+    func person(
+        _ username: String, firstName: String? = nil, email: String? = nil, password: String = "password"
+    ) async throws -> SignedIn {
+        let reply = try await accounts.register(
+            try RequestFields.writing {
+                $0.member("username", username)
+                $0.member("password", password)
+                $0.member("firstName", firstName)
+                $0.member("email", email)
+            })
+        return try SignedIn(reply)
+    }
+
+    func login(_ name: String, _ password: String = "password") async throws -> SignedIn {
+        let reply = try await accounts.login(
+            try RequestFields.writing {
+                $0.member("username", name)
+                $0.member("password", password)
+            })
+        return try SignedIn(reply)
+    }
+
+    func refresh(_ token: String) async throws -> SignedIn {
+        try SignedIn(await accounts.refresh(try RequestFields.writing { $0.member("refreshToken", token) }))
+    }
+
+    func withoutRooms(
+        for person: SignedIn, _ query: KeyValuePairs<String, String> = [:]
+    ) async throws -> (people: [Person], next: String?) {
+        let reply = try await accounts.peopleWithoutRooms(
+            try RequestFields.writing { for (name, value) in query { $0.member(name, value) } }, person.caller,
+            BusContext(requestID: "test"))
+        return (reply.data.array?.compactMap(Person.init) ?? [], reply.page?.string)
+    }
+}
+
+/// A grant, read as a client reads it.
+struct SignedIn {
+    let status: Reply.Status
+    let token: String
+    let expiresAt: String
+    let refreshToken: String
+    let person: Person
+
+    init(_ reply: Reply) throws {
+        let grant = try #require(reply.data.object)
+        status = reply.status
+        token = try #require(grant["token"]?.string)
+        expiresAt = try #require(grant["expiresAt"]?.string)
+        refreshToken = try #require(grant["refreshToken"]?.string)
+        person = try #require(grant["user"].flatMap(Person.init))
+    }
+
+    var caller: Caller { Caller(id: person.id, username: person.username, firstName: person.firstName) }
+}
+
+/// Who shares a room with whom, as a test says; it can be away.
+final class FakePartners: PartnerDirectory {
+    private struct State {
+        var pairs: [(String, String)] = []
+        var isAway = false
+    }
+
+    private let state = Mutex(State())
+
+    func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
+    func goAway() { state.withLock { $0.isAway = true } }
+
+    func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
+        let state = state.withLock { $0 }
+        if state.isAway { throw .unavailable("Rooms") }
+        return Set(state.pairs.flatMap { $0 == personID ? [$1] : $1 == personID ? [$0] : [] })
+    }
+}
+
+extension RequestFields {
+    static func writing(_ write: (inout JSONWriter) -> Void) throws -> RequestFields {
+        try RequestFields(JSONWriter.object(write))
+    }
+}
+
+/// The code of the contract's error that a call ends with; nil if it does not.
+func failure(_ call: () async throws -> some Any) async -> ServiceError? {
+    do {
+        _ = try await call()
+        return nil
+    } catch let error as ServiceError {
+        return error
+    } catch {
+        Issue.record("\(error) is no error of the contract")
+        return nil
+    }
+}

@@ -1,0 +1,161 @@
+import Contracts
+import JSON
+import MessageBus
+import Security
+import ServiceKit
+import Testing
+
+@testable import Accounts
+
+@Suite("People")
+struct PeopleTests {
+    @Test("those without a shared room are listed by username, never the caller")
+    func withoutRooms() async throws {
+        let world = try AccountsWorld()
+        var people: [SignedIn] = []
+        for name in ["dora", "Alice", "carol", "Bob", "eve"] { people.append(try await world.person(name)) }
+        let dora = people[0]
+        #expect(try await world.withoutRooms(for: dora).people.map(\.username) == ["Alice", "Bob", "carol", "eve"])
+        world.partners.share(dora, people[3])
+        world.partners.share(people[4], dora)
+        #expect(try await world.withoutRooms(for: dora).people.map(\.username) == ["Alice", "carol"])
+        #expect(try await world.withoutRooms(for: people[3]).people.map(\.username) == ["Alice", "carol", "eve"])
+    }
+
+    @Test("q is a prefix of the username or the first name, in whatever case")
+    func prefixes() async throws {
+        let world = try AccountsWorld()
+        let me = try await world.person("myself")
+        _ = try await world.person("annabel", firstName: "Zoë")
+        _ = try await world.person("zz-1", firstName: "Anna Smith")
+        _ = try await world.person("zz-2", firstName: "Dr. Anna")
+        _ = try await world.person("zanna", firstName: "Éva")
+        func found(_ q: String) async throws -> [String] {
+            try await world.withoutRooms(for: me, ["q": q]).people.map(\.username)
+        }
+        #expect(try await found("anna") == ["annabel", "zz-1"])
+        #expect(try await found("ANNA") == ["annabel", "zz-1"])
+        #expect(try await found("zoË") == ["annabel"])
+        #expect(try await found("éV") == ["zanna"])
+        #expect(try await found("z") == ["annabel", "zanna", "zz-1", "zz-2"])
+        #expect(try await found("anna s") == ["zz-1"])
+        #expect(try await found("annax") == [])
+    }
+
+    @Test(
+        "nothing in q is a pattern",
+        arguments: ["%", "_", "*", "?", "\\", "'", "\"", "%' OR '1'='1", ".", "[", "\u{10FFFF}", "\u{D7FF}"])
+    func literal(wild: String) async throws {
+        let world = try AccountsWorld()
+        let me = try await world.person("myself")
+        _ = try await world.person("prefix-abc", firstName: "prefix")
+        #expect(try await world.withoutRooms(for: me, ["q": "prefix" + wild]).people == [])
+        #expect(try await world.withoutRooms(for: me, ["q": "prefix-" + wild + "bc"]).people == [])
+        #expect(try await world.withoutRooms(for: me, ["q": wild]).people == [])
+    }
+
+    @Test("pages cover everyone once, with and without q", arguments: [1, 4, 11, 12, 200])
+    func pages(limit: Int) async throws {
+        let world = try AccountsWorld()
+        let me = try await world.person("myself")
+        for n in 0..<22 {
+            _ = try await world.person(n < 11 ? "p\(n)-x" : "q\(n)", firstName: n.isMultiple(of: 2) ? "p\(n)" : nil)
+        }
+        for (q, expected) in [("", 22), ("p", 16)] {
+            var seen: [String] = []
+            var cursor: String?
+            repeat {
+                let page = try await world.withoutRooms(
+                    for: me,
+                    cursor.map { ["q": q, "limit": "\(limit)", "cursor": $0] } ?? ["q": q, "limit": "\(limit)"])
+                #expect(page.people.count <= limit)
+                seen += page.people.map(\.username)
+                cursor = page.next
+            } while cursor != nil && seen.count <= 22
+            #expect(seen.count == expected)
+            #expect(seen == Set(seen).sorted())
+        }
+    }
+
+    @Test("a limit out of bounds is the nearest one, and what is no number, or no cursor, is malformed")
+    func queries() async throws {
+        let world = try AccountsWorld()
+        let me = try await world.person("myself")
+        for name in ["alice", "bob"] { _ = try await world.person(name) }
+        for limit in ["0", "-1", "-99999999999999999999"] {
+            #expect(try await world.withoutRooms(for: me, ["limit": limit]).people.count == 1)
+        }
+        for limit in ["1000", "99999999999999999999"] {
+            #expect(try await world.withoutRooms(for: me, ["limit": limit]).people.count == 2)
+        }
+        for limit in ["", "x", "1.5", "--1", "-", "٣", " 1", "+1"] {
+            #expect(
+                await failure { try await world.withoutRooms(for: me, ["limit": limit]) }?.code == .malformedRequest)
+        }
+        for cursor in [
+            "", "x", "!", Base64URL.encode([0]), Base64URL.encode([0xFF, 0xFF, 0xFF]),
+            Base64URL.encode(Array("Upper".utf8)),
+        ] {
+            #expect(
+                await failure { try await world.withoutRooms(for: me, ["cursor": cursor]) }?.code == .malformedRequest)
+        }
+        #expect(await failure { try await world.withoutRooms(for: me, ["q": "\0"]) }?.code == .invalidField)
+    }
+
+    @Test("without the rooms service, the list is unavailable, and nothing else is")
+    func roomsAway() async throws {
+        let world = try AccountsWorld()
+        let me = try await world.person("myself")
+        world.partners.goAway()
+        let error = await failure { try await world.withoutRooms(for: me) }
+        #expect(error?.code == .serviceUnavailable)
+        #expect(error?.retryAfter != nil)
+        _ = try await world.login("myself")
+    }
+
+    private func lookUp(_ world: AccountsWorld, _ ids: [String], viewer: String? = nil) async throws -> [String:
+        String?]
+    {
+        let reply = try await world.accounts.lookUpPeople(
+            try RequestFields.writing {
+                $0.member("ids", array: { for id in ids { $0.string(id) } })
+                $0.member("viewer", viewer)
+            }, BusContext(requestID: "test"))
+        let people = try #require(reply.data["people"]?.array).compactMap(Person.init)
+        return Dictionary(people.map { ($0.username, $0.email) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test("others' addresses are shown as the setting says", arguments: EmailVisibility.allCases)
+    func emails(visibility: EmailVisibility) async throws {
+        let world = try AccountsWorld(emailVisibility: visibility)
+        let alice = try await world.person("alice", email: "alice@example.org")
+        let bob = try await world.person("bob", email: "bob@example.org")
+        let carol = try await world.person("carol", email: "carol@example.org")
+        world.partners.share(alice, bob)
+        let ids = [alice, bob, carol].map(\.person.id)
+
+        let seen = try await lookUp(world, ids, viewer: alice.person.id)
+        #expect(seen["alice"] == "alice@example.org")
+        #expect(seen["bob"] == (visibility == .nobody ? .some(nil) : "bob@example.org"))
+        #expect(seen["carol"] == (visibility == .everyone ? "carol@example.org" : .some(nil)))
+
+        let unseen = try await lookUp(world, ids)
+        #expect(unseen["bob"] == (visibility == .everyone ? "bob@example.org" : .some(nil)))
+
+        let listed = try await world.withoutRooms(for: alice).people
+        #expect(listed.map(\.email) == [visibility == .everyone ? "carol@example.org" : nil])
+    }
+
+    @Test("unknown ids are left out, and a request without ids is malformed")
+    func unknown() async throws {
+        let world = try AccountsWorld()
+        let alice = try await world.person("alice")
+        #expect(try await lookUp(world, ["nobody", alice.person.id, "nul\0", "'"]).keys.sorted() == ["alice"])
+        #expect(try await lookUp(world, []).isEmpty)
+        let error = await failure {
+            try await world.accounts.lookUpPeople(
+                try RequestFields.writing { $0.member("ids", 5) }, BusContext(requestID: "test"))
+        }
+        #expect(error?.code == .malformedRequest)
+    }
+}

@@ -1,0 +1,192 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import Testing
+
+@testable import Accounts
+
+@Suite("Signing in")
+struct SigningInTests {
+    private let world: AccountsWorld
+
+    init() throws { world = try AccountsWorld() }
+
+    private func register(_ json: String) async throws -> Reply {
+        try await world.accounts.register(RequestFields(JSONValue(parsing: json)))
+    }
+
+    @Test("who registers is signed in, as who they said")
+    func register() async throws {
+        let alice = try await world.person("Alice.A-_1", firstName: " Zoë  M. 🎉 ", email: "A@example.org")
+        #expect(alice.status == .created)
+        #expect(alice.person.username == "Alice.A-_1")
+        #expect(alice.person.firstName == " Zoë  M. 🎉 ")
+        #expect(alice.person.email == "A@example.org")
+        let me = try await world.accounts.me(alice.caller)
+        #expect(Person(me.data) == alice.person)
+    }
+
+    @Test("the token says who it is for, and until when")
+    func accessToken() async throws {
+        let alice = try await world.person("alice", firstName: "Alice")
+        let now = world.clock.now().milliseconds / 1000
+        let keys = JSONWebKeySet([world.key])
+        let claims = try JSONWebToken.verify(alice.token, keys: keys, at: now + 3599)
+        #expect(claims["sub"]?.string == alice.person.id)
+        #expect(claims["username"]?.string == "alice")
+        #expect(claims["firstName"]?.string == "Alice")
+        #expect(alice.expiresAt == Timestamp(milliseconds: (now + 3600) * 1000).iso)
+        #expect(throws: JSONWebTokenError.expired) { try JSONWebToken.verify(alice.token, keys: keys, at: now + 3600) }
+    }
+
+    @Test(
+        "a name that breaks the rule is refused by its name",
+        arguments: [
+            "", "ab", String(repeating: "a", count: 33), "has space", "slash/y", "ünïcode", "semi;colon", "nul\0nul",
+            "new\nline", "a@b", "ａｂｃ",
+        ])
+    func badUsernames(username: String) async {
+        let error = await failure { try await world.person(username) }
+        #expect(error?.code == .invalidField)
+        #expect(error?.message.contains("username") == true)
+    }
+
+    @Test(
+        "a password is 8 to 128 bytes, whatever they are",
+        arguments: ["short 7", "é é", "", String(repeating: "x", count: 129)])
+    func badPasswords(password: String) async {
+        let error = await failure { try await world.person("alice", password: password) }
+        #expect(error?.code == .invalidField)
+        #expect(error?.message.contains("password") == true)
+    }
+
+    @Test(
+        "passwords at the limits work as given",
+        arguments: [
+            "8 bytes!", String(repeating: "x", count: 128), String(repeating: "é", count: 64), "  spaces  ",
+            "nul\0\u{1}nul",
+        ])
+    func goodPasswords(password: String) async throws {
+        _ = try await world.person("alice", password: password)
+        #expect(try await world.login("alice", password).status == .ok)
+        for wrong in [password + "~", String(password.dropLast()) + "~", password.uppercased() + "X", ""] {
+            #expect(await failure { try await world.login("alice", wrong) }?.code == .invalidCredentials)
+        }
+    }
+
+    @Test(
+        "control characters are refused in every text",
+        arguments: ["\0", "\u{7}", "\u{b}", "\u{1b}", "\u{7f}", "\u{80}", "\u{9f}"])
+    func controlCharacters(text: String) async {
+        for field in ["username", "firstName", "email"] {
+            let error = await failure {
+                try await world.accounts.register(
+                    try RequestFields.writing {
+                        $0.member("username", field == "username" ? "alice" + text : "alice")
+                        $0.member("password", "password")
+                        $0.member("firstName", field == "firstName" ? "a" + text : "Alice")
+                        $0.member("email", field == "email" ? "a\(text)@example.org" : "a@example.org")
+                    })
+            }
+            #expect(error?.code == .invalidField)
+            #expect(error?.message.contains(field) == true)
+        }
+        #expect(await failure { try await world.login("a" + text, "password") }?.code == .invalidCredentials)
+    }
+
+    @Test("a first name may have several lines and 100 characters, and no more")
+    func firstNames() async throws {
+        let lines = "a\tb\r\nc"
+        #expect(try await world.person("alice", firstName: lines).person.firstName == lines)
+        _ = try await world.person("bob", firstName: String(repeating: "é", count: 100))
+        let error = await failure { try await world.person("carol", firstName: String(repeating: "é", count: 101)) }
+        #expect(error?.code == .invalidField)
+    }
+
+    @Test(
+        "what is no e-mail address is refused",
+        arguments: [
+            "", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b c", "a@.b", "a@b.", "a@b..c",
+            "a@" + String(repeating: "b", count: 260),
+        ])
+    func badEmails(email: String) async {
+        let error = await failure { try await world.person("alice", email: email) }
+        #expect(error?.code == .invalidField)
+        #expect(error?.message.contains("email") == true)
+    }
+
+    @Test("a missing field and null count the same; a field of the wrong type is malformed")
+    func fields() async {
+        for json in [
+            #"{"password":"password"}"#, #"{"username":null,"password":"password"}"#, #"{"username":"alice"}"#,
+        ] {
+            #expect(await failure { try await register(json) }?.code == .invalidField)
+        }
+        for json in [
+            #"{"username":5,"password":"password"}"#, #"{"username":"alice","password":12345678}"#,
+            #"{"username":"alice","password":"password","firstName":5}"#,
+            #"{"username":"alice","password":"password","email":["a@b"]}"#,
+        ] {
+            #expect(await failure { try await register(json) }?.code == .malformedRequest)
+        }
+        let reply = try? await register(
+            #"{"username":"alice","password":"password","firstName":null,"email":null,"future":[1]}"#)
+        #expect(reply?.status == .created)
+    }
+
+    @Test("a name and an address belong to one person, in whatever case")
+    func taken() async throws {
+        _ = try await world.person("Alice", email: "Alice@Example.org")
+        for name in ["alice", "ALICE", "Alice"] {
+            #expect(await failure { try await world.person(name) }?.code == .usernameTaken)
+        }
+        #expect(await failure { try await world.person("bob", email: "alice@example.ORG") }?.code == .emailTaken)
+        #expect(await failure { try await world.person("ALICE", email: "alice@example.org") }?.code == .usernameTaken)
+        _ = try await world.person("carol")
+        _ = try await world.person("dave")
+    }
+
+    @Test("of many who want a name at once, one gets it")
+    func race() async {
+        let codes = await withTaskGroup(of: ErrorCode?.self) { group in
+            for name in ["dora", "DORA", "Dora", "dORA", "dora", "DORa"] {
+                group.addTask { [world] in await failure { try await world.person(name) }?.code }
+            }
+            return await group.reduce(into: [ErrorCode?]()) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == nil } == 1)
+        #expect(codes.count { $0 == .usernameTaken } == 5)
+    }
+
+    @Test("one signs in by username or by address, in whatever case")
+    func login() async throws {
+        let alice = try await world.person("Alice", email: "Alice@example.org")
+        for name in ["Alice", "alice", "ALICE", "alice@example.org", "ALICE@EXAMPLE.ORG"] {
+            let again = try await world.login(name)
+            #expect(again.person == alice.person)
+            #expect(again.refreshToken != alice.refreshToken)
+        }
+    }
+
+    @Test("a wrong password and an unknown person get the same answer")
+    func refused() async throws {
+        _ = try await world.person("alice")
+        let wrong = await failure { try await world.login("alice", "not the password") }
+        let unknown = await failure { try await world.login("nobody", "not the password") }
+        #expect(wrong?.code == .invalidCredentials)
+        #expect(wrong == unknown)
+        for name in ["", "' OR 1=1 --", "%", "a\0", String(repeating: "x", count: 10_000)] {
+            #expect(await failure { try await world.login(name) } == unknown)
+        }
+        #expect(await failure { try await world.login("alice", String(repeating: "x", count: 100_000)) } == unknown)
+    }
+
+    @Test("who is gone from the database is not signed in, whatever the token says")
+    func unknownCaller() async {
+        let error = await failure {
+            try await world.accounts.me(Caller(id: "0190-nobody", username: "x", firstName: nil))
+        }
+        #expect(error?.code == .unauthenticated)
+    }
+}
