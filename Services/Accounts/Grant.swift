@@ -29,15 +29,9 @@ struct TokenPolicy: Sendable {
 
     /// The token that a gateway believes, and the moment it ends: in whole seconds, as a token says it.
     func accessToken(for account: Account, at now: Timestamp) -> (text: String, expiry: Timestamp) {
-        let issued = now.milliseconds / 1000
         let expiry = now.adding(accessLifetime).milliseconds / 1000
-        let claims = JSONWriter.object {
-            $0.member("sub", account.id)
-            $0.member("username", account.username)
-            $0.member("firstName", account.firstName)
-            $0.member("iat", issued)
-            $0.member("exp", expiry)
-        }
+        let caller = Caller(id: account.id, username: account.username, firstName: account.firstName)
+        let claims = AccessClaims(caller: caller, expiresAt: expiry).json(issuedAt: now.milliseconds / 1000)
         return (JSONWebToken.sign(claims, with: key), Timestamp(milliseconds: expiry * 1000))
     }
 }
