@@ -59,17 +59,18 @@ public struct Configuration: Sendable {
     /// Whether there is a setting of this name at all.
     public func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// What `--help` prints: every setting, its default and what it does.
+    /// What `--help` prints: a line for every setting, with its flag, its name in the environment, what it does and
+    /// its default. deploy/separate and the README's test read these lines.
     public static func help(program: String, summary: String, _ settings: [Setting]) -> String {
-        var lines = [summary, "", "usage: \(program) [--setting VALUE]…", ""]
-        let names = settings.map { "  \($0.flag) VALUE" }
+        var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
+        let names = settings.map { "  \($0.flag) \($0.name)" }
         let width = names.map(\.count).max() ?? 0
         for (name, setting) in zip(names, settings) {
             let padding = String(repeating: " ", count: width - name.count)
             let standard = setting.standard.isEmpty ? "" : " [\(setting.standard)]"
             lines.append("\(name)\(padding)  \(setting.help)\(standard)")
         }
-        lines += ["", "Each is read from the environment too: --ping-interval is PING_INTERVAL. The flag wins."]
+        lines += ["", "Each is read from the environment too, by the name after its flag. The flag wins."]
         return lines.joined(separator: "\n")
     }
 }

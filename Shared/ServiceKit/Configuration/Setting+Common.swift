@@ -3,8 +3,10 @@ extension Setting {
 
     public static let host = Setting("HOST", .text, default: "127.0.0.1", "The address to listen on")
     public static let port = Setting("PORT", .port, default: "8080", "The port to listen on; 0 picks a free one")
-    public static let data = Setting("DATA_DIR", .path, default: "./data", "The folder for databases and secrets")
-    public static let bus = Setting("BUS_URL", .text, default: "tcp://127.0.0.1:4150", "Where the bus is")
+    public static let data = Setting(
+        "DATA_DIR", flag: "--data", .path, default: "./data", "The folder for databases and secrets")
+    public static let bus = Setting(
+        "BUS_URL", flag: "--bus", .text, default: "tcp://127.0.0.1:4150", "Where the bus is")
     public static let busTokenFile = Setting(
         "BUS_TOKEN_FILE", .path, default: "", "A file with the token that the bus wants; none by default")
     public static let databaseURL = Setting(

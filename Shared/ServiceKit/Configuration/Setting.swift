@@ -1,5 +1,5 @@
 /// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
-/// in the docs.
+/// in the docs. A few that are typed by hand have a shorter flag.
 public struct Setting: Sendable {
     public enum Kind: Sendable {
         case text
@@ -17,20 +17,20 @@ public struct Setting: Sendable {
     }
 
     public let name: String
+    public let flag: String
     public let kind: Kind
     /// As a person would write it; an empty text means that there is none.
     public let standard: String
     public let help: String
 
-    public init(_ name: String, _ kind: Kind, default standard: String, _ help: String) {
+    /// - Parameter flag: nil for the name's own: `--ping-interval` for `PING_INTERVAL`.
+    public init(_ name: String, flag: String? = nil, _ kind: Kind, default standard: String, _ help: String) {
         self.name = name
+        self.flag = flag ?? "--" + name.lowercased().split(separator: "_").joined(separator: "-")
         self.kind = kind
         self.standard = standard
         self.help = help
     }
-
-    /// `--ping-interval` for `PING_INTERVAL`.
-    public var flag: String { "--" + name.lowercased().split(separator: "_").joined(separator: "-") }
 
     /// What is wrong with a value, in words that finish "PORT …"; nil if it is fine.
     func objection(to value: String) -> String? {

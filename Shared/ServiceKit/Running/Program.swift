@@ -99,7 +99,7 @@ public struct Program: Sendable {
         guard case .configured = bus else { return (InProcessBus(), "") }
         let text = configuration.text(Setting.bus.name)
         guard let url = BusURL(text) else {
-            throw ConfigurationError.malformed("BUS_URL (--bus-url) has to be tcp://HOST:PORT, not \"\(text)\"")
+            throw ConfigurationError.malformed("BUS_URL (--bus) has to be tcp://HOST:PORT, not \"\(text)\"")
         }
         let token = try configuration.optional(Setting.busTokenFile.name).map(Self.readToken)
         let bus = try await url.connect(name: name, token: token, on: group.loops[0]) { trouble in

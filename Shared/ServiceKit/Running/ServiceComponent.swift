@@ -60,7 +60,7 @@ struct ServiceComponent: Component {
             partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
             guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
             let reason = String(cString: strerror(errno))
-            throw ConfigurationError.malformed("DATA_DIR (--data-dir): \(path) cannot be made: \(reason)")
+            throw ConfigurationError.malformed("DATA_DIR (--data): \(path) cannot be made: \(reason)")
         }
     }
 

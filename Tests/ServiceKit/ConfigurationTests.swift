@@ -1,0 +1,135 @@
+import Testing
+
+@testable import ServiceKit
+
+@Suite("Settings")
+struct ConfigurationTests {
+    private static let interval = Setting(
+        "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(300))), default: "25s", "How often a ping goes out")
+    private static let limits = Setting(
+        "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether rates are limited")
+    private static let settings: [Setting] = [.port, .data, .bus, .operationsPort, interval, limits]
+
+    private static func read(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        try Configuration(settings, arguments: arguments, environment: environment)
+    }
+
+    @Test("flags are the names in lower case, and those typed by hand are shorter")
+    func flags() {
+        #expect(Self.interval.flag == "--ping-interval")
+        #expect(
+            [Setting.host, .port, .data, .bus].map { "\($0.flag) \($0.name)" }
+                == ["--host HOST", "--port PORT", "--data DATA_DIR", "--bus BUS_URL"])
+    }
+
+    @Test("what nobody sets has its default")
+    func defaults() throws {
+        let configuration = try Self.read([])
+        #expect(configuration.number("PORT") == 8080)
+        #expect(configuration.text("DATA_DIR") == "./data")
+        #expect(configuration.duration("PING_INTERVAL") == .seconds(25))
+        #expect(configuration.optional("OPS_PORT") == nil)
+    }
+
+    @Test("a flag wins over the environment, which wins over the default")
+    func precedence() throws {
+        let environment = ["PORT": "1111", "DATA_DIR": "/from/environment"]
+        let configuration = try Self.read(["--port", "2222"], environment: environment)
+        #expect(configuration.number("PORT") == 2222)
+        #expect(configuration.text("DATA_DIR") == "/from/environment")
+        #expect(configuration.text("BUS_URL") == "tcp://127.0.0.1:4150")
+    }
+
+    @Test("a value stands after the flag or after an equals sign", arguments: [["--data", "a=b"], ["--data=a=b"]])
+    func forms(arguments: [String]) throws {
+        #expect(try Self.read(arguments).text("DATA_DIR") == "a=b")
+    }
+
+    @Test("of a flag given twice the last counts")
+    func twice() throws {
+        #expect(try Self.read(["--port", "1", "--port=2"]).number("PORT") == 2)
+    }
+
+    @Test(
+        "a flag that is no setting stops the start",
+        arguments: ["--prot", "--data-dir", "--bus-url", "-p", "8080", "--", "--port-"])
+    func unknown(flag: String) {
+        #expect(throws: ConfigurationError.unknownFlag(flag)) { try Self.read([flag, "1"]) }
+    }
+
+    @Test("a flag without its value stops the start")
+    func missing() {
+        #expect(throws: ConfigurationError.missingValue("--port")) { try Self.read(["--data", "x", "--port"]) }
+    }
+
+    @Test(
+        "a malformed value stops the start, wherever it comes from",
+        arguments: [
+            ("PORT", "65536"), ("PORT", "-1"), ("PORT", "http"), ("PORT", ""), ("PORT", "8080 "), ("OPS_PORT", "x"),
+            ("PING_INTERVAL", "25 s"), ("PING_INTERVAL", "1ms"), ("PING_INTERVAL", "1h"), ("PING_INTERVAL", "s"),
+            ("PING_INTERVAL", "99999999999999999999s"), ("PING_INTERVAL", "9223372036854775807d"),
+            ("RATE_LIMITS", "maybe"),
+        ])
+    func malformed(name: String, value: String) throws {
+        let setting = try #require(Self.settings.first { $0.name == name })
+        for (arguments, environment) in [([setting.flag, value], [:]), ([], [name: value])] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try Self.read(arguments, environment: environment)
+            }
+            let line = try #require(error).description
+            #expect(line.hasPrefix("\(name) (\(setting.flag)) has to be "))
+            #expect(line.hasSuffix("not \"\(value)\""))
+            #expect(!line.contains("\n"))
+        }
+    }
+
+    @Test("an empty value is none, for a setting that has no default")
+    func empty() throws {
+        #expect(try Self.read([], environment: ["OPS_PORT": ""]).optional("OPS_PORT") == nil)
+    }
+
+    @Test(
+        "times have units, and are milliseconds without one",
+        arguments: [
+            ("500ms", 500), ("1500", 1500), ("25s", 25_000), ("2m", 120_000),
+        ])
+    func durations(text: String, milliseconds: Int) throws {
+        #expect(try Self.read(["--ping-interval", text]).duration("PING_INTERVAL").milliseconds == milliseconds)
+    }
+
+    @Test(
+        "sizes have units, and are bytes without one", arguments: [("65536", 65536), ("64k", 65536), ("1m", 1 << 20)])
+    func sizes(text: String, bytes: Int) throws {
+        let size = Setting("MAX_SIZE", .size(1...(1 << 20)), default: "1k", "A size")
+        #expect(try Configuration([size], arguments: ["--max-size", text]).number("MAX_SIZE") == bytes)
+    }
+
+    @Test("a rate is a count in a time for a person, and one for an address")
+    func rates() throws {
+        #expect(
+            Rate(setting: "5/10s,50/10s")
+                == Rate(perPerson: 5, perAddress: 50, window: .seconds(10)))
+        for text in ["5/10s", "5,50", "0/1s,1/1s", "1/0s,1/1s", "1/1s,1/1s,1/1s", "-1/1s,1/1s", "/,/"] {
+            #expect(Rate(setting: text) == nil, "\(text)")
+        }
+    }
+
+    @Test("help is wanted wherever it is asked for", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])
+    func helpWanted(arguments: [String]) {
+        #expect(throws: ConfigurationError.helpWanted) { try Self.read(arguments) }
+    }
+
+    @Test("help has a line for each setting: flag, name, what it does, default")
+    func help() {
+        let lines = Configuration.help(program: "parlor-test", summary: "A test.", Self.settings)
+            .split(separator: "\n").map(String.init)
+        #expect(lines.first == "A test.")
+        #expect(lines.contains("  --data DATA_DIR                The folder for databases and secrets [./data]"))
+        #expect(lines.contains("  --ping-interval PING_INTERVAL  How often a ping goes out [25s]"))
+        for setting in Self.settings {
+            #expect(lines.filter { $0.hasPrefix("  \(setting.flag) \(setting.name) ") }.count == 1)
+        }
+    }
+}
