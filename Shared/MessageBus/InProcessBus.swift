@@ -46,6 +46,7 @@ public final class InProcessBus: MessageBus {
         for handler in handlers { handler(message) }
     }
 
+    @discardableResult
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
@@ -60,6 +61,7 @@ public final class InProcessBus: MessageBus {
         return BusSubscription { [weak self] in self?.state.withLock { $0.subscribers.remove(id) } }
     }
 
+    @discardableResult
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
@@ -108,6 +110,7 @@ public final class InProcessBus: MessageBus {
     }
 
     /// There is nothing to lose the connection to: the handler is never called.
+    @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         BusSubscription {}
     }

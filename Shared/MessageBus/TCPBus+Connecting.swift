@@ -59,7 +59,8 @@ extension TCPBus {
     }
 
     func attempt() {
-        Task {
+        // On the loop: coming back must not wait for a pool that others keep busy.
+        Task(executorPreference: loop) { [self] in
             do throws(ConnectError) {
                 try await loop.connect(host: host, port: port, timeout: .seconds(5)) { channel in
                     TCPBusConnection(channel, bus: self)

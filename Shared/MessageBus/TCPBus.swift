@@ -86,6 +86,7 @@ public final class TCPBus: MessageBus {
         if !isSent { throw .slowConsumer }
     }
 
+    @discardableResult
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
@@ -95,6 +96,7 @@ public final class TCPBus: MessageBus {
         return subscribe(.events(pattern: pattern, queue: queue, handler))
     }
 
+    @discardableResult
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
@@ -124,6 +126,7 @@ public final class TCPBus: MessageBus {
         if let failure { completion(.failure(failure)) }
     }
 
+    @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         let id = state.withLock { state in
             state.lastID += 1

@@ -94,6 +94,7 @@ final class TCPBusConnection: ChannelHandler {
                 interval = min(.milliseconds(milliseconds), interval)
             }
             isWelcome = true
+            keepalive?.rearm(after: interval)
             if !bus.connected(LoopBound(self, to: loop)) { channel.close() }
         case .err: refusal = line.string(at: parsed.message) ?? line.string(at: parsed.code) ?? "no reason given"
         default: bus.countMalformed()

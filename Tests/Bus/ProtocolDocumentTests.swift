@@ -1,0 +1,66 @@
+import Bus
+import Foundation
+import Testing
+
+/// Does what PROTOCOL.md shows, so that the document and the broker cannot drift apart.
+@Suite("PROTOCOL.md", .timeLimit(.minutes(1)))
+struct ProtocolDocumentTests {
+    /// One fenced block: a broker of its own, and what is said on each of its connections.
+    struct Transcript: CustomTestStringConvertible, Sendable {
+        let firstLine: Int
+        let hasToken: Bool
+        var steps: [String] = []
+
+        var testDescription: String { "line \(firstLine)" }
+    }
+
+    static let transcripts: [Transcript] = {
+        let document = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Bus/PROTOCOL.md")
+        // A document that cannot be read has no transcripts, and that fails.
+        let lines = (try? String(contentsOf: document, encoding: .utf8))?.split(
+            separator: "\n", omittingEmptySubsequences: false)
+        var found: [Transcript] = []
+        var isInside = false
+        for (number, line) in (lines ?? []).enumerated() {
+            if line.hasPrefix("```transcript") {
+                found.append(Transcript(firstLine: number + 2, hasToken: line.hasSuffix(" token")))
+                isInside = true
+            } else if line.hasPrefix("```") {
+                isInside = false
+            } else if isInside {
+                found[found.count - 1].steps.append(String(line))
+            }
+        }
+        return found
+    }()
+
+    @Test("it has transcripts")
+    func exist() {
+        #expect(Self.transcripts.count == 5)
+        #expect(Self.transcripts.allSatisfy { $0.steps.count >= 5 })
+    }
+
+    @Test("a transcript is what happens, byte by byte", arguments: transcripts)
+    func run(transcript: Transcript) async throws {
+        var settings = BrokerSettings()
+        if transcript.hasToken { settings.token = "open sesame" }
+        let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: settings)
+        var connections: [Substring: RawClient] = [:]
+        for step in transcript.steps {
+            let name = step.prefix(1)
+            let text = String(step.dropFirst(3))
+            let connection = try connections[name] ?? RawClient(port: server.port)
+            connections[name] = connection
+            switch step.dropFirst().prefix(2) {
+            case "> " where text == "!close": connection.close()
+            case "> ": try connection.send(lineByByte: text)
+            case "< ": #expect(try connection.receiveLine() == text)
+            case "|": #expect(try connection.receiveLine() == nil)
+            default: Issue.record("no step of a transcript: \(step)")
+            }
+        }
+        connections = [:]
+        await server.drain(timeout: .zero)
+    }
+}

@@ -1,0 +1,189 @@
+import Bus
+import JSON
+import MessageBus
+import Reactor
+import Testing
+
+/// What the conformance suite cannot ask of every bus: connections that are lost, and brokers that misbehave.
+@Suite("bus over TCP", .timeLimit(.minutes(1)))
+struct TCPBusTests {
+    @Test("a broker that comes back on its port finds its clients again, subscribed as before")
+    func reconnect() async throws {
+        let first = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let group = try EventLoopGroup(loopCount: 1)
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: first.port, name: "t", token: nil, on: group.next())
+        let states = Arrivals<BusState>()
+        let events = Arrivals<Int?>()
+        let kept = Arrivals<BusRequest>()
+        bus.onStateChange { states.add($0) }
+        try bus.subscribe("a.*") { events.add($0.data.int) }
+        let cancelled = try bus.subscribe("a.*") { _ in Issue.record("cancelled, and called") }
+        try bus.respond(to: "keep", queue: "q") { kept.add($0) }
+        try bus.respond(to: "echo", queue: "q") { $0.reply($0.data) }
+        try bus.publish("b", .null)
+        cancelled.cancel()
+        let lost = Task { try await bus.request("keep", .null, .test()) }
+        let underWay = try #require(await kept.next())
+        await first.drain(timeout: .zero, grace: .milliseconds(10))
+
+        await #expect(throws: BusError.disconnected) { try await lost.value }
+        #expect(await states.next() == .disconnected)
+        #expect(!bus.isConnected)
+        await #expect(throws: BusError.disconnected) { try await bus.request("echo", .null, .test()) }
+        await #expect(throws: BusError.disconnected) { try await bus.flush() }
+        try bus.publish("a.b", JSONValue(0))
+        #expect(bus.counters.droppedEvents == 1)
+        try bus.subscribe("a.late") { events.add(($0.data.int ?? 0) + 1000) }
+
+        let second = try await BusServer.start(host: "127.0.0.1", port: first.port)
+        #expect(await states.next() == .connected)
+        #expect(bus.isConnected)
+        // No flush in between: the subscriptions were said first.
+        #expect(try await bus.request("echo", JSONValue(5), .test()).int == 5)
+        try bus.publish("a.late", JSONValue(1))
+        #expect(Set(await events.next(2)) == [1, 1001])
+        // A reply to what the broker before had asked goes nowhere.
+        underWay.reply(.null)
+        try await bus.flush()
+        #expect(bus.counters.reconnections == 1)
+        #expect(second.counters.malformed == 0)
+        await bus.close()
+        await second.drain()
+        await finish(group)
+    }
+
+    @Test("connecting waits for the broker to be there, and says once why it waits")
+    func waits() async throws {
+        // A port that was free a moment ago.
+        let placeholder = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let port = placeholder.port
+        await placeholder.drain()
+        let group = try EventLoopGroup(loopCount: 1)
+        let troubles = Arrivals<String>()
+        async let connecting = TCPBus.connect(
+            host: "127.0.0.1", port: port, name: "t", token: nil, on: group.next()
+        ) { troubles.add($0) }
+        #expect(await troubles.next()?.hasPrefix("no connection to the bus at 127.0.0.1:\(port)") == true)
+        let server = try await BusServer.start(host: "127.0.0.1", port: port)
+        let bus = try await connecting
+        #expect(bus.isConnected)
+        await bus.close()
+        await server.drain()
+        await finish(group)
+    }
+
+    @Test("a task that is cancelled while it waits for the broker ends")
+    func cancelled() async throws {
+        let placeholder = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let port = placeholder.port
+        await placeholder.drain()
+        let group = try EventLoopGroup(loopCount: 1)
+        let troubles = Arrivals<String>()
+        let waiting = Task {
+            _ = try await TCPBus.connect(host: "127.0.0.1", port: port, name: "t", token: nil, on: group.next()) {
+                troubles.add($0)
+            }
+        }
+        _ = await troubles.next()
+        waiting.cancel()
+        await #expect(throws: BusError.disconnected) { try await waiting.value }
+        await finish(group)
+    }
+
+    @Test("a broker that talks nonsense is survived, and counted")
+    func nonsense() async throws {
+        let script = [
+            "nonsense", #"{"op":"msg","sub":1,"subject":"a","data":{"x":}"#, #"{"op":"msg","sub":1,"data":1}"#,
+            #"{"op":"msg","sub":99,"subject":"a","data":1}"#, #"{"op":"res","id":77,"data":1}"#, #"{"op":"dance"}"#,
+            #"{"op":"err","id":5}"#, #"{"op":"pong"}"#,
+            #"{"op":"msg","sub":1,"reply":4,"subject":"a","data":nonsense}"#,
+            #"{"op":"msg","sub":1,"subject":"a","data":7}"#,
+        ]
+        let group = try EventLoopGroup(loopCount: 1)
+        let broker = try ScriptedBroker.listen(on: group, pingInterval: 15_000, after: #""op":"sub""#, script)
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next())
+        let events = Arrivals<Int?>()
+        try bus.subscribe("a") { events.add($0.data.int) }
+        #expect(await events.next() == 7)
+        #expect(bus.counters.malformedLines == 5)
+        #expect(bus.isConnected)
+        await bus.close()
+        broker.close()
+        await finish(group)
+    }
+
+    @Test("a broker that falls silent is dead")
+    func silence() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let broker = try ScriptedBroker.listen(on: group, pingInterval: 20, after: "never", [])
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next())
+        let states = Arrivals<BusState>()
+        bus.onStateChange { states.add($0) }
+        await #expect(throws: BusError.disconnected) { try await bus.request("a", .null, .test()) }
+        #expect(await states.next() == .disconnected)
+        broker.close()
+        await bus.close()
+        await finish(group)
+    }
+
+    @Test("a broker that does not read is not waited for beyond the bound")
+    func unreadBound() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let broker = try ScriptedBroker.listen(on: group, pingInterval: 15_000, after: #""op":"hello""#, [], deaf: true)
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next(), maxPendingBytes: 100_000)
+        let data = JSONValue(String(repeating: "x", count: 10_000))
+        var failure: BusError?
+        while failure == nil {
+            do throws(BusError) { try bus.publish("a", data) } catch { failure = error }
+            await Task.yield()
+        }
+        #expect(failure == .slowConsumer)
+        await finish(group)
+    }
+}
+
+/// Welcomes whoever says hello, and says its lines when it has heard something.
+private final class ScriptedBroker: ChannelHandler {
+    private let pingInterval: Int
+    private let cue: String
+    private let script: [String]
+    private let isDeaf: Bool
+    private var heard = ""
+    private var isWelcome = false
+    private var isDone = false
+
+    private init(pingInterval: Int, cue: String, script: [String], isDeaf: Bool) {
+        self.pingInterval = pingInterval
+        self.cue = cue
+        self.script = script
+        self.isDeaf = isDeaf
+    }
+
+    static func listen(
+        on group: EventLoopGroup, pingInterval: Int, after cue: String, _ script: [String], deaf isDeaf: Bool = false
+    ) throws -> TCPListener {
+        try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
+            ScriptedBroker(pingInterval: pingInterval, cue: cue, script: script, isDeaf: isDeaf)
+        }
+    }
+
+    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+        heard += String(decoding: bytes, as: UTF8.self)
+        if !isWelcome, heard.contains("\n") {
+            isWelcome = true
+            let welcome = #"{"op":"welcome","version":1,"name":"scripted","pingInterval":\#(pingInterval)}"#
+            channel.write(Array("\(welcome)\n".utf8))
+            if isDeaf { channel.pauseReading() }
+        }
+        if !isDone, heard.contains(cue) {
+            isDone = true
+            channel.write(Array(script.map { "\($0)\n" }.joined().utf8))
+        }
+    }
+
+    func channelDidClose(_ channel: Channel, reason: CloseReason) {}
+}
