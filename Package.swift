@@ -84,6 +84,9 @@ let package = Package(
     ]
         + service(
             "Accounts", executable: "parlor-accounts",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"]),
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+        + service(
+            "Gateway", executable: "parlor-gateway",
+            ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"]),
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,35 @@
+import Contracts
+
+/// All that the services have announced: what the gateway offers beside itself.
+struct Catalog: Sendable {
+    private(set) var manifests: [String: Manifest] = [:]
+    private(set) var routes = RouteTable([])
+    private(set) var socketEvents: [String: SocketEvent] = [:]
+    private(set) var limits: [String: RateLimit] = [:]
+    private let required: Set<String>
+
+    /// - Parameter required: the services without which the product is not whole.
+    init(required: Set<String>) { self.required = required }
+
+    mutating func add(_ manifest: Manifest) {
+        manifests[manifest.service] = manifest
+        let all = services
+        routes = RouteTable(all.flatMap(\.routes))
+        socketEvents = Dictionary(
+            all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
+        limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// In a stable order.
+    var services: [Manifest] { manifests.values.sorted { $0.service < $1.service } }
+
+    var contributors: [(service: String, contribution: Contribution)] {
+        services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
+    }
+
+    var presenceSubjects: [String] { services.compactMap(\.presenceSubject) }
+
+    /// Until every required service was heard from, what is unknown may be theirs.
+    var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
+    var requiredServices: [String] { required.sorted() }
+}

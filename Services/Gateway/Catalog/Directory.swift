@@ -1,0 +1,118 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Synchronization
+
+/// Learns from the bus which services there are, and follows the event log of each that has one.
+final class Directory: Sendable {
+    private struct State {
+        var catalog: Catalog
+        var followers: [String: StreamFollower] = [:]
+        var subscriptions: [BusSubscription] = []
+        /// What the file holds, to write it only when it changes.
+        var saved: [String: JSONValue] = [:]
+    }
+
+    private let state: Mutex<State>
+    private let bus: any MessageBus
+    private let loop: EventLoop
+    private let file: ManifestFile?
+    private let log: Logger
+    private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
+    private let onAnnouncement: @Sendable (Manifest, Catalog) -> Void
+
+    /// - Parameters:
+    ///   - file: where manifests are kept over restarts; nil where all services are in this process.
+    ///   - deliver: takes the entries of a service's log, on the loop.
+    ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
+    init(
+        required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?, log: Logger,
+        deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
+        onAnnouncement: @escaping @Sendable (Manifest, Catalog) -> Void
+    ) {
+        state = Mutex(State(catalog: Catalog(required: required)))
+        self.bus = bus
+        self.loop = loop
+        self.file = file
+        self.log = log
+        self.deliver = deliver
+        self.onAnnouncement = onAnnouncement
+    }
+
+    var catalog: Catalog { state.withLock { $0.catalog } }
+
+    func start() throws(BusError) {
+        for manifest in file?.load() ?? [] { try learn(manifest) }
+        let announcements = try bus.subscribe(Subject.announce) { [weak self] message in self?.hear(message.data) }
+        let returns = bus.onStateChange { [weak self] state in
+            if state == .connected { self?.discover() }
+        }
+        state.withLock { $0.subscriptions = [announcements, returns] }
+        discover()
+    }
+
+    func stop() {
+        let (subscriptions, followers) = state.withLock { ($0.subscriptions, $0.followers.values) }
+        for subscription in subscriptions { subscription.cancel() }
+        for follower in followers { follower.stop() }
+    }
+
+    /// Somebody was told that this entry exists.
+    func expect(_ position: StreamPosition) {
+        state.withLock { $0.followers[position.stream] }?.expect(position.seq)
+    }
+
+    /// Every service is asked to announce itself, which also tells where its log stands.
+    private func discover() {
+        do throws(BusError) {
+            try bus.publish(Subject.discover, .emptyObject)
+        } catch {
+            log.error("services could not be asked for", ["error": "\(error)"])
+        }
+    }
+
+    private func hear(_ announcement: JSONValue) {
+        guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
+            let databaseID = object["databaseId"]?.string, let head = object["head"]?.int
+        else { return log.warning("an announcement makes no sense") }
+        do throws(BusError) {
+            let follower = try learn(manifest)
+            follower?.announced(databaseID: databaseID, head: head)
+        } catch {
+            log.error("a service cannot be followed", ["service": manifest.service, "error": "\(error)"])
+        }
+        keep(manifest)
+    }
+
+    /// - Returns: who follows its event log, if it has one.
+    @discardableResult
+    private func learn(_ manifest: Manifest) throws(BusError) -> StreamFollower? {
+        let name = manifest.service
+        let (catalog, follower, isNew) = state.withLock { state -> (Catalog, StreamFollower?, Bool) in
+            let isUnknown = state.catalog.manifests[name] == nil
+            if isUnknown { log.info("a service is there", ["name": name]) }
+            state.catalog.add(manifest)
+            guard manifest.hasEventLog else { return (state.catalog, nil, false) }
+            if let known = state.followers[name] { return (state.catalog, known, false) }
+            let follower = StreamFollower(name, bus: bus, on: loop, log: log) { [deliver] in deliver(name, $0) }
+            state.followers[name] = follower
+            return (state.catalog, follower, true)
+        }
+        if isNew { try follower?.start() }
+        onAnnouncement(manifest, catalog)
+        return follower
+    }
+
+    private func keep(_ manifest: Manifest) {
+        guard let file else { return }
+        let json = manifest.json
+        let changed = state.withLock { state -> [Manifest]? in
+            guard state.saved[manifest.service] != json else { return nil }
+            state.saved[manifest.service] = json
+            return state.catalog.services
+        }
+        if let changed { file.save(changed) }
+    }
+}

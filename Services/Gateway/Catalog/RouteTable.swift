@@ -1,0 +1,57 @@
+import Contracts
+
+/// Routes by path. Of two patterns that match, the one with the earlier literal segment wins: `/rooms/my-rooms` before
+/// `/rooms/:roomId`.
+struct RouteTable: Sendable {
+    enum Match {
+        case route(Route, parameters: [(name: String, value: String)])
+        /// The path is known, the method is not; the methods that are, sorted.
+        case otherMethods([String])
+        case none
+    }
+
+    /// `parameter` holds one branch or none: a struct cannot hold itself.
+    private struct Branch: Sendable {
+        var literals: [String: Branch] = [:]
+        var parameter: [Branch] = []
+        var routes: [String: Route] = [:]
+    }
+
+    private var root = Branch()
+
+    init(_ routes: [Route]) {
+        for route in routes { Self.insert(route, route.path.split(separator: "/").map(String.init)[...], into: &root) }
+    }
+
+    private static func insert(_ route: Route, _ segments: ArraySlice<String>, into branch: inout Branch) {
+        guard let first = segments.first else {
+            branch.routes[route.method] = route
+            return
+        }
+        if first.hasPrefix(":") {
+            if branch.parameter.isEmpty { branch.parameter.append(Branch()) }
+            insert(route, segments.dropFirst(), into: &branch.parameter[0])
+        } else {
+            insert(route, segments.dropFirst(), into: &branch.literals[first, default: Branch()])
+        }
+    }
+
+    /// - Parameter segments: the path's, decoded.
+    func match(_ method: String, _ segments: [String]) -> Match {
+        var values: [String] = []
+        guard let branch = Self.find(segments[...], in: root, &values) else { return .none }
+        guard let route = branch.routes[method] else { return .otherMethods(branch.routes.keys.sorted()) }
+        let names = route.path.split(separator: "/").filter { $0.hasPrefix(":") }.map { String($0.dropFirst()) }
+        return .route(route, parameters: zip(names, values).map { ($0, $1) })
+    }
+
+    private static func find(_ segments: ArraySlice<String>, in branch: Branch, _ values: inout [String]) -> Branch? {
+        guard let first = segments.first else { return branch.routes.isEmpty ? nil : branch }
+        if let next = branch.literals[first], let found = find(segments.dropFirst(), in: next, &values) { return found }
+        guard let next = branch.parameter.first, !first.isEmpty else { return nil }
+        values.append(first)
+        if let found = find(segments.dropFirst(), in: next, &values) { return found }
+        values.removeLast()
+        return nil
+    }
+}

@@ -1,0 +1,71 @@
+import Contracts
+import Edge
+import Reactor
+import SocketIO
+
+/// A person's connected socket, as its shard knows it. It stays on the shard's loop.
+final class Client {
+    let socket: Socket
+    /// Names it to the presence of this process; says nothing to anyone else.
+    let id: String
+    let caller: Caller
+    let address: String
+    /// The rooms it has joined.
+    var rooms: Set<String> = []
+    /// Its places in the shard's lists, so that it leaves them at once.
+    var everyoneIndex = 0
+    var expiry: LoopTimer?
+    var isConnected = true
+
+    /// Events that wait: for a join or leave to be done, or for a free place under way.
+    var waiting = WaitingEvents()
+    /// Whether a join, leave or typing is being done: what comes after it waits.
+    var isChangingRooms = false
+    var underWay = 0
+
+    /// Requests of one socket that services work on at a time.
+    static let maxUnderWay = 128
+
+    init(_ socket: Socket, id: String, caller: Caller, address: String) {
+        self.socket = socket
+        self.id = id
+        self.caller = caller
+        self.address = address
+    }
+
+    var mayStart: Bool { !isChangingRooms && underWay < Self.maxUnderWay }
+}
+
+/// A socket's events in their order, up to a limit.
+struct WaitingEvents {
+    static let maxCount = 4096
+    static let maxBytes = 4 << 20
+
+    private var events: [SocketIOEvent] = []
+    private var next = 0
+    private var bytes = 0
+
+    var isEmpty: Bool { next == events.count }
+
+    /// - Returns: false if there is no room: the client sends without regard to answers.
+    mutating func append(_ event: SocketIOEvent) -> Bool {
+        bytes += Self.size(event)
+        guard events.count - next < Self.maxCount, bytes <= Self.maxBytes else { return false }
+        events.append(event)
+        return true
+    }
+
+    mutating func popFirst() -> SocketIOEvent? {
+        guard next < events.count else { return nil }
+        let event = events[next]
+        bytes -= Self.size(event)
+        next += 1
+        if next == events.count {
+            events.removeAll()
+            next = 0
+        }
+        return event
+    }
+
+    private static func size(_ event: SocketIOEvent) -> Int { event.arguments.reduce(64) { $0 + $1.bytes.count } }
+}

@@ -1,0 +1,80 @@
+import Contracts
+import HTTP
+import JSON
+
+extension ErrorCode {
+    /// The status that the contract gives it.
+    var status: Int {
+        switch self {
+        case .malformedRequest: 400
+        case .unauthenticated, .invalidCredentials, .invalidToken: 401
+        case .forbidden: 403
+        case .roomNotFound, .messageNotFound, .elementNotFound, .userNotFound, .routeNotFound: 404
+        case .methodNotAllowed: 405
+        case .usernameTaken, .emailTaken, .versionConflict: 409
+        case .payloadTooLarge: 413
+        case .invalidField: 422
+        case .rateLimited: 429
+        case .internal: 500
+        case .serviceUnavailable: 503
+        }
+    }
+}
+
+extension HTTPResponse {
+    static func json(_ body: JSONValue, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: Array(body.bytes))
+    }
+
+    /// The contract's success.
+    static func data(
+        _ data: JSONValue, page: JSONValue? = nil, status: Int, degraded: [String] = []
+    ) -> HTTPResponse {
+        let body = JSONWriter.object(reservingCapacity: data.bytes.count + 64) {
+            $0.member("data", data)
+            if let page { $0.member("page", object: { $0.member("next", page) }) }
+            if !degraded.isEmpty { $0.member("degraded", array: { for name in degraded { $0.string(name) } }) }
+        }
+        return .json(body, status: status)
+    }
+
+    /// The contract's failure.
+    static func error(_ error: ServiceError, requestID: String) -> HTTPResponse {
+        let body = JSONWriter.object { json in
+            json.member(
+                "error",
+                object: {
+                    $0.member("code", error.code.rawValue)
+                    $0.member("message", error.message)
+                    $0.member("requestId", requestID)
+                })
+        }
+        var response = json(body, status: error.code.status)
+        if let seconds = error.retryAfter { response.headers.add("Retry-After", String(seconds)) }
+        if error.code == .unauthenticated { response.headers.add("WWW-Authenticate", "Bearer") }
+        return response
+    }
+
+    static func methodNotAllowed(_ methods: [String], requestID: String) -> HTTPResponse {
+        var response = error(
+            ServiceError(.methodNotAllowed, "This address does not take that method."), requestID: requestID)
+        response.headers.add("Allow", methods.joined(separator: ", "))
+        return response
+    }
+
+    /// A request that the protocol modules refused.
+    static func failure(_ status: Int, _ reason: String, requestID: String) -> HTTPResponse {
+        let code: ErrorCode =
+            switch status {
+            case 413: .payloadTooLarge
+            case 500: .internal
+            case 503: .serviceUnavailable
+            default: .malformedRequest
+            }
+        var response = error(
+            ServiceError(code, "The request cannot be served: \(reason).", retryAfter: status == 503 ? 1 : nil),
+            requestID: requestID)
+        response.status = status
+        return response
+    }
+}

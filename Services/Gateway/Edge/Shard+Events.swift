@@ -1,0 +1,189 @@
+import Contracts
+import Edge
+import JSON
+import ServiceKit
+import SocketIO
+
+// Sockets: who connects, what they ask, and how they are answered.
+extension Shard {
+    // MARK: Connecting
+
+    func connect(_ socket: Socket, auth: JSONValue?) {
+        guard let claims = claims(of: socket, auth: auth) else {
+            return socket.refuse(
+                SocketIOPacket.mainNamespace,
+                JSONWriter.object {
+                    $0.member("message", "unauthorized")
+                    $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
+                })
+        }
+        let client = Client(
+            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.peer.ip)
+        let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - context.clock.now().milliseconds
+        client.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
+        socket.context = client
+        audience.add(client)
+        socket.accept()
+    }
+
+    /// The token of the CONNECT payload; else of the query; else of the Authorization field.
+    private func claims(of socket: Socket, auth: JSONValue?) -> AccessClaims? {
+        let handshake = socket.handshake
+        if let given = auth?["token"], !given.isNull {
+            return given.string.flatMap { context.tokens.verify($0) }
+        }
+        if let given = handshake.query?["token"] { return context.tokens.verify(given) }
+        return context.tokens.verify(authorization: handshake.authorization)
+    }
+
+    /// The client left the namespace, or its socket has closed.
+    func disconnect(_ socket: Socket) {
+        guard let client = socket.context as? Client else { return }
+        socket.context = nil
+        client.isConnected = false
+        client.expiry?.cancel()
+        client.waiting = WaitingEvents()
+        audience.remove(client)
+        let id = client.id
+        Task { await context.presence.disconnect(socketID: id) }
+    }
+
+    // MARK: Events
+
+    func receive(_ event: SocketIOEvent, on socket: Socket) {
+        guard let client = socket.context as? Client else { return }
+        if client.mayStart, client.waiting.isEmpty { return start(event, of: client) }
+        if !client.waiting.append(event) {
+            context.log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
+            socket.closeTransport()
+        }
+    }
+
+    /// Goes on with what waited.
+    func resume(_ client: Client) {
+        while client.isConnected, client.mayStart, let event = client.waiting.popFirst() { start(event, of: client) }
+    }
+
+    /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
+    /// services keep the order of the others, room by room.
+    private func start(_ event: SocketIOEvent, of client: Client) {
+        switch event.name {
+        case "room:join", "room:leave", "message:typing":
+            client.isChangingRooms = true
+            Task {
+                await answer(event, of: client) { () async throws(ServiceError) -> JSONValue? in
+                    try await changeRooms(event, of: client)
+                }
+                client.isChangingRooms = false
+                resume(client)
+            }
+        default:
+            client.underWay += 1
+            Task {
+                await answer(event, of: client) { () async throws(ServiceError) -> JSONValue? in
+                    try await ask(event, of: client)
+                }
+                client.underWay -= 1
+                resume(client)
+            }
+        }
+    }
+
+    private func changeRooms(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
+        let fields = try Self.fields(of: event)
+        switch event.name {
+        case "room:join": return try await join(fields, client)
+        case "room:leave":
+            try await leave(fields, client)
+            return nil
+        default:
+            try await setTyping(fields, client)
+            return nil
+        }
+    }
+
+    /// Asks the service that declared the event; returns the ack's members once its echo was written.
+    private func ask(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
+        let catalog = context.directory.catalog
+        guard let declared = catalog.socketEvents[event.name] else {
+            guard catalog.isWhole else { throw .unavailable("This part of the service") }
+            throw ServiceError(.malformedRequest, "There is no event of this name.")
+        }
+        let data = try Self.payload(of: event)
+        try checkRate(
+            declared.limit.flatMap { catalog.limits[$0] }, person: client.caller.id, address: client.address)
+        let reply = try await context.ask(
+            declared.subject, data, as: client.caller, requestID: makeRequestID(of: client), key: data["roomId"]?.string
+        )
+        await fannedOut(reply.position)
+        return Self.ack(declared, reply)
+    }
+
+    private static func payload(of event: SocketIOEvent) throws(ServiceError) -> JSONValue {
+        guard let payload = event.arguments.first, payload.kind == .object else {
+            throw ServiceError(.malformedRequest, "The event's payload has to be a JSON object.")
+        }
+        return payload
+    }
+
+    private static func fields(of event: SocketIOEvent) throws(ServiceError) -> RequestFields {
+        try RequestFields(try payload(of: event))
+    }
+
+    private static func ack(_ event: SocketEvent, _ reply: Reply) -> JSONValue {
+        JSONWriter.object(reservingCapacity: reply.data.bytes.count + 192) {
+            let data = event.ackCopies.isEmpty ? nil : reply.data.object
+            for copy in event.ackCopies { if let value = data?[copy.from] { $0.member(copy.name, value) } }
+            if reply.isDuplicate { $0.member("duplicate", true) }
+            if let name = event.ackName { $0.member(name, reply.data) } else { $0.members(of: reply.data) }
+        }
+    }
+
+    // MARK: Answering
+
+    /// Exactly one object: success with the members that the work gave, or the failure.
+    private func answer(
+        _ event: SocketIOEvent, of client: Client, _ work: () async throws(ServiceError) -> JSONValue?
+    ) async {
+        do throws(ServiceError) {
+            let members = try await work()
+            guard client.isConnected, let id = event.ackID else { return }
+            client.socket.ack(
+                id,
+                JSONWriter.object(reservingCapacity: (members?.bytes.count ?? 0) + 32) {
+                    $0.member("success", true)
+                    if let members { $0.members(of: members) }
+                })
+        } catch {
+            if client.isConnected { Self.fail(event, error, to: client.socket) }
+        }
+    }
+
+    /// In the ack if one is wanted, else as `request:error`.
+    static func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
+        func write(_ json: inout JSONWriter, withRetry: Bool) {
+            json.member(
+                "error",
+                object: {
+                    $0.member("code", error.code.rawValue)
+                    $0.member("message", error.message)
+                    if withRetry { $0.member("retryable", error.code.isRetryable) }
+                })
+        }
+        if let id = event.ackID {
+            socket.ack(
+                id,
+                JSONWriter.object {
+                    $0.member("success", false)
+                    write(&$0, withRetry: true)
+                })
+        } else {
+            socket.emit(
+                "request:error",
+                JSONWriter.object {
+                    $0.member("event", event.name)
+                    write(&$0, withRetry: false)
+                })
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Contracts
+import Edge
+import HTTP
+import JSON
+import Reactor
+import ServiceKit
+
+// HTTP: find the route, check who asks, ask the service, and make a response of its answer.
+extension Shard {
+    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+        switch request.path {
+        case "/healthz", "/readyz", "/metrics": return operate(request, responder)
+        default: break
+        }
+        let id = responder.requestID
+        guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
+            return responder.send(.error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id))
+        }
+        // A HEAD is a GET whose body is not sent.
+        let method = request.method == "HEAD" ? "GET" : request.method
+        let catalog = context.directory.catalog
+        switch catalog.routes.match(method, segments) {
+        case .none:
+            let isPending = segments.first == "api" && !catalog.isWhole
+            responder.send(
+                .error(
+                    isPending
+                        ? .unavailable("This part of the service")
+                        : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id))
+        case .otherMethods(let methods): responder.send(.methodNotAllowed(methods, requestID: id))
+        case .route(let route, let parameters):
+            Task { await serve(request, route, parameters, from: peer, responder, catalog) }
+        }
+    }
+
+    private func serve(
+        _ request: HTTPRequest, _ route: Route, _ parameters: [(name: String, value: String)], from peer: PeerAddress,
+        _ responder: HTTPResponder, _ catalog: Catalog
+    ) async {
+        let id = responder.requestID
+        do throws(ServiceError) {
+            var caller: Caller?
+            if route.needsLogin {
+                guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
+                    throw ServiceError(.unauthenticated, "Log in first.")
+                }
+                caller = claims.caller
+            }
+            let data = try Self.data(of: request, parameters)
+            let limit = route.limit.flatMap { catalog.limits[$0] }
+            let named = caller?.id ?? data["username"]?.string?.lowercased()
+            try checkRate(limit, person: named, address: peer.ip)
+            let sort = try Self.sort(route, data)
+            let key = parameters.first { $0.name == "roomId" }?.value
+            let reply: Reply
+            do throws(ServiceError) {
+                reply = try await context.ask(route.subject, data, as: caller, requestID: id, key: key)
+            } catch {
+                noteFailure(error, limit, person: named, address: peer.ip)
+                throw error
+            }
+            responder.send(try await response(reply, route, caller, sort, requestID: id))
+        } catch {
+            responder.send(.error(error, requestID: id))
+        }
+    }
+
+    // MARK: The request
+
+    /// One object: the query's items or the body's members, then the path's parameters, of which the later win.
+    private static func data(
+        of request: HTTPRequest, _ parameters: [(name: String, value: String)]
+    ) throws(ServiceError) -> JSONValue {
+        var body = JSONValue.emptyObject
+        var items: [(name: String, value: String)] = []
+        switch request.method {
+        case "POST", "PUT", "PATCH":
+            do throws(JSONError) {
+                body = try JSONValue(parsing: request.body)
+            } catch {
+                throw ServiceError(.malformedRequest, "The body is not JSON: \(error.reason) at byte \(error.offset).")
+            }
+            guard body.kind == .object else {
+                throw ServiceError(.malformedRequest, "The body has to be a JSON object.")
+            }
+        default:
+            guard let query = request.queryItems else {
+                throw ServiceError(.malformedRequest, "The query makes no sense.")
+            }
+            items = query.items
+        }
+        return JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
+            for item in items { $0.member(item.name, item.value) }
+            $0.members(of: body)
+            for parameter in parameters { $0.member(parameter.name, parameter.value) }
+        }
+    }
+
+    private static func sort(_ route: Route, _ data: JSONValue) throws(ServiceError) -> ComposedRoom.Sort {
+        guard route.answer == .rooms, let given = data["sort"]?.string else { return .activity }
+        guard let sort = ComposedRoom.Sort(rawValue: given) else {
+            throw .invalid("sort", "has to be activity, messages or content")
+        }
+        return sort
+    }
+
+    // MARK: Rates
+
+    func checkRate(_ limit: RateLimit?, person: String?, address: String) throws(ServiceError) {
+        guard let limit else { return }
+        let wait = context.limiter.take(
+            limit, person: person, address: address, counting: limit.counted == .calls, now: monotonicMilliseconds)
+        if let wait {
+            throw ServiceError(.rateLimited, "That was too often. Try again in \(wait) s.", retryAfter: wait)
+        }
+    }
+
+    private func noteFailure(_ error: ServiceError, _ limit: RateLimit?, person: String?, address: String) {
+        guard let limit, limit.counted == .failures, error.code == .invalidCredentials else { return }
+        _ = context.limiter.take(limit, person: person, address: address, now: monotonicMilliseconds)
+    }
+
+    private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }
+
+    // MARK: The response
+
+    private func response(
+        _ reply: Reply, _ route: Route, _ caller: Caller?, _ sort: ComposedRoom.Sort, requestID: String
+    ) async throws(ServiceError) -> HTTPResponse {
+        if reply.status == .noContent { return HTTPResponse(status: 204) }
+        let status = reply.status.rawValue
+        guard route.answer != .plain, let viewer = caller?.id else {
+            return .data(reply.data, page: reply.page, status: status)
+        }
+        let bases: [JSONValue] =
+            switch route.answer {
+            case .plain: []
+            case .room: [reply.data]
+            case .rooms: reply.data.array ?? []
+            case .roomsByPerson: reply.data["rooms"]?.array ?? []
+            }
+        let unnamed: JSONValue = route.answer == .rooms ? JSONValue("") : .null
+        let composed = await context.composer.compose(bases, for: viewer, requestID: requestID, unnamed: unnamed)
+        let data: JSONValue
+        switch route.answer {
+        case .plain, .room:
+            guard let room = composed.rooms.first else {
+                throw ServiceError(.internal, "Something went wrong on our side.")
+            }
+            data = room.json
+        case .rooms:
+            let rooms = ComposedRoom.sorted(composed.rooms, by: sort)
+            data = JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
+                json.array(of: rooms) { $0.value($1.json) }
+            }
+        case .roomsByPerson:
+            let people = reply.data["people"]?.array ?? []
+            data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)
+        }
+        return .data(data, page: reply.page, status: status, degraded: composed.degraded)
+    }
+
+    // MARK: Operations
+
+    private func operate(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return responder.send(.methodNotAllowed(["GET", "HEAD"], requestID: responder.requestID))
+        }
+        switch request.path {
+        case "/healthz": responder.send(.json(JSONWriter.object { $0.member("status", "up") }))
+        case "/metrics": responder.send(.metrics(context.metrics))
+        default: Task { responder.send(await readiness()) }
+        }
+    }
+
+    /// Every required service is asked at once.
+    private func readiness() async -> HTTPResponse {
+        let context = context
+        let states = await withTaskGroup(of: (String, Bool).self) { group in
+            for name in context.settings.requiredServices {
+                group.addTask {
+                    do throws(ServiceError) {
+                        _ = try await context.ask(
+                            Subject.health(of: name), .emptyObject, as: nil, requestID: "readyz", key: nil)
+                        return (name, context.directory.catalog.manifests[name] != nil)
+                    } catch {
+                        return (name, false)
+                    }
+                }
+            }
+            var states: [(name: String, isReady: Bool)] = []
+            for await state in group { states.append(state) }
+            return states.sorted { $0.name < $1.name }
+        }
+        let isReady = states.allSatisfy(\.isReady)
+        let body = JSONWriter.object {
+            $0.member("status", isReady ? "ready" : "not ready")
+            $0.member(
+                "services", object: { for state in states { $0.member(state.name, state.isReady ? "up" : "down") } })
+        }
+        return .json(body, status: isReady ? 200 : 503)
+    }
+}

@@ -1,0 +1,40 @@
+import Edge
+import HTTP
+import JSON
+import Reactor
+import SocketIO
+
+/// Where the edge enters a shard: on its loop, so that nothing has to wait or be copied.
+final class ShardDelegate: EdgeDelegate {
+    private let shard: Shard
+
+    init(_ shard: Shard) { self.shard = shard }
+
+    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+        shard.assumeIsolated { $0.respond(to: request, from: peer, using: responder) }
+    }
+
+    func response(to failure: HTTPFailure) -> HTTPResponse {
+        .failure(failure.status, failure.reason, requestID: failure.requestID)
+    }
+
+    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
+        shard.assumeIsolated { $0.connect(socket, auth: auth) }
+    }
+
+    func socket(_ socket: Socket, received event: SocketIOEvent) {
+        shard.assumeIsolated { $0.receive(event, on: socket) }
+    }
+
+    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {
+        Shard.fail(event, .init(.malformedRequest, "Attachments are not taken here."), to: socket)
+    }
+
+    func socket(_ socket: Socket, leftNamespace namespace: String) {
+        shard.assumeIsolated { $0.disconnect(socket) }
+    }
+
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {
+        shard.assumeIsolated { $0.disconnect(socket) }
+    }
+}

@@ -1,0 +1,35 @@
+import Contracts
+import SocketIO
+
+/// A log entry made ready for every loop: each emission framed once.
+struct Broadcast: Sendable {
+    struct Item: Sendable {
+        let emission: Emission
+        /// nil for what is composed for each person before it is framed.
+        let packet: OutgoingPacket?
+    }
+
+    let position: StreamPosition
+    let roomID: String
+    let participants: [String]
+    let items: [Item]
+
+    init(_ entry: StreamEntry, of stream: String) {
+        position = StreamPosition(stream: stream, seq: entry.seq)
+        roomID = entry.roomID
+        participants = entry.participants
+        items = entry.emissions.map { emission in
+            Item(
+                emission: emission,
+                packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
+        }
+    }
+
+    /// The person who has sent what they were typing, if this entry says so.
+    var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
+}
+
+/// Whom `:global` events reach.
+enum GlobalScope: String, Sendable, CaseIterable {
+    case everyone, participants
+}

@@ -1,0 +1,114 @@
+import Contracts
+import Edge
+import MessageBus
+import Reactor
+import Security
+import ServiceKit
+import SocketIO
+
+/// The edge of Parlor: HTTP and Socket.IO for clients, the bus on the other side. It knows of no route, event or badge but by
+/// what services announce.
+public struct Gateway: Component {
+    private let server: EdgeServer
+    private let host: String
+    private let context: GatewayContext
+    private let shards: [Shard]
+
+    public static let factory = ComponentFactory(settings: GatewaySettings.all) { node in
+        try await Gateway.start(in: node)
+    }
+
+    public var address: String? { "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)" }
+
+    static func start(in node: Node) async throws -> Gateway {
+        let configuration = node.configuration
+        let settings = GatewaySettings(configuration)
+        let log = node.log.labelled("gateway")
+        let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
+        let secret = try SecretFile.loadOrCreate(
+            configuration.optional(Setting.jwtSecretFile.name) ?? "\(configuration.text(Setting.data.name))/jwt.secret")
+        let fanout = Fanout()
+        let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: node.group.loops[0], log: log) {
+            fanout.deliver($0)
+        }
+        let directory = Directory(
+            required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
+            file: node.bus is InProcessBus
+                ? nil : ManifestFile("\(configuration.text(Setting.data.name))/manifests.json", log: log), log: log,
+            deliver: { stream, entries in
+                let broadcasts = entries.map { Broadcast($0, of: stream) }
+                for broadcast in broadcasts {
+                    guard let userID = broadcast.endsTypingOf else { continue }
+                    let place = Presence.Place(roomID: broadcast.roomID, userID: userID)
+                    presence.assumeIsolated { $0.endTyping(place) }
+                }
+                fanout.deliver(broadcasts)
+            },
+            onAnnouncement: { manifest, catalog in
+                let subjects = catalog.presenceSubjects
+                Task { await presence.learn(manifest, subjects: subjects) }
+            })
+        let context = GatewayContext(
+            settings: settings, bus: node.bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
+            presence: presence,
+            composer: RoomComposer(bus: node.bus, directory: directory, presence: presence, lastKnown: LastKnown()),
+            memberships: Memberships(node.bus),
+            tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
+            limiter: RateLimiter(
+                isOn: configuration.text("RATE_LIMITS") == "on",
+                overrides: Dictionary(
+                    GatewaySettings.limits.compactMap { name in
+                        configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
+                    }, uniquingKeysWith: { first, _ in first })))
+        let shards = node.group.loops.map { Shard(on: $0, context) }
+        fanout.shards = shards
+        try presence.start()
+        try directory.start()
+        let host = configuration.text(Setting.host.name)
+        let server = try await EdgeServer.start(
+            host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,
+            configuration: edge(settings, gatewayID: gatewayID),
+            onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
+            makeDelegate: { loop in ShardDelegate(shards[loop.index]) })
+        measure(server, node.metrics)
+        log.info("serving", ["gateway": gatewayID, "port": Int(server.port)])
+        return Gateway(server: server, host: host, context: context, shards: shards)
+    }
+
+    private static func edge(_ settings: GatewaySettings, gatewayID: String) -> EdgeConfiguration {
+        let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)
+        // A client that was refused sends on until it reads that; it may then connect on the same engine.
+        let socketIO = SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false)
+        var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(engine, socketIO))
+        endpoint.takesMissingVersion = true
+        var configuration = EdgeConfiguration(endpoints: [endpoint])
+        configuration.maxPendingBytes = settings.maxPendingBytes
+        configuration.writeTimeout = settings.writeTimeout
+        configuration.instance = gatewayID.filter { $0 != "-" }
+        return configuration
+    }
+
+    private static func measure(_ server: EdgeServer, _ metrics: Metrics) {
+        let counters = server.counters
+        metrics.gauge("parlor_connections", "Open connections, of HTTP and WebSocket.") {
+            Double(counters.connections.value)
+        }
+        metrics.gauge("parlor_sockets", "Open Engine.IO sessions.") { Double(counters.sockets.value) }
+        metrics.gauge("parlor_http_requests_total", "HTTP requests.") { Double(counters.requests.value) }
+        metrics.gauge("parlor_slow_closes_total", "Clients cut off because they did not read.") {
+            Double(counters.slowCloses.value)
+        }
+        metrics.gauge("parlor_dropped_packets_total", "Presence and typing not sent to clients that were behind.") {
+            Double(counters.dropped.value)
+        }
+    }
+
+    public func isHealthy() async -> Bool { true }
+
+    /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
+    public func stop(within deadline: Duration) async {
+        await server.drain(within: deadline)
+        context.directory.stop()
+        await context.presence.stop()
+    }
+}

@@ -1,0 +1,47 @@
+/// Who holds what in which room: a person has a room open, or is typing in it, as long as anyone holds it for them: a
+/// socket of this gateway, or another gateway.
+struct HolderTable: Sendable {
+    struct Place: Hashable, Sendable {
+        let roomID: String
+        let userID: String
+    }
+
+    private var holders: [String: [String: Set<String>]] = [:]
+    private var places: [String: Set<Place>] = [:]
+
+    func isHeld(_ place: Place) -> Bool { holders[place.roomID]?[place.userID] != nil }
+
+    func isHeld(_ place: Place, by holder: String) -> Bool {
+        holders[place.roomID]?[place.userID]?.contains(holder) ?? false
+    }
+
+    func userIDs(in roomID: String) -> some Collection<String> { holders[roomID, default: [:]].keys }
+
+    func holders(of place: Place) -> Set<String> { holders[place.roomID]?[place.userID] ?? [] }
+
+    func places(of holder: String) -> Set<Place> { places[holder] ?? [] }
+
+    /// - Returns: whether this is the place's first holder.
+    mutating func add(_ holder: String, at place: Place) -> Bool {
+        let isFirst = !isHeld(place)
+        holders[place.roomID, default: [:]][place.userID, default: []].insert(holder)
+        places[holder, default: []].insert(place)
+        return isFirst
+    }
+
+    /// - Returns: whether this was the place's last holder.
+    mutating func remove(_ holder: String, at place: Place) -> Bool {
+        guard holders[place.roomID]?[place.userID]?.remove(holder) != nil else { return false }
+        places[holder]?.remove(place)
+        if places[holder]?.isEmpty == true { places[holder] = nil }
+        guard holders[place.roomID]?[place.userID]?.isEmpty == true else { return false }
+        holders[place.roomID]?[place.userID] = nil
+        if holders[place.roomID]?.isEmpty == true { holders[place.roomID] = nil }
+        return true
+    }
+
+    /// - Returns: the places that are held by nobody any more.
+    mutating func removeAll(of holder: String) -> [Place] {
+        (places[holder] ?? []).filter { remove(holder, at: $0) }
+    }
+}

@@ -1,0 +1,123 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+
+/// Makes Rooms as one person sees them: asks every contributor at once, for all rooms in one request, and merges.
+///
+/// A contributor that does not answer in time is named in `degraded`; what it last said of a room stands in, or its zeros.
+struct RoomComposer: Sendable {
+    struct Composed: Sendable {
+        let rooms: [ComposedRoom]
+        /// The services whose share is not fresh.
+        let degraded: [String]
+    }
+
+    private struct Share: Sendable {
+        let service: String
+        let contribution: Contribution
+        /// The values of each room; nil where nothing is known.
+        let rooms: [JSONValue?]
+        let isFresh: Bool
+    }
+
+    let bus: any MessageBus
+    let directory: Directory
+    let presence: Presence
+    let lastKnown: LastKnown
+
+    /// Rooms are of no use late: a contributor has this long.
+    static let patience: Duration = .seconds(1)
+
+    func compose(
+        _ bases: [JSONValue], for userID: String, requestID: String, unnamed: JSONValue = .null
+    ) async -> Composed {
+        let ids = bases.map { $0["id"]?.string ?? "" }
+        let catalog = directory.catalog
+        async let shares = shares(of: ids, for: userID, catalog, requestID)
+        let present = await presence.present(in: ids)
+        let all = await shares
+        var rooms: [ComposedRoom] = []
+        rooms.reserveCapacity(bases.count)
+        for (index, base) in bases.enumerated() {
+            let contributed = all.flatMap { Self.fields(of: $0, at: index) }
+            if let room = ComposedRoom(
+                base: base, contributed: contributed, present: present[ids[index]] ?? [], unnamed: unnamed)
+            {
+                rooms.append(room)
+            }
+        }
+        return Composed(rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service))
+    }
+
+    /// A room as the rooms service knows it and this person may see it.
+    func base(of roomID: String, as caller: Caller, requestID: String) async throws(ServiceError) -> JSONValue {
+        let context = BusContext(requestID: requestID, caller: caller.json, key: roomID)
+        let answer: JSONValue
+        do throws(BusError) {
+            answer = try await bus.request(Subject.room, JSONWriter.object { $0.member("roomId", roomID) }, context)
+        } catch {
+            throw .unavailable("Rooms")
+        }
+        return try Reply(answer).data
+    }
+
+    /// A person's badges in a room: those that are given, and the rest as their owners say.
+    func badges(given data: JSONValue, roomID: String, for userID: String) async -> JSONValue {
+        let known = data["badges"]?.object
+        let prefix = "badges."
+        let shares = await shares(of: [roomID], for: userID, directory.catalog, "badges")
+        let badges = shares.flatMap { Self.fields(of: $0, at: 0) }.filter { $0.field.path.hasPrefix(prefix) }.map {
+            let name = $0.field.path.dropFirst(prefix.count)
+            return (name: name, count: known?[String(name)] ?? $0.value)
+        }
+        return JSONWriter.object {
+            $0.member("roomId", roomID)
+            ComposedRoom.write(badges, to: &$0)
+        }
+    }
+
+    private static func fields(of share: Share, at index: Int) -> [(field: Contribution.Field, value: JSONValue)] {
+        let values = share.rooms[index].flatMap { $0.array } ?? []
+        return share.contribution.fields.enumerated().map { place, field in
+            (field, place < values.count ? values[place] : field.zero)
+        }
+    }
+
+    private func shares(
+        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ requestID: String
+    ) async -> [Share] {
+        guard !roomIDs.isEmpty else { return [] }
+        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40) {
+            $0.member("userId", userID)
+            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
+        }
+        let context = BusContext(
+            requestID: requestID, timeout: Self.patience, key: roomIDs.count == 1 ? roomIDs[0] : nil)
+        return await withTaskGroup(of: Share.self) { group in
+            for (service, contribution) in catalog.contributors {
+                group.addTask {
+                    let values = await ask(contribution.subject, data, context, count: roomIDs.count)
+                    if let values { lastKnown.note(service, userID, roomIDs, values) }
+                    let rooms =
+                        values?.array?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
+                    return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
+                }
+            }
+            var shares: [Share] = []
+            for await share in group { shares.append(share) }
+            return shares.sorted { $0.service < $1.service }
+        }
+    }
+
+    /// The list of rooms' values; nil if there is no good answer.
+    private func ask(_ subject: String, _ data: JSONValue, _ context: BusContext, count: Int) async -> JSONValue? {
+        do {
+            let reply = try Reply(try await bus.request(subject, data, context))
+            guard let rooms = reply.data["rooms"], rooms.array?.count == count else { return nil }
+            return rooms
+        } catch {
+            return nil
+        }
+    }
+}
