@@ -87,6 +87,11 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
         + service(
             "Gateway", executable: "parlor-gateway",
-            ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"]),
+            ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"])
+        + [
+            .executableTarget(
+                name: "parlor", dependencies: ["Accounts", "Gateway", "ServiceKit"], path: "Services/Parlor/Main",
+                swiftSettings: settings)
+        ],
     swiftLanguageModes: [.v6]
 )
