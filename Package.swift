@@ -19,10 +19,12 @@ func system(_ name: String, apt package: String? = nil) -> Target {
 }
 
 /// The logic of a service in Services/, and the executable that wires it up.
-func service(_ name: String, executable: String, _ dependencies: [Target.Dependency]) -> [Target] {
+func service(
+    _ name: String, executable: String, _ dependencies: [Target.Dependency], documents: [String] = ["README.md"]
+) -> [Target] {
     [
         .target(
-            name: name, dependencies: dependencies, path: "Services/\(name)", exclude: ["README.md", "Main"],
+            name: name, dependencies: dependencies, path: "Services/\(name)", exclude: documents + ["Main"],
             swiftSettings: settings),
         .executableTarget(
             name: executable, dependencies: [.target(name: name), "ServiceKit"], path: "Services/\(name)/Main",
@@ -59,9 +61,6 @@ let package = Package(
                 "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
                 "Workers",
             ]),
-        .target(
-            name: "Bus", dependencies: ["MessageBus", "Reactor", "Security"], path: "Services/Bus",
-            exclude: ["README.md", "PROTOCOL.md"], swiftSettings: settings),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
@@ -82,6 +81,9 @@ let package = Package(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
     ]
+        + service(
+            "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
+            documents: ["README.md", "PROTOCOL.md"])
         + service(
             "Accounts", executable: "parlor-accounts",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])

@@ -26,7 +26,12 @@ final class Broker {
     private var ready: [BrokerPeer] = []
     private(set) var isDraining = false
 
-    init(settings: BrokerSettings) { self.settings = settings }
+    private let notify: (BrokerNotice) -> Void
+
+    init(settings: BrokerSettings, notify: @escaping (BrokerNotice) -> Void = { _ in }) {
+        self.settings = settings
+        self.notify = notify
+    }
 
     /// Whether anyone still waits for a reply.
     var hasRequests: Bool { !requests.isEmpty }
@@ -50,8 +55,14 @@ final class Broker {
         return peer
     }
 
-    /// The connection is gone, or was cut off: nobody waits for this peer any more.
+    /// The connection is gone.
     func disconnect(_ peer: BrokerPeer) {
+        if peer.phase == .open { notify(.left(peer: peer.name)) }
+        forget(peer)
+    }
+
+    /// Nobody waits for this peer any more.
+    private func forget(_ peer: BrokerPeer) {
         guard peers.removeValue(forKey: peer.id) != nil else { return }
         counters.peers -= 1
         peer.phase = .closing
@@ -70,7 +81,8 @@ final class Broker {
     /// Says why, sends no more than that, and closes.
     private func cut(_ peer: BrokerPeer, _ code: String, _ message: String) {
         guard peer.phase != .closing else { return }
-        disconnect(peer)
+        notify(.cut(peer: peer.name, code: code))
+        forget(peer)
         peer.append { LineWriter.error(code, message, to: &$0) }
         makeReady(peer)
     }
@@ -187,6 +199,7 @@ final class Broker {
         }
         peer.phase = .open
         peer.name = line.string(at: parsed.name) ?? ""
+        notify(.joined(peer: peer.name))
         send(to: peer) { LineWriter.welcome(name: "parlor-bus", pingInterval: settings.pingInterval, to: &$0) }
     }
 

@@ -14,8 +14,11 @@ final class BrokerHost {
     private let publishCounters: (BrokerCounters) -> Void
 
     /// - Parameter publishCounters: called after each turn that did something.
-    init(settings: BrokerSettings, loop: EventLoop, publishCounters: @escaping (BrokerCounters) -> Void) {
-        broker = Broker(settings: settings)
+    init(
+        settings: BrokerSettings, loop: EventLoop, notify: @escaping (BrokerNotice) -> Void,
+        publishCounters: @escaping (BrokerCounters) -> Void
+    ) {
+        broker = Broker(settings: settings, notify: notify)
         self.loop = loop
         self.publishCounters = publishCounters
         // A quarter of the shortest time that is kept: nobody is found late by more than that.

@@ -20,10 +20,13 @@ public final class BusServer: Sendable {
 
     /// Listens at once.
     ///
-    /// - Parameter port: 0 lets the system pick one.
+    /// - Parameters:
+    ///   - port: 0 lets the system pick one.
+    ///   - notify: called on the broker's loop; must not block.
     /// - Throws: `BusServerError`.
     public static func start(
-        host: String, port: UInt16, settings: BrokerSettings = BrokerSettings()
+        host: String, port: UInt16, settings: BrokerSettings = BrokerSettings(),
+        notify: @escaping @Sendable (BrokerNotice) -> Void = { _ in }
     ) async throws(BusServerError) -> BusServer {
         guard settings.token != nil || isLoopback(host) else { throw .openWithoutToken(host) }
         let group: EventLoopGroup
@@ -36,7 +39,7 @@ public final class BusServer: Sendable {
         let latest = Counters()
         let bound = await withCheckedContinuation { continuation in
             loop.execute {
-                let broker = BrokerHost(settings: settings, loop: loop) { counters in
+                let broker = BrokerHost(settings: settings, loop: loop, notify: notify) { counters in
                     latest.value.withLock { $0 = counters }
                 }
                 continuation.resume(returning: LoopBound(broker, to: loop))

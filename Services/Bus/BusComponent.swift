@@ -1,0 +1,67 @@
+import MessageBus
+import ServiceKit
+
+extension ComponentFactory {
+    /// The broker as a program, by its settings.
+    public static let bus = ComponentFactory(settings: [.host, .busPort, .busTokenFile, .maxPendingBytes]) { node in
+        let configuration = node.configuration
+        var settings = BrokerSettings()
+        settings.token = try configuration.optional(Setting.busTokenFile.name).map(Program.readToken)
+        settings.maxPendingBytes = configuration.number(Setting.maxPendingBytes.name)
+        let log = node.log
+        let server = try await BusServer.start(
+            host: configuration.text(Setting.host.name),
+            port: UInt16(clamping: configuration.number(Setting.busPort.name)), settings: settings
+        ) { log.record($0) }
+        server.measure(in: node.metrics)
+        return BusComponent(server: server)
+    }
+}
+
+extension Setting {
+    static let busPort = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
+    static let maxPendingBytes = Setting(
+        "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
+        "How many bytes may wait for one peer before it is cut off")
+}
+
+/// The broker as a part of a program.
+struct BusComponent: Component {
+    let server: BusServer
+
+    var address: String? { server.url }
+
+    func isHealthy() async -> Bool { true }
+
+    func stop(within deadline: Duration) async { await server.drain(timeout: deadline) }
+}
+
+extension Logger {
+    fileprivate func record(_ notice: BrokerNotice) {
+        switch notice {
+        case .joined(let peer): info("peer joined", ["peer": peer])
+        case .left(let peer): info("peer left", ["peer": peer])
+        case .cut(let peer, let code): warning("peer cut off", ["peer": peer, "code": code])
+        }
+    }
+}
+
+extension BusServer {
+    fileprivate func measure(in metrics: Metrics) {
+        func gauge(_ name: String, _ help: String, _ value: KeyPath<BrokerCounters, Int> & Sendable) {
+            metrics.gauge(name, help) { [self] in Double(counters[keyPath: value]) }
+        }
+        gauge("bus_peers", "Connections now", \.peers)
+        gauge("bus_subscriptions", "Subscriptions now", \.subscriptions)
+        gauge("bus_requests_under_way", "Requests that wait for their replies now", \.requestsUnderWay)
+        gauge("bus_lines_received_total", "Lines that peers sent", \.received)
+        gauge("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
+        gauge("bus_delivered_bytes_total", "Bytes of their data", \.deliveredBytes)
+        gauge("bus_requests_total", "Requests", \.requests)
+        gauge("bus_no_responders_total", "Requests that nobody served", \.noResponders)
+        gauge("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)
+        gauge("bus_malformed_total", "Lines that made no sense", \.malformed)
+        gauge("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
+        gauge("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
+    }
+}

@@ -1,0 +1,4 @@
+import Bus
+import ServiceKit
+
+await Program("parlor-bus", "The bus: carries events and requests between services.", bus: .none, [.bus]).run()
