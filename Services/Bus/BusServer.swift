@@ -67,7 +67,7 @@ public final class BusServer: Sendable {
         port = listener.port
     }
 
-    /// What clients are given as `BUS`.
+    /// What clients connect to.
     public var url: String { host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)" }
 
     /// As of the last turn.

@@ -9,7 +9,7 @@ public enum BusError: Error, Equatable, Sendable {
     case disconnected
     /// The line, or the reply's, is over the limit.
     case lineTooLong
-    /// No subject, or no pattern, by the grammar of `Subject`.
+    /// No subject, or no pattern, by the grammar of `SubjectGrammar`.
     case badSubject
     /// The other side does not take what it is sent as fast as it comes, and the bound is reached.
     case slowConsumer

@@ -1,6 +1,6 @@
 import Reactor
 
-/// Where the bus is, as the setting `BUS` says it.
+/// Where the bus is, as a setting says it.
 public enum BusURL: Equatable, Sendable {
     /// JSON lines: `tcp://127.0.0.1:4150`, `tcp://[::1]:4150`, `tcp://bus:4150`.
     case tcp(host: String, port: UInt16)

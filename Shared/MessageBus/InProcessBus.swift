@@ -33,7 +33,7 @@ public final class InProcessBus: MessageBus {
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 
     public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
-        guard Subject.isSubject(subject.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
         guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
         let handlers = state.withLock { state -> [EventHandler] in
             guard !state.isClosed else { return [] }
@@ -50,7 +50,7 @@ public final class InProcessBus: MessageBus {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard Subject.isPattern(pattern.utf8), queue.map({ Subject.isQueue($0.utf8) }) ?? true else {
+        guard SubjectGrammar.isPattern(pattern.utf8), queue.map({ SubjectGrammar.isQueue($0.utf8) }) ?? true else {
             throw .badSubject
         }
         let id = state.withLock { state in
@@ -65,7 +65,7 @@ public final class InProcessBus: MessageBus {
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard Subject.isPattern(pattern.utf8), Subject.isQueue(queue.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isPattern(pattern.utf8), SubjectGrammar.isQueue(queue.utf8) else { throw .badSubject }
         let id = state.withLock { state in
             let id = state.nextID()
             state.responders.insert(handler, id: id, pattern: pattern, queue: queue, instance: id)
@@ -78,7 +78,7 @@ public final class InProcessBus: MessageBus {
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
     ) {
-        guard Subject.isSubject(subject.utf8) else { return completion(.failure(.badSubject)) }
+        guard SubjectGrammar.isSubject(subject.utf8) else { return completion(.failure(.badSubject)) }
         guard !LineWriter.isRequestTooLong(subject, data, context) else {
             return completion(.failure(.lineTooLong))
         }

@@ -123,26 +123,3 @@ struct TCPBusState {
         let watchers: [@Sendable (BusState) -> Void]
     }
 }
-
-/// A subscription as it is made anew on each connection.
-enum TCPBusSubscription: Sendable {
-    case events(pattern: String, queue: String?, @Sendable (BusMessage) -> Void)
-    case requests(pattern: String, queue: String, @Sendable (BusRequest) -> Void)
-
-    func write(id: UInt64, to out: inout [UInt8]) {
-        switch self {
-        case .events(let pattern, let queue, _): LineWriter.subscribe(id, pattern, queue: queue, to: &out)
-        case .requests(let pattern, let queue, _): LineWriter.serve(id, pattern, queue: queue, to: &out)
-        }
-    }
-}
-
-/// What a bus over TCP could not do, since it was made.
-public struct TCPBusCounters: Sendable, Equatable {
-    public internal(set) var reconnections = 0
-    /// Published while there was no connection.
-    public internal(set) var droppedEvents = 0
-    /// Not sent because too much waited already; their requests end by deadline.
-    public internal(set) var droppedReplies = 0
-    public internal(set) var malformedLines = 0
-}

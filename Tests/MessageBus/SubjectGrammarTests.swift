@@ -3,18 +3,18 @@ import Testing
 @testable import MessageBus
 
 @Suite("subjects")
-struct SubjectTests {
+struct SubjectGrammarTests {
     @Test("tokens joined by dots are a subject", arguments: ["a", "rooms.renamed", "a.b.c.d", "x_1-y.0", "-"])
     func subjects(text: String) {
-        #expect(Subject.isSubject(text.utf8))
-        #expect(Subject.isPattern(text.utf8))
+        #expect(SubjectGrammar.isSubject(text.utf8))
+        #expect(SubjectGrammar.isPattern(text.utf8))
     }
 
     @Test(
         "a pattern may have `*` for a token, and `>` for the rest", arguments: ["*", ">", "a.*.b", "*.*", "a.>", "*.>"])
     func patterns(text: String) {
-        #expect(!Subject.isSubject(text.utf8))
-        #expect(Subject.isPattern(text.utf8))
+        #expect(!SubjectGrammar.isSubject(text.utf8))
+        #expect(SubjectGrammar.isPattern(text.utf8))
     }
 
     @Test(
@@ -23,14 +23,14 @@ struct SubjectTests {
             "", ".", "..", "a.", ".a", "a..b", "A", "a b", "a*", "*a", "a.>b", ">.a", ">>", "**", "é", "a/b", "a\0",
         ])
     func neither(text: String) {
-        #expect(!Subject.isSubject(text.utf8))
-        #expect(!Subject.isPattern(text.utf8))
+        #expect(!SubjectGrammar.isSubject(text.utf8))
+        #expect(!SubjectGrammar.isPattern(text.utf8))
     }
 
     @Test("255 bytes are the most")
     func length() {
-        #expect(Subject.isSubject(String(repeating: "a", count: 255).utf8))
-        #expect(!Subject.isSubject(String(repeating: "a", count: 256).utf8))
-        #expect(!Subject.isPattern(String(repeating: "a.", count: 128).utf8))
+        #expect(SubjectGrammar.isSubject(String(repeating: "a", count: 255).utf8))
+        #expect(!SubjectGrammar.isSubject(String(repeating: "a", count: 256).utf8))
+        #expect(!SubjectGrammar.isPattern(String(repeating: "a.", count: 128).utf8))
     }
 }

@@ -1,6 +1,6 @@
 /// The grammar of subjects: tokens of `a-z`, `0-9`, `_` and `-`, joined by dots, at most 255 bytes. In a pattern a
 /// token may be `*`, and the last one `>`.
-package enum Subject {
+package enum SubjectGrammar {
     package static let maxLength = 255
 
     package static func isSubject(_ text: some Collection<UInt8>) -> Bool { check(text, wildcards: false) }

@@ -1,0 +1,52 @@
+import MessageBus
+
+extension Broker {
+    func subscribe(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, _ peer: BrokerPeer, isServing: Bool) {
+        guard let number = parsed.id else { return malformed(peer, "`id` is missing") }
+        guard peer.subscriptions[number] == nil else {
+            return refuse(peer, "malformed", "`id` \(number) is in use", sub: number)
+        }
+        guard let subject = parsed.subject, SubjectGrammar.isPattern(line[subject]) else {
+            return refuse(peer, "bad_subject", "`subject` is no pattern", sub: number)
+        }
+        if let queue = parsed.queue, !SubjectGrammar.isQueue(line[queue]) {
+            return refuse(peer, "bad_subject", "`queue` is no name", sub: number)
+        }
+        guard parsed.queue != nil || !isServing else {
+            return refuse(peer, "malformed", "`queue` is missing", sub: number)
+        }
+        guard peer.subscriptions.count < settings.maxSubscriptionsPerPeer else {
+            return refuse(peer, "refused", "at most \(settings.maxSubscriptionsPerPeer) subscriptions", sub: number)
+        }
+        lastID += 1
+        let held = BrokerPeer.Held(id: lastID, isServing: isServing)
+        let subscription = BrokerSubscription(peer: peer, number: number)
+        let pattern = String(decoding: line[subject], as: UTF8.self)
+        let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
+        if isServing {
+            responders.insert(subscription, id: held.id, pattern: pattern, queue: queue, instance: peer.id)
+        } else {
+            routesVersion += 1
+            subscribers.insert(subscription, id: held.id, pattern: pattern, queue: queue, instance: peer.id)
+        }
+        peer.subscriptions[number] = held
+        counters.subscriptions += 1
+    }
+
+    func unsubscribe(_ parsed: BusLine, _ peer: BrokerPeer) {
+        guard let number = parsed.id else { return malformed(peer, "`id` is missing") }
+        // One that is not there: perhaps refused, and that was said.
+        guard let held = peer.subscriptions.removeValue(forKey: number) else { return }
+        remove(held)
+    }
+
+    func remove(_ held: BrokerPeer.Held) {
+        counters.subscriptions -= 1
+        if held.isServing {
+            responders.remove(held.id)
+        } else {
+            routesVersion += 1
+            subscribers.remove(held.id)
+        }
+    }
+}

@@ -1,0 +1,9 @@
+/// What a bus over TCP could not do, since it was made.
+public struct TCPBusCounters: Sendable, Equatable {
+    public internal(set) var reconnections = 0
+    /// Published while there was no connection.
+    public internal(set) var droppedEvents = 0
+    /// Not sent because too much waited already; their requests end by deadline.
+    public internal(set) var droppedReplies = 0
+    public internal(set) var malformedLines = 0
+}

@@ -1,0 +1,108 @@
+import JSON
+import MessageBus
+import Testing
+
+/// What every bus promises. A bus that is added is added to `BusKind`.
+@Suite("every bus: events", .timeLimit(.minutes(1)))
+struct EventConformanceTests {
+    @Test("an event reaches everyone whose pattern matches, and nobody else", arguments: BusKind.allCases)
+    func wildcards(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let subscriber = try await fabric.client()
+            let publisher = try await fabric.client()
+            let arrivals = Arrivals<String>()
+            for pattern in ["rooms.renamed", "rooms.*", "rooms.>", "*.renamed", "rooms", "*", "rooms.renamed.*"] {
+                try subscriber.subscribe(pattern) { arrivals.add("\(pattern): \($0.subject) \($0.data)") }
+            }
+            // The last to hear of an event: once it has the last one, the others have all of theirs.
+            let all = Arrivals<String>()
+            try subscriber.subscribe(">") { all.add($0.subject) }
+            try await subscriber.flush()
+            for (number, subject) in ["rooms.renamed", "rooms.a.b", "rooms", "others.more"].enumerated() {
+                try publisher.publish(subject, JSONValue(number))
+            }
+            #expect(await all.next(4) == ["rooms.renamed", "rooms.a.b", "rooms", "others.more"])
+            arrivals.add("end")
+            let expected = [
+                "rooms.renamed: rooms.renamed 0", "rooms.*: rooms.renamed 0", "rooms.>: rooms.renamed 0",
+                "*.renamed: rooms.renamed 0", "rooms.>: rooms.a.b 1", "rooms: rooms 2", "*: rooms 2", "end",
+            ]
+            #expect(await arrivals.next(expected.count) == expected)
+        }
+    }
+
+    @Test("events of one publisher on one subject arrive in the order they were sent", arguments: BusKind.allCases)
+    func order(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let subscriber = try await fabric.client()
+            let publisher = try await fabric.client()
+            let arrivals = Arrivals<Int?>()
+            try subscriber.subscribe("numbers.*") { arrivals.add($0.data.int) }
+            try await subscriber.flush()
+            for number in 0..<20_000 { try publisher.publish("numbers.all", JSONValue(number)) }
+            #expect(await arrivals.next(20_000) == (0..<20_000).map { $0 })
+        }
+    }
+
+    @Test("data arrives as the bytes it was sent in", arguments: BusKind.allCases)
+    func faithfulness(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let bus = try await fabric.client()
+            let arrivals = Arrivals<JSONValue>()
+            try bus.subscribe("texts") { arrivals.add($0.data) }
+            try bus.respond(to: "echo", queue: "echo") { $0.reply($0.data) }
+            try await bus.flush()
+            let texts = [
+                #"{"data":{"data":"}\"},\u0000"},"op":"err"}"#, #""quote \" brace } 🎉""#,
+                "123456789012345678901234567890",
+                "[ 1 , 2 ]", "null", "true", "{}", "[]", #""""#,
+            ]
+            for text in texts {
+                let value = try JSONValue(parsing: text)
+                try bus.publish("texts", value)
+                #expect(await arrivals.next() == value)
+                #expect(try await bus.request("echo", value, .test()) == value)
+            }
+        }
+    }
+
+    @Test("subscriptions of one queue share the events, and each event goes to one", arguments: BusKind.allCases)
+    func queues(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let arrivals = Arrivals<(member: Int, number: Int?)>()
+            let others = Arrivals<Int?>()
+            for member in 0..<3 {
+                let client = try await fabric.client("member-\(member)")
+                try client.subscribe("work.*", queue: "workers") { arrivals.add((member, $0.data.int)) }
+                try await client.flush()
+            }
+            let other = try await fabric.client()
+            try other.subscribe("work.*", queue: "others") { others.add($0.data.int) }
+            try await other.flush()
+            let publisher = try await fabric.client()
+            for number in 0..<300 { try publisher.publish("work.some", JSONValue(number)) }
+            let got = await arrivals.next(300)
+            #expect(got.compactMap(\.number).sorted() == Array(0..<300))
+            #expect(Set(got.map(\.member)) == [0, 1, 2])
+            #expect(await others.next(300) == (0..<300).map { $0 })
+        }
+    }
+
+    @Test("a subscription that is cancelled hears nothing more", arguments: BusKind.allCases)
+    func unsubscribe(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let bus = try await fabric.client()
+            let arrivals = Arrivals<String>()
+            let first = try bus.subscribe("a") { arrivals.add("first \($0.data)") }
+            try bus.subscribe("a") { arrivals.add("second \($0.data)") }
+            try bus.publish("a", JSONValue(1))
+            #expect(await arrivals.next(2) == ["first 1", "second 1"])
+            first.cancel()
+            first.cancel()
+            try bus.publish("a", JSONValue(2))
+            #expect(await arrivals.next() == "second 2")
+            try bus.publish("a", JSONValue(3))
+            #expect(await arrivals.next() == "second 3")
+        }
+    }
+}
