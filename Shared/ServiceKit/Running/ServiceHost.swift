@@ -60,6 +60,8 @@ public final class ServiceHost: Sendable {
                 if state == .connected { self?.announce() }
             })
         subscriptions.withLock { $0 = made }
+        // Whoever hears the announcement may ask at once.
+        try await context.bus.flush()
         announce()
     }
 
