@@ -65,6 +65,6 @@ public struct AccountsService: Service {
         requests.on("accounts.without-rooms") {
             try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward())
         }
-        requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields, $0.onward()) }
+        requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields) }
     }
 }

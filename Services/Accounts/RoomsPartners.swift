@@ -2,7 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 
-/// Asks the rooms service: `rooms.partners {userId}` → `{userIds}`.
+/// Asks the rooms service: `rooms.partners {userId}` → `["userId", …]`.
 struct RoomsPartners: PartnerDirectory {
     let bus: any MessageBus
 
@@ -14,7 +14,7 @@ struct RoomsPartners: PartnerDirectory {
         } catch {
             throw .unavailable("Rooms")
         }
-        guard let ids = try Reply(answer).data["userIds"]?.array else {
+        guard let ids = try Reply(answer).data.array else {
             throw ServiceError(.internal, "A service gave no answer.")
         }
         return Set(ids.compactMap(\.string))

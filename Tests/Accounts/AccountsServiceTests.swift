@@ -101,9 +101,7 @@ struct AccountsServiceTests {
                 request.reply(
                     Reply(
                         .ok,
-                        JSONWriter.object {
-                            $0.member("userIds", array: { for id in isAlice ? ids : [] { $0.string(id) } })
-                        }
+                        JSONWriter.value { $0.array(of: isAlice ? ids : []) { json, id in json.string(id) } }
                     ).json)
             }
             let found = try await ask("accounts.without-rooms", by: alice.caller)
