@@ -80,6 +80,7 @@ let package = Package(
         tests(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
@@ -90,10 +91,13 @@ let package = Package(
         + service(
             "Gateway", executable: "parlor-gateway",
             ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"])
+        + service(
+            "Rooms", executable: "parlor-rooms",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + [
             .executableTarget(
-                name: "parlor", dependencies: ["Accounts", "Gateway", "ServiceKit"], path: "Services/Parlor/Main",
-                swiftSettings: settings)
+                name: "parlor", dependencies: ["Accounts", "Gateway", "Rooms", "ServiceKit"],
+                path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]
 )

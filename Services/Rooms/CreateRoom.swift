@@ -1,0 +1,72 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Storage
+
+extension Rooms {
+    private enum Creation: Sendable {
+        case created(Room, seq: Int)
+        case repeated(Room)
+    }
+
+    /// `{otherUserId, name?, clientRequestId?}` → the new room, always another one, however many the two share.
+    ///
+    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key: coming again it brings back the room that it
+    /// made, whatever else is asked, and nobody is told.
+    func createRoom(_ request: Request) async throws -> Reply {
+        let caller = try request.caller
+        let otherID = try request.fields.string("otherUserId")
+        let name = try RoomName.optional(in: request.fields)
+        let key = try request.fields.optionalText("clientRequestId", length: 1...64, trimmed: false)
+        guard otherID != caller.id else { throw ServiceError.invalid("otherUserId", "has to be someone else's id") }
+        if let key, let room = try await database.read({ try RoomsDatabase.room(madeBy: caller.id, key, on: $0) }) {
+            return Reply(.ok, room.json, isDuplicate: true)
+        }
+        let people = try await people(of: caller, and: otherID, request.onward())
+
+        let creation = try await database.write { [clock, ids] connection -> Creation in
+            // Again: the same request may have come twice at once.
+            if let key, let room = try RoomsDatabase.room(madeBy: caller.id, key, on: connection) {
+                return .repeated(room)
+            }
+            let now = clock.now()
+            let room = Room(
+                id: ids.next(at: now.milliseconds), name: name, createdBy: caller.id, createdAt: now, updatedAt: now,
+                participants: people.map {
+                    Participant(userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now)
+                })
+            try RoomsDatabase.insert(room, key: key, on: connection)
+            let seq = try EventLog.append(
+                at: now.milliseconds, roomID: room.id, participants: room.membership.userIDs,
+                emissions: Self.emissions(ofCreating: room).json, on: connection)
+            return .created(room, seq: seq)
+        }
+        return switch creation {
+        case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
+        case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
+        }
+    }
+
+    /// The two as Accounts knows them now, the caller first. Accounts need not know the caller: the token may be of another
+    /// issuer, and says enough.
+    private func people(of caller: Caller, and otherID: String, _ context: BusContext) async throws -> [Person] {
+        let known = try await people.people([caller.id, otherID], asRoommates: false, context)
+        guard let other = known.first(where: { $0.id == otherID }) else { throw ServiceError.userNotFound }
+        let creator =
+            known.first { $0.id == caller.id }
+            ?? Person(id: caller.id, username: caller.username, firstName: caller.firstName, email: nil)
+        return [creator, other]
+    }
+
+    private static func emissions(ofCreating room: Room) -> [Emission] {
+        let personal = room.participants.map {
+            Emission(to: .person($0.userID), "room:created", .emptyObject, composition: .room)
+        }
+        let global = JSONWriter.object {
+            $0.member("roomId", room.id)
+            $0.member("createdBy", room.createdBy)
+        }
+        return personal + [Emission(to: .everyone, "room:created:global", global)]
+    }
+}

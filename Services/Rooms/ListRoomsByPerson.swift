@@ -1,0 +1,47 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+
+extension Rooms {
+    /// How long e-mail addresses are waited for, which are all that Accounts adds.
+    private static let patience: Duration = .seconds(1)
+
+    /// `{cursor?}` → `{rooms, people}`: a page as `listRooms` has it, and who but the caller is in those rooms.
+    func listRoomsByPerson(_ request: Request) async throws -> Reply {
+        let callerID = try request.caller.id
+        let page = try await pageOfRooms(request)
+        var others: [String: Participant] = [:]
+        for participant in page.rooms.flatMap(\.participants) where participant.userID != callerID {
+            others[participant.userID] = participant
+        }
+        let emails = await emails(of: Array(others.keys), request.onward())
+        let answer = JSONWriter.object(reservingCapacity: page.json.bytes.count * 2) { json in
+            json.member("rooms", page.json)
+            json.member(
+                "people",
+                array: { json in
+                    for other in others.values {
+                        let person = Person(
+                            id: other.userID, username: other.username, firstName: other.firstName,
+                            email: emails[other.userID])
+                        json.object { person.write(to: &$0) }
+                    }
+                })
+        }
+        return Reply(.ok, answer, page: page.cursor)
+    }
+
+    /// None while Accounts is away: the list comes without them.
+    private func emails(of ids: [String], _ context: BusContext) async -> [String: String] {
+        guard !ids.isEmpty else { return [:] }
+        var context = context
+        context.timeout = min(context.timeout, Self.patience)
+        do throws(ServiceError) {
+            let found = try await people.people(ids, asRoommates: true, context)
+            return Dictionary(found.compactMap { person in person.email.map { (person.id, $0) } }) { first, _ in first }
+        } catch {
+            return [:]
+        }
+    }
+}

@@ -1,0 +1,4 @@
+import Rooms
+import ServiceKit
+
+await Program("parlor-rooms", "Rooms, their participants and names.", [.service(RoomsService.self)]).run()

@@ -1,0 +1,45 @@
+import Contracts
+import JSON
+import ServiceKit
+import Storage
+
+extension Rooms {
+    /// `{roomId, name}` → the room. The name that it already has changes nothing and tells nobody.
+    func renameRoom(_ request: RoomRequest) async throws -> Reply {
+        let name = try RoomName.required(in: request.fields)
+        let (roomID, callerID) = (request.room.roomID, request.caller.userID)
+        let (room, seq) = try await database.write { [clock] connection -> (Room, Int?) in
+            guard var room = try RoomsDatabase.room(roomID, on: connection) else { throw ServiceError.roomNotFound }
+            guard room.name != name else { return (room, nil) }
+            room.name = name
+            // It moves with every change, also when the clock stands or goes back.
+            room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
+            try RoomsDatabase.updateName(of: room, on: connection)
+            let seq = try EventLog.append(
+                at: room.updatedAt.milliseconds, roomID: room.id, participants: room.membership.userIDs,
+                emissions: Self.emissions(ofRenaming: room, by: callerID).json, on: connection)
+            return (room, seq)
+        }
+        return Reply(.ok, room.json, position: seq.map(Self.position))
+    }
+
+    private static func emissions(ofRenaming room: Room, by personID: String) -> [Emission] {
+        let updated = JSONWriter.object {
+            $0.member(
+                "room",
+                object: {
+                    $0.member("id", room.id)
+                    $0.member("name", room.name?.text)
+                    $0.member("updatedAt", room.updatedAt.isoSeconds)
+                })
+        }
+        let global = JSONWriter.object {
+            $0.member("roomId", room.id)
+            $0.member("updatedBy", personID)
+            $0.member("updatedAt", room.updatedAt.isoSeconds)
+        }
+        return [
+            Emission(to: .room, "room:updated", updated), Emission(to: .everyone, "room:updated:global", global),
+        ]
+    }
+}

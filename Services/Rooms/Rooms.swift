@@ -1,0 +1,27 @@
+import Contracts
+import Security
+import ServiceKit
+import Storage
+
+/// Rooms, who is in them, and their names. Each use case is an extension in a file of its own.
+struct Rooms: Sendable {
+    let database: any Database
+    let people: PeopleDirectory
+    let clock: any WallClock
+    let ids: UUIDv7Generator
+
+    /// - Throws: `room_not_found`.
+    func room(_ id: String) async throws -> Room {
+        guard id.mayBeID, let room = try await database.read({ try RoomsDatabase.room(id, on: $0) }) else {
+            throw ServiceError.roomNotFound
+        }
+        return room
+    }
+
+    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: RoomsService.name, seq: seq) }
+}
+
+extension String {
+    /// Ids are opaque, but none has a NUL in it, which storage would refuse for a reason of its own.
+    var mayBeID: Bool { !utf8.contains(0) }
+}

@@ -1,0 +1,167 @@
+import Contracts
+import Storage
+
+/// The only SQL of this service.
+enum RoomsDatabase {
+    /// `people` holds names as they were when a person last came into a room, so that no list waits for Accounts.
+    static let migrations = [
+        Migration(
+            version: 1, name: "rooms and their participants",
+            sql: """
+                CREATE TABLE people (
+                    id TEXT PRIMARY KEY,
+                    username TEXT NOT NULL,
+                    first_name TEXT
+                );
+                CREATE TABLE rooms (
+                    id TEXT PRIMARY KEY,
+                    name TEXT,
+                    created_by TEXT NOT NULL REFERENCES people (id),
+                    created_at INTEGER NOT NULL,
+                    updated_at INTEGER NOT NULL
+                );
+                CREATE TABLE participants (
+                    room_id TEXT NOT NULL REFERENCES rooms (id),
+                    position INTEGER NOT NULL,
+                    person_id TEXT NOT NULL REFERENCES people (id),
+                    joined_at INTEGER NOT NULL,
+                    PRIMARY KEY (room_id, position)
+                );
+                CREATE UNIQUE INDEX participants_by_person ON participants (person_id, room_id);
+                CREATE TABLE creations (
+                    created_by TEXT NOT NULL REFERENCES people (id),
+                    client_request_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL REFERENCES rooms (id),
+                    PRIMARY KEY (created_by, client_request_id)
+                )
+                """)
+    ]
+
+    // MARK: Writes
+
+    /// Adds a room with its participants, whose names are brought up to date everywhere.
+    /// - Parameter key: its creator's idempotency key, if there is one.
+    static func insert(_ room: Room, key: String?, on connection: any Connection) throws {
+        for participant in room.participants {
+            try connection.execute(
+                """
+                INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
+                ON CONFLICT (id) DO UPDATE SET username = excluded.username, first_name = excluded.first_name
+                """, participant.userID, participant.username, participant.firstName)
+        }
+        try connection.execute(
+            "INSERT INTO rooms (id, name, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)",
+            room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds)
+        for (position, participant) in room.participants.enumerated() {
+            try connection.execute(
+                "INSERT INTO participants (room_id, position, person_id, joined_at) VALUES ($1, $2, $3, $4)",
+                room.id, position, participant.userID, participant.joinedAt.milliseconds)
+        }
+        if let key {
+            try connection.execute(
+                "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
+                room.createdBy, key, room.id)
+        }
+    }
+
+    static func updateName(of room: Room, on connection: any Connection) throws {
+        try connection.execute(
+            "UPDATE rooms SET name = $2, updated_at = $3 WHERE id = $1",
+            room.id, room.name?.text, room.updatedAt.milliseconds)
+    }
+
+    // MARK: Reads
+
+    static func room(_ id: String, on connection: any Connection) throws -> Room? {
+        try rooms("FROM rooms WHERE rooms.id = $1", .text(id), on: connection).first
+    }
+
+    /// The room that a creator made with an idempotency key.
+    static func room(madeBy creatorID: String, _ key: String, on connection: any Connection) throws -> Room? {
+        try rooms(
+            """
+            FROM creations JOIN rooms ON rooms.id = creations.room_id
+            WHERE creations.created_by = $1 AND creations.client_request_id = $2
+            """, .text(creatorID), .text(key), on: connection
+        ).first
+    }
+
+    /// A person's rooms, those made last first.
+    /// - Parameter cursor: the id of the last room that is known already.
+    static func rooms(
+        of personID: String, before cursor: String?, limit: Int, on connection: any Connection
+    ) throws -> [Room] {
+        try rooms(
+            """
+            FROM (
+                SELECT room_id FROM participants
+                WHERE person_id = $1 AND room_id < $2
+                ORDER BY room_id DESC LIMIT $3
+            ) AS mine JOIN rooms ON rooms.id = mine.room_id
+            """, .text(personID), .text(cursor ?? afterAllIDs), .int(limit), on: connection)
+    }
+
+    static func rooms(
+        sharedBy personID: String, _ otherID: String, on connection: any Connection
+    ) throws -> [Room] {
+        try rooms(
+            """
+            FROM participants AS mine
+            JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+            JOIN rooms ON rooms.id = mine.room_id
+            WHERE mine.person_id = $1
+            """, .text(personID), .text(otherID), on: connection)
+    }
+
+    /// The ids of those who share a room with a person.
+    static func partners(of personID: String, on connection: any Connection) throws -> [String] {
+        try connection.all(
+            """
+            SELECT DISTINCT theirs.person_id
+            FROM participants AS mine JOIN participants AS theirs ON theirs.room_id = mine.room_id
+            WHERE mine.person_id = $1 AND theirs.person_id <> $1
+            """, personID
+        ) { $0.text(0) }
+    }
+
+    /// Whether a person was ever in a room.
+    static func isKnown(_ personID: String, on connection: any Connection) throws -> Bool {
+        try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false
+    }
+
+    /// A text that sorts after every id: those have lower-case hexadecimal digits.
+    private static let afterAllIDs = "~"
+
+    /// Rooms with their participants, a row for each of those, by the index that both orders share: never a query a room.
+    /// - Parameter source: which rooms, from `FROM` on; one of a few constants.
+    private static func rooms(
+        _ source: String, _ parameters: SQLValue..., on connection: any Connection
+    ) throws -> [Room] {
+        var found: [Room] = []
+        try connection.forEachRow(
+            """
+            SELECT room.id, room.name, room.created_by, room.created_at, room.updated_at,
+                participants.person_id, people.username, people.first_name, participants.joined_at
+            FROM (SELECT rooms.id, rooms.name, rooms.created_by, rooms.created_at, rooms.updated_at \(source)) AS room
+            JOIN participants ON participants.room_id = room.id
+            JOIN people ON people.id = participants.person_id
+            ORDER BY room.id DESC, participants.position
+            """, binding: parameters
+        ) { row in
+            let roomID = row.text(0)
+            if found.last?.id != roomID {
+                found.append(
+                    Room(
+                        id: roomID, name: row.textOrNil(1).flatMap(RoomName.init(stored:)), createdBy: row.text(2),
+                        createdAt: Timestamp(milliseconds: row.int(3)), updatedAt: Timestamp(milliseconds: row.int(4)),
+                        participants: []))
+            }
+            found[found.count - 1].participants.append(
+                Participant(
+                    userID: row.text(5), username: row.text(6), firstName: row.textOrNil(7),
+                    joinedAt: Timestamp(milliseconds: row.int(8))))
+            return true
+        }
+        return found
+    }
+}

@@ -1,0 +1,42 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// What the service offers, and what it is made of.
+public struct RoomsService: Service {
+    public static let name = "rooms"
+    public static let migrations = RoomsDatabase.migrations
+
+    private let rooms: Rooms
+
+    public init(_ context: ServiceContext) throws {
+        rooms = Rooms(
+            database: context.database, people: PeopleDirectory(bus: context.bus), clock: context.clock,
+            ids: context.ids)
+    }
+
+    public var manifest: Manifest {
+        Manifest(
+            service: Self.name,
+            routes: [
+                Route("POST", "/api/rooms", "rooms.create", answer: .room),
+                Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
+                Route("GET", "/api/rooms/grouped-by-person", "rooms.byPerson", answer: .roomsByPerson),
+                Route("GET", "/api/rooms/:roomId", Subject.room, answer: .room),
+                Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
+            ],
+            hasEventLog: true)
+    }
+
+    public func register(in requests: inout RequestTable) {
+        let rooms = rooms
+        requests.on("rooms.create") { try await rooms.createRoom($0) }
+        requests.on("rooms.list") { try await rooms.listRooms($0) }
+        requests.on("rooms.byPerson") { try await rooms.listRoomsByPerson($0) }
+        requests.on(Subject.room) { try await rooms.getRoom($0) }
+        requests.onRoom("rooms.rename") { try await rooms.renameRoom($0) }
+        requests.on("rooms.membership") { try await rooms.findMembership($0) }
+        requests.on("rooms.partners") { try await rooms.listPartners($0) }
+        requests.on("rooms.shared") { try await rooms.listSharedRooms($0) }
+    }
+}

@@ -1,0 +1,58 @@
+import Contracts
+import JSON
+import ServiceKit
+import Testing
+
+@testable import Rooms
+
+@Suite("A room's name")
+struct RoomNameTests {
+    private func read(_ name: JSONValue) throws -> RoomName? {
+        try RoomName.required(in: RequestFields(JSONWriter.object { $0.member("name", name) }))
+    }
+
+    private func failure(_ name: JSONValue) -> ErrorCode? {
+        do {
+            _ = try read(name)
+            return nil
+        } catch {
+            return (error as? ServiceError)?.code
+        }
+    }
+
+    @Test(
+        "is trimmed, and empty it is none",
+        arguments: [
+            ("  Team  ", "Team"), ("", nil), (" \t\n", nil), ("a\nb", "a\nb"), ("\u{3000}é🎉\u{A0}", "é🎉"),
+        ] as [(String, String?)])
+    func trimmed(given: String, kept: String?) throws {
+        #expect(try read(JSONValue(given))?.text == kept)
+    }
+
+    @Test("has 100 characters at most, which are code points, counted after trimming")
+    func length() throws {
+        #expect(try read(JSONValue("  " + String(repeating: "🎉", count: 100) + " "))?.text.unicodeScalars.count == 100)
+        #expect(failure(JSONValue(String(repeating: "x", count: 101))) == .invalidField)
+        // One character to a reader, 101 to the contract.
+        #expect(failure(JSONValue("a" + String(repeating: "\u{300}", count: 100))) == .invalidField)
+    }
+
+    @Test("has no control characters", arguments: ["nul\0nul", "bell\u{7}", "del\u{7F}", "c1\u{80}", "\u{1B}[31m"])
+    func controls(text: String) {
+        #expect(failure(JSONValue(text)) == .invalidField)
+    }
+
+    @Test("is text, and has to be given where it is asked for")
+    func kinds() throws {
+        #expect(failure(JSONValue(5)) == .malformedRequest)
+        #expect(failure(.null) == .invalidField)
+        #expect(throws: ServiceError.missing("name")) { try RoomName.required(in: RequestFields(.emptyObject)) }
+        #expect(try RoomName.optional(in: RequestFields(.emptyObject)) == nil)
+    }
+
+    @Test("is another one when the same letters are written with other code points")
+    func codePoints() {
+        #expect(RoomName(stored: "caf\u{E9}") != RoomName(stored: "cafe\u{301}"))
+        #expect(RoomName(stored: "caf\u{E9}") == RoomName(stored: "caf\u{E9}"))
+    }
+}
