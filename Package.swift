@@ -80,7 +80,17 @@ let package = Package(
         tests(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+            "Elements", executable: "parlor-elements",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+        + [
+            .executableTarget(
+                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "ServiceKit"],
         tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+=======
+        tests(
+            "Elements",
+            ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+>>>>>>> 469c380 (Elements: what lies on a room's board, and who has not seen it)
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
@@ -94,9 +104,12 @@ let package = Package(
         + service(
             "Rooms", executable: "parlor-rooms",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+        + service(
+            "Elements", executable: "parlor-elements",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + [
             .executableTarget(
-                name: "parlor", dependencies: ["Accounts", "Gateway", "Rooms", "ServiceKit"],
+                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "Rooms", "ServiceKit"],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]

@@ -1,9 +1,12 @@
 import Accounts
+import Elements
 import Gateway
 import Rooms
 import ServiceKit
 
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,
-    [.service(AccountsService.self), .service(RoomsService.self), Gateway.factory]
+    [
+        .service(AccountsService.self), .service(RoomsService.self), .service(ElementsService.self), Gateway.factory,
+    ]
 ).run()

@@ -1,0 +1,33 @@
+import Contracts
+import ServiceKit
+
+extension Elements {
+    /// `{roomId, type, content?, position?, tempId?}` → the element; with a `tempId` that its sender used in this room
+    /// before, the element it made then.
+    func create(_ request: RoomRequest) async throws -> Reply {
+        let type = try ElementType(try request.fields.string("type"))
+        let content = try request.fields["content"].map { try ElementContent($0) } ?? .empty
+        let position = try request.fields["position"].map { try ElementPosition($0) }
+        let tempID = try request.fields.tempID()
+        let sender = request.caller.userID
+
+        return try await database.change(request.room, holding: content.json.bytes.count) { board in
+            if let tempID, let earlier = try board.elementID(sentBy: sender, as: tempID) {
+                // Its key stays after the element is gone: a late retry must not bring it back.
+                guard let element = try board.element(earlier) else { throw ServiceError.elementNotFound }
+                // The first answer may have been lost before its event was told: this one comes after it, too.
+                return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
+            }
+            let state = try board.advance(elementsBy: 1, at: clock.now())
+            let element = Element(
+                id: ids.next(at: state.changedAt.milliseconds), roomID: board.room.roomID, type: type, content: content,
+                position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
+                updatedAt: state.changedAt, version: 1, tempID: tempID)
+            try board.insert(element, at: state)
+            try board.countUnseen(exceptFor: sender)
+            let json = element.json
+            let seq = try board.tell(ElementEvents.created(element, json, state), at: state)
+            return Reply(.created, json, position: Self.position(seq))
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import Contracts
+import ServiceKit
+
+extension Elements {
+    /// `{roomId, elementId}`. Any participant may. It lowers nobody's unseen count.
+    func delete(_ request: RoomRequest) async throws -> Reply {
+        let elementID = try request.fields.string("elementId")
+        let deleter = request.caller.userID
+
+        return try await database.change(request.room) { board in
+            guard try board.delete(elementID) else { throw ServiceError.elementNotFound }
+            let state = try board.advance(elementsBy: -1, at: clock.now())
+            let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
+            return Reply(.noContent, position: Self.position(try board.tell(emissions, at: state)))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Contracts
+import JSON
+
+/// A thing on a room's board.
+struct Element: Sendable, Equatable {
+    let id: String
+    let roomID: String
+    let type: ElementType
+    var content: ElementContent
+    var position: ElementPosition?
+    let createdBy: String
+    let createdAt: Timestamp
+    var updatedBy: String
+    var updatedAt: Timestamp
+    /// From 1, one more with each update.
+    var version: Int
+    let tempID: String?
+
+    /// As the public contract shows it.
+    var json: JSONValue {
+        JSONWriter.object(reservingCapacity: content.json.bytes.count + 512) {
+            $0.member("id", id)
+            $0.member("roomId", roomID)
+            $0.member("type", type.text)
+            $0.member("content", content.json)
+            $0.member("position", position?.json)
+            $0.member("createdBy", createdBy)
+            $0.member("createdAt", createdAt.iso)
+            $0.member("updatedBy", updatedBy)
+            $0.member("updatedAt", updatedAt.iso)
+            $0.member("version", version)
+            $0.member("tempId", tempID)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// Who has which room open on which gateway. Kept here, as creating an element asks for it in its own transaction.
+extension ElementsDatabase {
+    /// Notes open rooms, and makes all in them seen by those who opened them.
+    ///
+    /// - Returns: the last entry that tells somebody; nil if nobody had anything unseen.
+    func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) async throws -> Int? {
+        try await database.write { connection in
+            var lastEntry: Int?
+            for room in rooms {
+                try connection.execute(
+                    "INSERT INTO open_rooms (room_id, user_id, gateway) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                    room.roomID, room.userID, gateway)
+                let seen = try connection.execute(
+                    "DELETE FROM unseen WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
+                guard seen > 0 else { continue }
+                lastEntry = try EventLog.append(
+                    at: clock.now().milliseconds, roomID: room.roomID, participants: [room.userID],
+                    emissions: ElementEvents.seen(room.roomID, by: room.userID).json, on: connection)
+            }
+            return lastEntry
+        }
+    }
+
+    func close(_ rooms: [OpenRoom], on gateway: String) async throws {
+        try await database.write { connection in
+            for room in rooms {
+                try connection.execute(
+                    "DELETE FROM open_rooms WHERE room_id = $1 AND user_id = $2 AND gateway = $3", room.roomID,
+                    room.userID, gateway)
+            }
+        }
+    }
+
+    /// Closes all that a gateway has open, if it is still to be when the write's turn comes.
+    ///
+    /// - Returns: how many rooms it had open.
+    func closeAll(on gateway: String, if isDue: @escaping @Sendable () -> Bool) async throws -> Int {
+        try await database.write { connection in
+            guard isDue() else { return 0 }
+            return try connection.execute("DELETE FROM open_rooms WHERE gateway = $1", gateway)
+        }
+    }
+
+    func gatewaysWithOpenRooms() async throws -> [String] {
+        try await database.read { connection in
+            try connection.all("SELECT DISTINCT gateway FROM open_rooms") { $0.text(0) }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Contracts
+import JSON
+import ServiceKit
+import Storage
+
+/// The tables, and what is asked of all boards. The SQL that changes one is in `Board`.
+struct ElementsDatabase: Sendable {
+    let database: any Database
+
+    static let migrations = [
+        Migration(
+            version: 1, name: "boards, elements and who has seen them",
+            sql: """
+                CREATE TABLE boards (
+                    room_id TEXT PRIMARY KEY,
+                    element_count INTEGER NOT NULL,
+                    rev INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL
+                );
+                CREATE TABLE elements (
+                    id TEXT PRIMARY KEY,
+                    room_id TEXT NOT NULL,
+                    rank INTEGER NOT NULL,
+                    type TEXT NOT NULL,
+                    content TEXT NOT NULL,
+                    position TEXT,
+                    created_by TEXT NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    updated_by TEXT NOT NULL,
+                    updated_at INTEGER NOT NULL,
+                    version INTEGER NOT NULL,
+                    temp_id TEXT
+                );
+                CREATE UNIQUE INDEX elements_by_rank ON elements (room_id, rank);
+                CREATE TABLE temp_ids (
+                    room_id TEXT NOT NULL,
+                    sender_id TEXT NOT NULL,
+                    temp_id TEXT NOT NULL,
+                    element_id TEXT NOT NULL,
+                    PRIMARY KEY (room_id, sender_id, temp_id)
+                );
+                CREATE TABLE unseen (
+                    room_id TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    count INTEGER NOT NULL,
+                    PRIMARY KEY (room_id, user_id)
+                );
+                CREATE TABLE open_rooms (
+                    room_id TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    gateway TEXT NOT NULL,
+                    PRIMARY KEY (room_id, user_id, gateway)
+                );
+                CREATE INDEX open_rooms_by_gateway ON open_rooms (gateway)
+                """)
+    ]
+
+    /// Changes a room's board, in one transaction.
+    ///
+    /// - Parameter bytes: what the closure holds beside ids.
+    func change(
+        _ room: Membership, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
+    ) async throws -> Reply {
+        try await database.write(holding: bytes + 1024) { try body(Board(room: room, connection: $0)) }
+    }
+
+    // MARK: Reads
+
+    struct Page: Sendable {
+        let elements: [Element]
+        /// The rank to go on after; nil on the last page.
+        let next: Int?
+    }
+
+    /// Contents in one page, at most, but for a first element that is larger: an answer has to fit a line of the bus.
+    private static let maxPageBytes = 512 * 1024
+
+    /// Elements in the order of their creation, after a rank.
+    func elements(of roomID: String, after rank: Int, limit: Int) async throws -> Page {
+        try await database.read { connection in
+            var elements: [Element] = []
+            var last: Int?
+            var hasMore = false
+            var bytes = 0
+            try connection.forEachRow(
+                """
+                SELECT \(Board.elementColumns), rank FROM elements
+                WHERE room_id = $1 AND rank > $2 ORDER BY rank LIMIT $3
+                """, binding: [.text(roomID), .int(rank), .int(limit + 1)]
+            ) { row in
+                let element = Board.element(row)
+                bytes += element.json.bytes.count
+                guard elements.count < limit, elements.isEmpty || bytes <= Self.maxPageBytes else {
+                    hasMore = true
+                    return false
+                }
+                elements.append(element)
+                last = row.int(Board.elementColumnCount)
+                return true
+            }
+            return Page(elements: elements, next: hasMore ? last : nil)
+        }
+    }
+
+    struct BoardSummary: Sendable {
+        let elementCount: Int
+        let unseenCount: Int
+        let changedAt: Timestamp
+    }
+
+    /// The boards of those of the rooms that have one, by room.
+    func boards(of roomIDs: [String], seenBy userID: String) async throws -> [String: BoardSummary] {
+        try await database.read { connection in
+            var boards: [String: BoardSummary] = [:]
+            try connection.query(
+                """
+                SELECT boards.room_id, element_count, changed_at, coalesce(unseen.count, 0)
+                FROM boards LEFT JOIN unseen ON unseen.room_id = boards.room_id AND unseen.user_id = $1
+                WHERE boards.room_id IN (SELECT value FROM json_each($2))
+                """, userID, SQLValue.list(roomIDs)
+            ) { row in
+                boards[row.text(0)] = BoardSummary(
+                    elementCount: row.int(1), unseenCount: row.int(3),
+                    changedAt: Timestamp(milliseconds: row.int(2)))
+            }
+            return boards
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// What the service offers, and what it is made of.
+public struct ElementsService: Service {
+    public static let name = "elements"
+    public static let migrations = ElementsDatabase.migrations
+
+    private let elements: Elements
+    private let watch: GatewayWatch
+
+    public init(_ context: ServiceContext) throws {
+        let database = ElementsDatabase(database: context.database)
+        let leases = GatewayLeases()
+        elements = Elements(database: database, ids: context.ids, clock: context.clock, leases: leases)
+        watch = GatewayWatch(database: database, leases: leases, bus: context.bus, log: context.log)
+    }
+
+    public var manifest: Manifest {
+        let board = "/api/rooms/:roomId/elements"
+        let limit = "elements"
+        return Manifest(
+            service: Self.name,
+            routes: [
+                Route("GET", board, "elements.list"),
+                Route("POST", board, "elements.create", limit: limit),
+                Route("PATCH", "\(board)/:elementId", "elements.update", limit: limit),
+                Route("DELETE", "\(board)/:elementId", "elements.delete", limit: limit),
+                Route("DELETE", board, "elements.clear", limit: limit),
+            ],
+            socketEvents: [
+                SocketEvent("element:create", "elements.create", ackName: "element", limit: limit),
+                SocketEvent("element:update", "elements.update", ackName: "element", limit: limit),
+                SocketEvent("element:delete", "elements.delete", limit: limit),
+                SocketEvent("room:clear", "elements.clear", limit: limit),
+            ],
+            contribution: Elements.contribution,
+            hasEventLog: true,
+            presenceSubject: "elements.presence",
+            // Dragging something over a board, ten times a second, with time to spare.
+            limits: [RateLimit(limit, perPerson: 200, perAddress: 2000, seconds: 10)])
+    }
+
+    public func register(in requests: inout RequestTable) {
+        let elements = elements
+        requests.onRoom("elements.list") { try await elements.list($0) }
+        requests.onRoom("elements.create") { try await elements.create($0) }
+        requests.onRoom("elements.update") { try await elements.update($0) }
+        requests.onRoom("elements.delete") { try await elements.delete($0) }
+        requests.onRoom("elements.clear") { try await elements.clear($0) }
+        requests.on("elements.contribute") { try await elements.contribute($0) }
+        requests.on("elements.presence") { try await elements.notePresence($0) }
+    }
+
+    public func start() throws { try watch.start() }
+
+    public func stop() async { await watch.stop() }
+}

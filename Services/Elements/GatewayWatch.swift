@@ -1,0 +1,90 @@
+import Contracts
+import MessageBus
+import ServiceKit
+import Synchronization
+
+/// Hears that gateways live, and closes the rooms that a dead one had open.
+final class GatewayWatch: Sendable {
+    private struct Running {
+        let subscription: BusSubscription
+        let task: Task<Void, Never>
+    }
+
+    private let database: ElementsDatabase
+    private let leases: GatewayLeases
+    private let bus: any MessageBus
+    private let log: Logger
+    private let running = Mutex<Running?>(nil)
+
+    init(database: ElementsDatabase, leases: GatewayLeases, bus: any MessageBus, log: Logger) {
+        self.database = database
+        self.leases = leases
+        self.bus = bus
+        self.log = log
+    }
+
+    func start() throws(BusError) {
+        let subscription = try bus.subscribe(Subject.gatewayAlive) { [self] message in
+            if let gateway = message.data["gateway"]?.string { heard(from: gateway) }
+        }
+        let task = Task {
+            var hasFoundEarlier = false
+            while !Task.isCancelled {
+                if !hasFoundEarlier { hasFoundEarlier = await findEarlierGateways() }
+                do {
+                    try await Task.sleep(for: GatewayLeases.turn)
+                } catch {
+                    return
+                }
+                await takeTurn()
+            }
+        }
+        running.withLock { $0 = Running(subscription: subscription, task: task) }
+    }
+
+    func stop() async {
+        let stopping = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        stopping?.subscription.cancel()
+        stopping?.task.cancel()
+        await stopping?.task.value
+    }
+
+    private func heard(from gateway: String) {
+        guard leases.heard(from: gateway) else { return }
+        log.info("a gateway is back", ["gateway": gateway])
+        do throws(BusError) {
+            // Gateways say what is open there to each service that announces itself.
+            try bus.publish(Subject.discover, .emptyObject)
+        } catch {
+            // The bus is going: gateways say it again when it is back.
+            log.warning("a gateway was not asked what is open", ["gateway": gateway, "error": "\(error)"])
+        }
+    }
+
+    /// Those that had rooms open when the service last ran. They may have died since.
+    func findEarlierGateways() async -> Bool {
+        do {
+            for gateway in try await database.gatewaysWithOpenRooms() { leases.noticed(gateway) }
+            return true
+        } catch {
+            log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
+            return false
+        }
+    }
+
+    func takeTurn() async {
+        for gateway in leases.countTurn() {
+            do {
+                // Looked at again when the write's turn comes: what it says and opens until then stands.
+                let closed = try await database.closeAll(on: gateway) { [leases] in leases.beginClosing(gateway) }
+                log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
+            } catch {
+                leases.failedToClose(gateway)
+                log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])
+            }
+        }
+    }
+}

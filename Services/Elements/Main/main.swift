@@ -1,0 +1,4 @@
+import Elements
+import ServiceKit
+
+await Program("parlor-elements", "The elements on a room's board.", [.service(ElementsService.self)]).run()

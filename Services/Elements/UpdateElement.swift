@@ -1,0 +1,38 @@
+import Contracts
+import JSON
+import ServiceKit
+
+extension Elements {
+    /// `{roomId, elementId, content?, position?, version?}` → the element. What is given replaces what was there;
+    /// `position: null` clears it. Any participant may.
+    func update(_ request: RoomRequest) async throws -> Reply {
+        let fields = request.fields
+        let elementID = try fields.string("elementId")
+        let content = try fields["content"].map { try ElementContent($0) }
+        let isMoved = fields.isGiven("position")
+        let position = try fields["position"].map { try ElementPosition($0) }
+        let expectedVersion = try fields.optionalInt("version")
+        guard content != nil || isMoved else {
+            throw ServiceError(.invalidField, "`content` or `position` has to be given.")
+        }
+        let updater = request.caller.userID
+
+        return try await database.change(request.room, holding: content?.json.bytes.count ?? 0) { board in
+            guard var element = try board.element(elementID) else { throw ServiceError.elementNotFound }
+            if let expectedVersion, expectedVersion != element.version {
+                throw ServiceError(
+                    .versionConflict, "The element has changed since: it has version \(element.version) now.")
+            }
+            let state = try board.advance(elementsBy: 0, at: clock.now())
+            if let content { element.content = content }
+            if isMoved { element.position = position }
+            element.updatedBy = updater
+            element.updatedAt = state.changedAt
+            element.version += 1
+            try board.replace(element)
+            let json = element.json
+            let seq = try board.tell(ElementEvents.updated(element, json, state), at: state)
+            return Reply(.ok, json, position: Self.position(seq))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Elements
+
+@Suite("Creating elements")
+struct CreatingElementsTests {
+    @Test("an element has what was sent, its maker and a version, and its answer belongs after its entry")
+    func create() async throws {
+        try await ElementsWorld.serving { world in
+            let sent =
+                #"{"type":"sticky-note_2","content":{"b":[1,2.50,"é🎉"],"a":1e2},"position":{"x":1.5,"y":-20,"z":3},"tempId":"t"}"#
+            let reply = try await world.ask("elements.create", sent)
+            let element = try #require(reply.data.object)
+            #expect(reply.status == .created && !reply.isDuplicate)
+            #expect(reply.position == StreamPosition(stream: "elements", seq: 1))
+            #expect(element["type"]?.string == "sticky-note_2")
+            #expect(element["content"]?.text == #"{"b":[1,2.50,"é🎉"],"a":1e2}"#)
+            #expect(element["position"]?.text == #"{"x":1.5,"y":-20}"#)
+            #expect(
+                element["createdBy"]?.string == ElementsWorld.alice
+                    && element["updatedBy"]?.string == ElementsWorld.alice)
+            #expect(element["createdAt"]?.string == world.clock.now().iso)
+            #expect(element["updatedAt"] == element["createdAt"])
+            #expect(element["version"]?.int == 1 && element["tempId"]?.string == "t")
+            #expect(element["roomId"]?.string == ElementsWorld.room)
+            #expect(try await world.list() == [reply.data])
+        }
+    }
+
+    @Test("only a type is needed")
+    func defaults() async throws {
+        try await ElementsWorld.serving { world in
+            let element = try await world.create(#","content":null,"position":null"#)
+            #expect(element["content"] == .emptyObject)
+            #expect(element["position"] == .null && element["tempId"] == .null)
+        }
+    }
+
+    @Test(
+        "what breaks a rule is refused with that rule's error, and nothing is kept or told",
+        arguments: [
+            (#"{}"#, ErrorCode.invalidField), (#"{"type":1}"#, .malformedRequest),
+            (#"{"type":""}"#, .invalidField), (#"{"type":"A"}"#, .invalidField), (#"{"type":"_a"}"#, .invalidField),
+            (#"{"type":"a b"}"#, .invalidField), (#"{"type":"a\n"}"#, .invalidField), (#"{"type":"é"}"#, .invalidField),
+            (#"{"type":"aaaaaaaaaabbbbbbbbbbccccccccccddd"}"#, .invalidField),
+            (#"{"type":"a","content":[]}"#, .malformedRequest), (#"{"type":"a","content":"x"}"#, .malformedRequest),
+            (#"{"type":"a","position":[1,2]}"#, .malformedRequest),
+            (#"{"type":"a","position":{"x":"1","y":2}}"#, .malformedRequest),
+            (#"{"type":"a","position":{"x":1}}"#, .invalidField),
+            (#"{"type":"a","position":{"x":1e400,"y":2}}"#, .invalidField),
+            (#"{"type":"a","tempId":7}"#, .malformedRequest), (#"{"type":"a","tempId":""}"#, .invalidField),
+            (#"{"type":"a","tempId":"\u0000"}"#, .invalidField),
+        ])
+    func refusals(json: String, code: ErrorCode) async throws {
+        try await ElementsWorld.serving { world in
+            let refusal = try await world.refusal("elements.create", json)
+            #expect(refusal?.code == code)
+            #expect(try await world.list().isEmpty)
+            #expect(world.takeEntries().isEmpty)
+        }
+    }
+
+    @Test("a number too long to be a coordinate is not kept")
+    func longNumber() async throws {
+        let digits = "0." + String(repeating: "1", count: ElementPosition.maxNumberBytes)
+        try await ElementsWorld.serving { world in
+            let refusal = try await world.refusal("elements.create", #"{"type":"a","position":{"x":\#(digits),"y":1}}"#)
+            #expect(refusal?.code == .invalidField)
+        }
+    }
+
+    @Test("a room one is not in has no elements to see or change, and is not told from one that does not exist")
+    func authorisation() async throws {
+        try await ElementsWorld.serving { world in
+            let id = try await world.create().text("id")
+            let request = #"{"type":"note","elementId":"\#(id)","content":{}}"#
+            for subject in ["create", "update", "delete", "clear", "list"].map({ "elements.\($0)" }) {
+                let foreign = try await world.refusal(subject, by: ElementsWorld.carol, request)
+                #expect(foreign == .roomNotFound)
+                #expect(try await world.refusal(subject, in: "nowhere", request) == foreign)
+            }
+        }
+    }
+
+    @Test("the same key again gives the first element, also with another content, and writes nothing")
+    func duplicate() async throws {
+        try await ElementsWorld.serving { world in
+            let first = try await world.ask("elements.create", #"{"type":"note","content":{"n":1},"tempId":"key"}"#)
+            #expect(world.takeEntries().count == 1)
+            world.clock.advance(by: .seconds(1))
+            let again = try await world.ask("elements.create", #"{"type":"card","content":{"n":2},"tempId":"key"}"#)
+            #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
+            #expect(again.position == first.position, "it may not come before the event that it repeats")
+            #expect(world.takeEntries().isEmpty)
+            #expect(try await world.list().count == 1)
+            #expect(try await world.badge(of: ElementsWorld.bob) == 1)
+            #expect(try await world.contribution(for: ElementsWorld.bob)?.updatedAt == 1_700_000_000_000)
+        }
+    }
+
+    @Test("a key is its sender's and its room's")
+    func keys() async throws {
+        try await ElementsWorld.serving { world in
+            let key = #","tempId":"key""#
+            let ids = [
+                try await world.create(key).text("id"),
+                try await world.create(by: ElementsWorld.bob, key).text("id"),
+                try await world.create(in: ElementsWorld.otherRoom, key).text("id"),
+            ]
+            #expect(Set(ids).count == 3)
+        }
+    }
+
+    @Test("of many at once with one key, one creates")
+    func race() async throws {
+        try await ElementsWorld.serving { world in
+            let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await world.ask("elements.create", #"{"type":"note","tempId":"key"}"#) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(replies.filter { $0.status == .created }.count == 1)
+            #expect(Set(replies.map(\.data)).count == 1)
+            #expect(world.takeEntries().count == 1)
+        }
+    }
+
+    @Test("a late retry does not bring a deleted element back", arguments: ["delete", "clear"])
+    func lateRetry(how: String) async throws {
+        try await ElementsWorld.serving { world in
+            let id = try await world.create(#","tempId":"key""#).text("id")
+            _ = try await world.ask("elements.\(how)", #"{"elementId":"\#(id)"}"#)
+            _ = world.takeEntries()
+            let refusal = try await world.refusal("elements.create", #"{"type":"note","tempId":"key"}"#)
+            #expect(refusal == .elementNotFound)
+            #expect(try await world.list().isEmpty)
+            #expect(world.takeEntries().isEmpty)
+        }
+    }
+}
