@@ -80,17 +80,10 @@ let package = Package(
         tests(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
-            "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
-        + [
-            .executableTarget(
-                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "ServiceKit"],
         tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
-=======
         tests(
             "Elements",
             ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
->>>>>>> 469c380 (Elements: what lies on a room's board, and who has not seen it)
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
