@@ -84,6 +84,8 @@ let package = Package(
         tests(
             "Elements",
             ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            "Messaging",
+            ["Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
@@ -91,6 +93,9 @@ let package = Package(
         + service(
             "Accounts", executable: "parlor-accounts",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+        + service(
+            "Messaging", executable: "parlor-messaging",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Gateway", executable: "parlor-gateway",
             ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"])

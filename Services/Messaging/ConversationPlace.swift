@@ -1,0 +1,34 @@
+import Contracts
+import Security
+
+/// Where a message stands in the conversation of two people over all rooms they share, and the cursor that says so.
+struct ConversationPlace: Sendable, Equatable, Comparable {
+    let createdAt: Timestamp
+    let seq: Int
+    /// Tells messages of different rooms apart that agree in the rest.
+    let messageID: String
+
+    init(_ message: Message) {
+        createdAt = message.createdAt
+        seq = message.seq
+        messageID = message.id
+    }
+
+    /// - Throws: `malformed_request` for anything that is not what `cursor` writes.
+    init(cursor: String) throws(ServiceError) {
+        let text = Base64URL.decode(cursor).map { String(decoding: $0, as: UTF8.self) }
+        let parts = text?.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false) ?? []
+        guard parts.count == 3, let milliseconds = Int(parts[0]), let seq = Int(parts[1]), !parts[2].isEmpty else {
+            throw .wrongType("before", "the `page.next` of the answer before")
+        }
+        createdAt = Timestamp(milliseconds: milliseconds)
+        self.seq = seq
+        messageID = String(parts[2])
+    }
+
+    var cursor: String { Base64URL.encode(Array("\(createdAt.milliseconds).\(seq).\(messageID)".utf8)) }
+
+    static func < (a: ConversationPlace, b: ConversationPlace) -> Bool {
+        (a.createdAt, a.seq, a.messageID) < (b.createdAt, b.seq, b.messageID)
+    }
+}

@@ -1,0 +1,31 @@
+import Contracts
+import ServiceKit
+
+extension Messaging {
+    /// Deletes a message of the caller's own. Its `seq` and its `tempId` stay taken.
+    func delete(_ request: RoomRequest) async throws -> Reply {
+        let messageID = try request.fields.string("messageId")
+        let (room, caller) = (request.room, request.caller)
+        return try await database.write { connection in
+            let messages = MessagingDatabase(connection)
+            guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
+                throw ServiceError.messageNotFound
+            }
+            guard senderID == caller.userID else {
+                throw ServiceError(.forbidden, "Only its sender can delete a message.")
+            }
+            try messages.erase(messageID)
+            let readers = Set(try messages.eraseReceipts(of: messageID))
+            let time = try messages.touch(room.roomID, at: clock.now())
+            var emissions: [Emission] = [
+                .messageDeleted(messageID, by: caller.userID, in: room.roomID),
+                .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: time),
+            ]
+            for person in room.userIDs where person != senderID && !readers.contains(person) {
+                let unread = try messages.subtractUnread(1, of: person, in: room.roomID)
+                emissions.append(.badges(unread, of: person, in: room.roomID))
+            }
+            return Reply(.noContent, position: try Self.tell(emissions, in: room, at: time, on: connection))
+        }
+    }
+}

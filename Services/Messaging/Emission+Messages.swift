@@ -1,0 +1,68 @@
+import Contracts
+import JSON
+
+/// What is told of messages, as the contract has it.
+extension Emission {
+    /// The sender has stopped typing by sending.
+    static func messageNew(_ message: JSONValue, from senderID: String) -> Emission {
+        let data = JSONWriter.object(reservingCapacity: message.bytes.count + 16) { $0.member("message", message) }
+        return Emission(to: .room, "message:new", data, endsTypingOf: senderID)
+    }
+
+    static func messageNewGlobal(_ message: Message) -> Emission {
+        Emission(
+            to: .everyone, "message:new:global",
+            JSONWriter.object {
+                $0.member("roomId", message.roomID)
+                $0.member("messageId", message.id)
+                $0.member("senderId", message.senderID)
+                $0.member("messagesUpdatedAt", message.createdAt.isoSeconds)
+            })
+    }
+
+    static func messageDeleted(_ messageID: String, by userID: String, in roomID: String) -> Emission {
+        Emission(
+            to: .room, "message:deleted",
+            JSONWriter.object {
+                $0.member("roomId", roomID)
+                $0.member("messageId", messageID)
+                $0.member("deletedBy", userID)
+            })
+    }
+
+    static func messageDeletedGlobal(
+        _ messageID: String, by userID: String, in roomID: String, at time: Timestamp
+    ) -> Emission {
+        Emission(
+            to: .everyone, "message:deleted:global",
+            JSONWriter.object {
+                $0.member("roomId", roomID)
+                $0.member("messageId", messageID)
+                $0.member("deletedBy", userID)
+                $0.member("messagesUpdatedAt", time.isoSeconds)
+            })
+    }
+
+    static func messagesRead(_ messageIDs: [String], by userID: String, in roomID: String, at time: Timestamp)
+        -> Emission
+    {
+        Emission(
+            to: .room, "messages:read",
+            JSONWriter.object {
+                $0.member("roomId", roomID)
+                $0.member("userId", userID)
+                $0.member("messageIds", array: { for id in messageIDs { $0.string(id) } })
+                $0.member("readAt", time.iso)
+            })
+    }
+
+    /// The gateway adds the badges of other services.
+    static func badges(_ unread: Int, of userID: String, in roomID: String) -> Emission {
+        Emission(
+            to: .person(userID), "room:badges",
+            JSONWriter.object {
+                $0.member("roomId", roomID)
+                $0.member("badges", object: { $0.member("messages", unread) })
+            }, composition: .badges)
+    }
+}

@@ -1,0 +1,37 @@
+import Contracts
+import JSON
+import ServiceKit
+
+extension Messaging {
+    /// A page of a room's messages, oldest first: the newest ones, those before a `seq`, or those after one.
+    ///
+    /// `page.next` goes on in the direction of the walk: it is the next `after` where one was given, else the next `before`.
+    func list(_ request: RoomRequest) async throws -> Reply {
+        let before = try request.fields.queryInt("before")
+        let after = try request.fields.queryInt("after")
+        let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
+        let room = request.room
+        return try await database.read { connection in
+            let messages = MessagingDatabase(connection)
+            var found: [Message]
+            let hasMore: Bool
+            // One more than is shown tells whether there is another page.
+            if let after {
+                found = try messages.oldest(
+                    in: room.roomID, after: after, before: before ?? .max, count: limit + 1)
+                hasMore = found.count > limit
+                found = Array(found.prefix(limit))
+            } else {
+                found = try messages.newest(in: room.roomID, before: before ?? .max, count: limit + 1)
+                hasMore = found.count > limit
+                found = found.prefix(limit).reversed()
+            }
+            let receipts = try messages.receipts(of: found.map(\.id))
+            let next = after == nil ? found.first : found.last
+            return .page(
+                JSONWriter.value(reservingCapacity: 512 * found.count) {
+                    $0.array(of: found) { $1.write(to: &$0, in: room, readBy: receipts[$1.id] ?? []) }
+                }, next: hasMore ? next.map { String($0.seq) } : nil)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Contracts
+import JSON
+import ServiceKit
+
+extension Messaging {
+    /// A screen or two of messages: a client that shows more sends more than one request.
+    private static let idsInRequest = 1...500
+
+    /// Marks messages as read by the caller; ids that are none of others' messages in this room are passed over.
+    func markRead(_ request: RoomRequest) async throws -> Reply {
+        let given = try request.fields.strings("messageIds", count: Self.idsInRequest)
+        // No id has a control character, and a database need not take one.
+        let messageIDs = given.filter { !$0.hasForbiddenControls }
+        let (room, reader) = (request.room, request.caller.userID)
+        return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in
+            let messages = MessagingDatabase(connection)
+            let now = clock.now()
+            let newlyRead = try messages.markRead(messageIDs, by: reader, in: room.roomID, at: now)
+            var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
+            guard !newlyRead.isEmpty else { return reply }
+            let unread = try messages.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
+            reply.position = try Self.tell(
+                [
+                    .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),
+                    .badges(unread, of: reader, in: room.roomID),
+                ], in: room, at: now, on: connection)
+            return reply
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Contracts
+import JSON
+
+/// A message as it is stored. What others see of it also depends on who is in the room and who has read it.
+struct Message: Sendable {
+    let id: String
+    let roomID: String
+    let seq: Int
+    let senderID: String
+    let text: String
+    let createdAt: Timestamp
+    let tempID: String?
+
+    func json(in room: Membership, readBy receipts: [Receipt] = []) -> JSONValue {
+        // The text twice, and about half a kilobyte around it.
+        JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 640) {
+            write(to: &$0, in: room, readBy: receipts)
+        }
+    }
+
+    /// As the contract shows it. `content`, `receiverId` and `readStatus` are for clients with the older model.
+    func write(to json: inout JSONWriter, in room: Membership, readBy receipts: [Receipt]) {
+        let others = room.participants.count - 1
+        let receiver = others == 1 ? room.participants.first { $0.userID != senderID } : nil
+        let sender = room.participant(senderID)
+        json.object {
+            $0.member("id", id)
+            $0.member("roomId", roomID)
+            $0.member("seq", seq)
+            $0.member("senderId", senderID)
+            $0.member(
+                "sender",
+                object: {
+                    $0.member("id", senderID)
+                    // Nobody leaves a room for good, so the sender is in it.
+                    $0.member("username", sender?.username)
+                    $0.member("firstName", sender?.firstName)
+                })
+            $0.member("receiverId", receiver?.userID)
+            let encoded = JSONValue(text)
+            $0.member("text", encoded)
+            $0.member("content", encoded)
+            $0.member("createdAt", createdAt.iso)
+            $0.member("readStatus", others > 0 && receipts.count >= others)
+            $0.member("readBy", array: { for receipt in receipts { receipt.write(to: &$0) } })
+            $0.member("tempId", tempID)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Contracts
+import Storage
+
+/// The only SQL of this service: a value for as long as the transaction of its connection. `…+Writes` and `…+Reads` hold
+/// the statements.
+struct MessagingDatabase {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    static let migrations = [
+        // A deleted message keeps its row without its text, so that its `temp_id` stays known for ever. What shows
+        // messages uses the index that has none of them.
+        Migration(
+            version: 1, name: "messages",
+            sql: """
+                CREATE TABLE chats (
+                    room_id TEXT PRIMARY KEY,
+                    last_seq INTEGER NOT NULL,
+                    updated_at INTEGER NOT NULL
+                );
+                CREATE TABLE messages (
+                    id TEXT PRIMARY KEY,
+                    room_id TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    sender_id TEXT NOT NULL,
+                    text TEXT,
+                    created_at INTEGER NOT NULL,
+                    temp_id TEXT
+                );
+                CREATE UNIQUE INDEX messages_shown ON messages (room_id, seq) WHERE text IS NOT NULL;
+                CREATE UNIQUE INDEX messages_by_temp_id ON messages (room_id, sender_id, temp_id)
+                    WHERE temp_id IS NOT NULL;
+                CREATE TABLE receipts (
+                    message_id TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    read_at INTEGER NOT NULL,
+                    PRIMARY KEY (message_id, user_id)
+                );
+                CREATE TABLE unread (
+                    room_id TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    count INTEGER NOT NULL,
+                    PRIMARY KEY (room_id, user_id)
+                )
+                """)
+    ]
+
+    /// A room's messages as a whole.
+    struct Chat {
+        let roomID: String
+        let lastSeq: Int
+        /// When a message was last sent or deleted.
+        let updatedAt: Timestamp
+    }
+
+    /// What became of a message that was sent with a `tempId`.
+    enum Sent {
+        case message(Message)
+        case deleted
+    }
+}

@@ -1,0 +1,54 @@
+import Contracts
+import JSON
+import ServiceKit
+import Storage
+
+/// What the service offers, and what it is made of.
+public struct MessagingService: Service {
+    public static let name = "messaging"
+    public static let migrations = MessagingDatabase.migrations
+
+    private let messaging: Messaging
+
+    public init(_ context: ServiceContext) throws {
+        messaging = Messaging(database: context.database, bus: context.bus, clock: context.clock, ids: context.ids)
+    }
+
+    public var manifest: Manifest {
+        Manifest(
+            service: Self.name,
+            routes: [
+                Route("GET", "/api/rooms/:roomId/messages", "messaging.list"),
+                Route("POST", "/api/rooms/:roomId/messages", "messaging.send", limit: "sends"),
+                Route("DELETE", "/api/rooms/:roomId/messages/:messageId", "messaging.delete"),
+                Route("POST", "/api/rooms/:roomId/messages/read", "messaging.read"),
+                Route("GET", "/api/users/:userId/messages", "messaging.conversation"),
+            ],
+            socketEvents: [
+                SocketEvent(
+                    "message:send", "messaging.send", ackName: "message",
+                    ackCopies: [("messageId", "id"), ("seq", "seq"), ("createdAt", "createdAt")], limit: "sends"),
+                SocketEvent("message:delete", "messaging.delete"),
+                SocketEvent("messages:mark-read", "messaging.read"),
+            ],
+            contribution: Contribution(
+                subject: "messaging.contribute",
+                fields: [
+                    Contribution.Field("messagesUpdatedAt", .time, zero: .null),
+                    Contribution.Field("lastMessage", zero: .null),
+                    Contribution.Field("badges.messages", zero: JSONValue(0)),
+                ]),
+            hasEventLog: true,
+            limits: [RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10)])
+    }
+
+    public func register(in requests: inout RequestTable) {
+        let messaging = messaging
+        requests.onRoom("messaging.send") { try await messaging.send($0) }
+        requests.onRoom("messaging.delete") { try await messaging.delete($0) }
+        requests.onRoom("messaging.read") { try await messaging.markRead($0) }
+        requests.onRoom("messaging.list") { try await messaging.list($0) }
+        requests.on("messaging.conversation") { try await messaging.conversation($0) }
+        requests.on("messaging.contribute") { try await messaging.contribute($0) }
+    }
+}

@@ -1,0 +1,75 @@
+import Contracts
+import JSON
+import Security
+import Testing
+
+@testable import Messaging
+
+@Suite("The conversation with a person")
+struct ConversationTests {
+    @Test("following `page.next` gives all shared rooms' messages once, by time", arguments: [1, 2, 5, 19, 20, 50])
+    func walk(limit: Int) async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = ["a", "b", "c"].map { world.rooms.make($0, "alice", "bob") }
+            _ = world.rooms.make("silent", "bob", "alice")
+            let elsewhere = world.rooms.make("elsewhere", "alice", "carol")
+            var ids: [String] = []
+            for number in 0..<20 {
+                ids.append(
+                    try await world.sent(by: ["alice", "bob"][number % 2], in: rooms[number * number % 5 % 3]))
+                _ = try await world.send("not for Bob", by: "alice", in: elsewhere)
+                if number % 4 == 0 { world.clock.advance(by: .milliseconds(1)) }
+            }
+            var all: [JSONValue] = []
+            var next: String?
+            repeat {
+                let query: KeyValuePairs = next.map { ["limit": "\(limit)", "before": $0] } ?? ["limit": "\(limit)"]
+                let page = try await world.conversation(of: "bob", with: "alice", query)
+                #expect(page.messages.count <= limit)
+                all = page.messages + all
+                next = page.next
+            } while next != nil
+            let order = all.map { "\($0["createdAt"]?.string ?? "") \(100 + ($0["seq"]?.int ?? 0))" }
+            #expect(order == order.sorted())
+            #expect(all.strings("id").compactMap(\.self).sorted() == ids)
+            #expect(try await world.conversation(of: "alice", with: "bob").messages == all)
+        }
+    }
+
+    @Test("it is empty without a shared room, and refused for an unknown person or a cursor that is none")
+    func none() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            _ = world.rooms.make("other", "carol", "dave")
+            _ = try await world.send(by: "alice", in: room)
+            let empty = try await world.conversation(of: "carol", with: "alice")
+            #expect(empty.messages.isEmpty && empty.next == nil)
+            func refusal(_ other: String, _ before: String?) async throws -> ErrorCode? {
+                try await world.refusal {
+                    try await world.ask("messaging.conversation", by: "bob") {
+                        $0.member("userId", other)
+                        if let before { $0.member("before", before) }
+                    }
+                }
+            }
+            #expect(try await refusal("nobody", nil) == .userNotFound)
+            for text in ["1", "1.2", "x.1.id", "1.x.id", "1.2.", String(repeating: "9", count: 30) + ".1.id"] {
+                #expect(try await refusal("alice", Base64URL.encode(Array(text.utf8))) == .malformedRequest)
+            }
+            for cursor in ["", "!!not-a-cursor!!", "\0"] {
+                #expect(try await refusal("alice", cursor) == .malformedRequest)
+            }
+        }
+    }
+
+    @Test("a cursor made up of any numbers gives a page or none", arguments: [Int.min, 0, .max])
+    func foreignCursor(number: Int) async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let id = try await world.sent(by: "alice", in: room)
+            let cursor = Base64URL.encode(Array("\(number).\(number).nul\0".utf8))
+            let page = try await world.conversation(of: "bob", with: "alice", ["before": cursor])
+            #expect(page.messages.strings("id") == (number == .max ? [id] : []))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+import Testing
+
+/// The rooms service as far as messaging may ask it: any other question fails the test.
+final class FakeRooms: Sendable {
+    private let rooms = Mutex<[Membership]>([])
+    private let questions = Mutex<[String]>([])
+
+    init(on bus: any MessageBus) throws {
+        for pattern in ["rooms.>", "accounts.>"] {
+            try bus.respond(to: pattern, queue: "others") { [weak self] request in
+                request.reply(self?.answer(request.subject, request.data) ?? ServiceError.unavailable("Rooms").json)
+            }
+        }
+    }
+
+    /// - Returns: the room's id.
+    func make(_ id: String, _ people: String...) -> String {
+        let participants = people.map {
+            Participant(
+                userID: $0, username: "\($0).name", firstName: $0.uppercased(), joinedAt: Timestamp(milliseconds: 0))
+        }
+        rooms.withLock { $0.append(Membership(roomID: id, participants: participants)) }
+        return id
+    }
+
+    /// What was asked, in order.
+    var asked: [String] { questions.withLock { $0 } }
+
+    private func answer(_ subject: String, _ data: JSONValue) -> JSONValue {
+        questions.withLock { $0.append(subject) }
+        let rooms = rooms.withLock { $0 }
+        switch subject {
+        case "rooms.membership":
+            let found = rooms.first { $0.roomID == data["roomId"]?.string }
+            return found.map { Reply(.ok, $0.json).json } ?? ServiceError.roomNotFound.json
+        case "rooms.shared":
+            guard let one = data["userId"]?.string, let other = data["otherUserId"]?.string,
+                rooms.contains(where: { $0.participant(other) != nil })
+            else { return ServiceError.userNotFound.json }
+            let shared = rooms.filter { $0.participant(one) != nil && $0.participant(other) != nil }
+            return Reply(
+                .ok, JSONWriter.object { $0.member("rooms", array: { for room in shared { $0.value(room.json) } }) }
+            ).json
+        default:
+            Issue.record("messaging asked \(subject)")
+            return ServiceError.unavailable(subject).json
+        }
+    }
+}

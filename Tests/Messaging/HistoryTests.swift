@@ -1,0 +1,73 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("The history of a room")
+struct HistoryTests {
+    @Test("the newest page comes by default, the page next to a `seq` on demand, always oldest first")
+    func pages() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            for _ in 0..<55 { _ = try await world.send(by: "alice", in: room) }
+            func seqs(_ query: KeyValuePairs<String, String> = [:]) async throws -> [Int?] {
+                try await world.list(by: "bob", in: room, query).messages.ints("seq")
+            }
+            #expect(try await seqs() == Array(6...55))
+            #expect(try await seqs(["limit": "2"]) == [54, 55])
+            #expect(try await seqs(["before": "6", "limit": "2"]) == [4, 5])
+            #expect(try await seqs(["after": "6", "limit": "2"]) == [7, 8])
+            #expect(try await seqs(["after": "6", "before": "9"]) == [7, 8])
+            #expect(try await seqs(["after": "0", "limit": "200"]) == Array(1...55))
+            #expect(try await seqs(["before": "1"]) == [])
+            #expect(try await seqs(["before": "-1"]) == [])
+            #expect(try await seqs(["after": "55"]) == [])
+            #expect(try await seqs(["after": String(Int.max)]) == [])
+            #expect(try await seqs(["after": String(Int.min), "limit": "1"]) == [1])
+            #expect(try await seqs(["limit": "0"]) == [55])
+        }
+    }
+
+    @Test(
+        "a number that is none is malformed", arguments: ["abc", "1.5", "0x10", "", String(repeating: "9", count: 30)])
+    func badNumbers(number: String) async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            for name in ["before", "after"] {
+                let refusal = try await world.refusal {
+                    try await world.ask("messaging.list", by: "bob") {
+                        $0.member("roomId", room)
+                        $0.member(name, number)
+                    }
+                }
+                #expect(refusal == .malformedRequest)
+            }
+        }
+    }
+
+    @Test(
+        "following `page.next` either way gives every message once, past deleted ones", arguments: [1, 7, 25, 26, 200])
+    func walk(limit: Int) async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            var ids: [String] = []
+            for _ in 0..<28 { ids.append(try await world.sent(by: "alice", in: room)) }
+            for place in [27, 12, 0] { _ = try await world.delete(ids.remove(at: place), by: "alice", in: room) }
+
+            var (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)"])
+            var back = page
+            while let before = next {
+                (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "before": before])
+                back = page + back
+            }
+            #expect(back.strings("id") == ids)
+
+            (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "after": "0"])
+            var forth = page
+            while let after = next {
+                (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "after": after])
+                forth += page
+            }
+            #expect(forth.strings("id") == ids)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Contracts
+import MessageBus
+import ServiceKit
+import Synchronization
+import Testing
+
+@testable import Messaging
+
+@Suite("The declaration of messaging")
+struct ManifestTests {
+    @Test("all that it declares is answered, and refused without a caller")
+    func answered() async throws {
+        try await MessagingWorld.serving { world in
+            let found = Mutex<Manifest?>(nil)
+            try world.bus.subscribe(Subject.announce) { message in
+                found.withLock { $0 = message.data["manifest"].flatMap(Manifest.init) }
+            }
+            try world.bus.publish(Subject.discover, .emptyObject)
+            let manifest = try #require(found.withLock { $0 })
+            for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {
+                try await world.expect(.unauthenticated) { try await world.ask(subject, by: nil) }
+            }
+            let limits = Set(manifest.limits.map(\.name))
+            for limit in manifest.routes.compactMap(\.limit) + manifest.socketEvents.compactMap(\.limit) {
+                #expect(limits.contains(limit))
+            }
+            let room = world.rooms.make("room", "alice", "bob")
+            _ = try await world.send(by: "alice", in: room)
+            let shown = try await world.contribution(to: [room], for: "bob").first?.array
+            #expect(shown?.count == manifest.contribution?.fields.count)
+            #expect(manifest.hasEventLog && manifest.contribution?.subject == "messaging.contribute")
+        }
+    }
+}

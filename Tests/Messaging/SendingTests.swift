@@ -1,0 +1,204 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("Sending a message")
+struct SendingTests {
+    @Test("the answer is the message as the contract shows it, and tells where in the log it is")
+    func answer() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let reply = try await world.send(" hello\n", by: "alice", in: room, tempID: "key")
+            let id = try #require(reply.data["id"]?.string)
+            #expect(reply.status == .created && !reply.isDuplicate)
+            #expect(reply.position == StreamPosition(stream: "messaging", seq: 1))
+            #expect(
+                reply.data.text == """
+                    {"id":"\(id)","roomId":"room","seq":1,"senderId":"alice",\
+                    "sender":{"id":"alice","username":"alice.name","firstName":"ALICE"},"receiverId":"bob",\
+                    "text":"hello","content":"hello","createdAt":"2023-11-14T22:13:20.000Z",\
+                    "readStatus":false,"readBy":[],"tempId":"key"}
+                    """)
+            #expect(try await world.list(by: "bob", in: room).messages == [reply.data])
+            #expect(world.rooms.asked == ["rooms.membership"], "who is in the room is asked once, and nothing else")
+        }
+    }
+
+    @Test("the room is told the message, and everyone its ids and time; the sender's typing ends")
+    func events() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let reply = try await world.send(by: "alice", in: room)
+            let id = try #require(reply.data["id"]?.string)
+            let entry = try #require(world.told().first)
+            #expect(entry.seq == reply.position?.seq && entry.roomID == room)
+            #expect(entry.participants == ["alice", "bob"])
+            let emissions = entry.emissions
+            #expect(emissions.map(\.event) == ["message:new", "message:new:global"])
+            #expect(emissions.map(\.audience) == [.room, .everyone])
+            #expect(emissions.map(\.endsTypingOf) == ["alice", nil])
+            #expect(emissions[0].data.text == #"{"message":\#(reply.data)}"#)
+            #expect(
+                emissions[1].data.text == """
+                    {"roomId":"room","messageId":"\(id)","senderId":"alice",\
+                    "messagesUpdatedAt":"2023-11-14T22:13:20Z"}
+                    """)
+        }
+    }
+
+    @Test("`content` is taken for `text`, with the same rules", arguments: [nil, "null"])
+    func content(text: String?) async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            func send(_ content: JSONValue) async throws -> Reply {
+                try await world.ask("messaging.send", by: "alice") {
+                    $0.member("roomId", room)
+                    if let text { $0.member("text", JSONValue(trusted: Array(text.utf8))) }
+                    $0.member("content", content)
+                }
+            }
+            #expect(try await send(JSONValue("hello")).data["text"]?.string == "hello")
+            try await world.expect(.invalidField) { try await send(JSONValue(" ")) }
+            try await world.expect(.malformedRequest) { try await send(JSONValue(5)) }
+        }
+    }
+
+    @Test(
+        "a text has 1 to 4,000 Unicode scalars after trimming, and no control characters",
+        arguments: [
+            ("x", nil), (" " + String(repeating: "🎉", count: 4000) + "\u{2003}\n", nil), ("tab\tand\nline", nil),
+            ("", .invalidField), (" \n\t", .invalidField), (String(repeating: "é", count: 4001), .invalidField),
+            ("bell\u{7}", .invalidField), ("nul\0", .invalidField), ("c1\u{9f}", .invalidField),
+        ] as [(String, ErrorCode?)])
+    func length(text: String, refusal: ErrorCode?) async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            try await world.expect(refusal) { try await world.send(text, by: "alice", in: room) }
+            #expect(try await world.list(by: "bob", in: room).messages.count == (refusal == nil ? 1 : 0))
+            #expect(world.told().count == (refusal == nil ? 1 : 0))
+        }
+    }
+
+    @Test("a retry gives the first message back as it is now, also with another text, and tells nobody")
+    func retry() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let first = try await world.send("once", by: "alice", in: room, tempID: "key")
+            _ = try await world.send(by: "bob", in: room)
+            world.clock.advance(by: .seconds(1))
+            let again = try await world.send("twice", by: "alice", in: room, tempID: "key")
+            #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
+            #expect(again.position?.seq == 2, "it waits for all that was told, so for the first one's event too")
+            #expect(world.told().count == 2)
+            #expect(try await world.unread(of: "bob", in: room) == 1)
+
+            let id = try #require(first.data["id"]?.string)
+            _ = try await world.read([id], by: "bob", in: room)
+            let late = try await world.send(by: "alice", in: room, tempID: "key")
+            #expect(late.data["readStatus"]?.bool == true)
+        }
+    }
+
+    @Test("a `tempId` is its sender's and its room's own, and a refused send doesn't spend it")
+    func tempID() async throws {
+        try await MessagingWorld.serving { world in
+            let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
+            try await world.expect(.invalidField) { try await world.send(" ", by: "alice", in: room, tempID: "key") }
+            for (person, place) in [("alice", room), ("bob", room), ("alice", other)] {
+                #expect(try await world.send(by: person, in: place, tempID: "key").status == .created)
+            }
+            for bad in ["", String(repeating: "x", count: 65)] {
+                try await world.expect(.invalidField) { try await world.send(by: "alice", in: room, tempID: bad) }
+            }
+        }
+    }
+
+    @Test("many sends at once with one `tempId` are one message")
+    func parallelRetries() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
+                for _ in 0..<20 { group.addTask { try await world.send(by: "alice", in: room, tempID: "key") } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(replies.map(\.data)).count == 1)
+            #expect(replies.filter { !$0.isDuplicate }.count == 1)
+            #expect(world.told().count == 1)
+        }
+    }
+
+    @Test("a retry of a message that was deleted is refused, and tells nobody")
+    func retryAfterDeletion() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let id = try #require(try await world.send(by: "alice", in: room, tempID: "key").data["id"]?.string)
+            _ = try await world.delete(id, by: "alice", in: room)
+            _ = world.told()
+            let before = try await world.contribution(to: [room], for: "bob")
+            world.clock.advance(by: .seconds(1))
+            try await world.expect(.messageNotFound) { try await world.send(by: "alice", in: room, tempID: "key") }
+            #expect(world.told().isEmpty)
+            #expect(try await world.contribution(to: [room], for: "bob") == before)
+        }
+    }
+
+    @Test("`seq` counts from 1 in each room, in the order of ids and times, also while the clock goes back")
+    func order() async throws {
+        try await MessagingWorld.serving { world in
+            let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
+            for step in [0, -5, 3, 0, -60, 1] {
+                world.clock.advance(by: .seconds(step))
+                _ = try await world.send(by: "alice", in: room)
+                _ = try await world.send(by: "bob", in: other)
+            }
+            for room in [room, other] {
+                let messages = try await world.list(by: "bob", in: room).messages
+                #expect(messages.ints("seq") == [1, 2, 3, 4, 5, 6])
+                let (ids, times) = (messages.strings("id").compactMap(\.self), messages.strings("createdAt"))
+                #expect(ids == ids.sorted() && ids.count == 6)
+                #expect(times.compactMap(\.self) == times.compactMap(\.self).sorted())
+            }
+        }
+    }
+
+    @Test("sends at once get numbers without gaps, and are told in their order")
+    func concurrentSends() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    group.addTask { _ = try await world.send(by: ["alice", "bob"][number % 2], in: room) }
+                }
+                try await group.waitForAll()
+            }
+            let told = world.told().map { $0.emissions[0].data["message"] ?? .null }
+            #expect(told.ints("seq") == Array(1...100))
+            #expect(try await world.list(by: "bob", in: room, ["limit": "200"]).messages == told)
+            #expect(try await world.unread(of: "alice", in: room) == 50)
+        }
+    }
+
+    @Test(
+        "only those in the room send, and others don't learn that it exists", arguments: ["room", "nowhere", "nul\0"])
+    func strangers(roomID: String) async throws {
+        try await MessagingWorld.serving { world in
+            _ = world.rooms.make("room", "alice", "bob")
+            try await world.expect(.roomNotFound) { try await world.send(by: "carol", in: roomID) }
+            #expect(world.told().isEmpty)
+        }
+    }
+
+    @Test("in a room of three, `receiverId` is null, and it is read once both others have read it")
+    func three() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob", "carol")
+            let message = try await world.send(by: "alice", in: room).data
+            #expect(message["receiverId"]?.isNull == true)
+            let id = try #require(message["id"]?.string)
+            _ = try await world.read([id], by: "bob", in: room)
+            #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == false)
+            _ = try await world.read([id], by: "carol", in: room)
+            #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == true)
+        }
+    }
+}
