@@ -84,6 +84,7 @@ let package = Package(
         tests(
             "Elements",
             ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+        tests(
             "Messaging",
             ["Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
     ]
@@ -107,7 +108,7 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + [
             .executableTarget(
-                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "Rooms", "ServiceKit"],
+                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Rooms", "ServiceKit"],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]
