@@ -21,7 +21,7 @@ public struct RoomsService: Service {
             routes: [
                 Route("POST", "/api/rooms", "rooms.create", answer: .room),
                 Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
-                Route("GET", "/api/rooms/grouped-by-person", "rooms.byPerson", answer: .roomsByPerson),
+                Route("GET", "/api/rooms/grouped-by-person", "rooms.by-person", answer: .roomsByPerson),
                 Route("GET", "/api/rooms/:roomId", Subject.room, answer: .room),
                 Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
             ],
@@ -32,7 +32,7 @@ public struct RoomsService: Service {
         let rooms = rooms
         requests.on("rooms.create") { try await rooms.createRoom($0) }
         requests.on("rooms.list") { try await rooms.listRooms($0) }
-        requests.on("rooms.byPerson") { try await rooms.listRoomsByPerson($0) }
+        requests.on("rooms.by-person") { try await rooms.listRoomsByPerson($0) }
         requests.on(Subject.room) { try await rooms.getRoom($0) }
         requests.onRoom("rooms.rename") { try await rooms.renameRoom($0) }
         requests.on("rooms.membership") { try await rooms.findMembership($0) }
