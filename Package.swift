@@ -5,7 +5,13 @@ import PackageDescription
 // nothing in Shared depends on Services. `dependencies` stays empty: what is not ours comes from the toolchain
 // or from a C library that every Linux ships.
 
-let settings: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+// A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
+#if compiler(<6.4)
+    let warnings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+#else
+    let warnings: [SwiftSetting] = []
+#endif
+let settings = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")] + warnings
 
 /// A target in Shared/.
 func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {

@@ -16,12 +16,9 @@ struct Element: Sendable, Equatable {
     var version: Int
     let tempID: String?
 
-    /// About the bytes of its JSON: all but the content is ids, names and numbers.
-    var size: Int { content.json.bytes.count + 512 }
-
     /// As the public contract shows it.
     var json: JSONValue {
-        JSONWriter.object(reservingCapacity: size) {
+        JSONWriter.object(reservingCapacity: content.json.bytes.count + 512) {
             $0.member("id", id)
             $0.member("roomId", roomID)
             $0.member("type", type.text)

@@ -7,17 +7,14 @@ public struct ElementsService: Service {
     public static let name = "elements"
     public static let migrations = ElementsDatabase.migrations
 
-    let elements: Elements
-    let watch: GatewayWatch
+    private let elements: Elements
+    private let watch: GatewayWatch
 
-    public init(_ context: ServiceContext) { self.init(context, watchTurn: GatewayLeases.turn) }
-
-    init(_ context: ServiceContext, watchTurn: Duration) {
+    public init(_ context: ServiceContext) throws {
         let database = ElementsDatabase(database: context.database)
         let leases = GatewayLeases()
         elements = Elements(database: database, ids: context.ids, clock: context.clock, leases: leases)
-        watch = GatewayWatch(
-            database: database, leases: leases, bus: context.bus, log: context.log, turn: watchTurn)
+        watch = GatewayWatch(database: database, leases: leases, bus: context.bus, log: context.log)
     }
 
     public var manifest: Manifest {
