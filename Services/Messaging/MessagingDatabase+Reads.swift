@@ -8,14 +8,13 @@ extension MessagingDatabase {
             createdAt: row.time(5), tempID: row.textOrNil(6))
     }
 
-    /// nil if nothing was sent with this `tempId`.
-    func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Sent? {
+    /// What was sent with a `tempId`; nil if it was deleted since, or nothing was.
+    func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Message? {
         try connection.first(
             """
             SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
-            WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3
-            """, roomID, senderID, tempID
-        ) { $0.isNull(4) ? .deleted : .message(Self.message($0)) }
+            WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3 AND text IS NOT NULL
+            """, roomID, senderID, tempID, body: Self.message)
     }
 
     /// nil if there is no such message in this room.

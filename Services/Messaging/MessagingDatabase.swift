@@ -53,10 +53,4 @@ struct MessagingDatabase {
         /// When a message was last sent or deleted.
         let updatedAt: Timestamp
     }
-
-    /// What became of a message that was sent with a `tempId`.
-    enum Sent {
-        case message(Message)
-        case deleted
-    }
 }

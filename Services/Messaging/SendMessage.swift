@@ -13,38 +13,46 @@ extension Messaging {
         let name = fields["text"] == nil && fields["content"] != nil ? "content" : "text"
         let text = try fields.text(name, length: Self.textLength, trimmed: true)
         let tempID = try fields.tempID()
-        let (room, sender) = (request.room, request.caller)
-        return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
-            let messages = MessagingDatabase(connection)
-            if let tempID, let earlier = try messages.sent(as: tempID, by: sender.userID, in: room.roomID) {
-                return try Self.repeated(earlier, in: room, messages)
+        let (room, sender) = (request.room, request.caller.userID)
+        do {
+            return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
+                let messages = MessagingDatabase(connection)
+                let place = try messages.takePlace(in: room.roomID, at: clock.now())
+                let message = Message(
+                    id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
+                    text: text, createdAt: place.at, tempID: tempID)
+                // A retry is rare: looking for it beforehand would cost every send. What throws leaves no trace, so the
+                // place is free again.
+                guard try messages.insert(message) else { throw AlreadySent() }
+                for person in room.participants where person.userID != sender {
+                    try messages.addUnread(of: person.userID, in: room.roomID)
+                }
+                let json = message.json(in: room)
+                let position = try Self.tell(
+                    [.messageNew(json, from: sender), .messageNewGlobal(message)], in: room, at: place.at,
+                    on: connection)
+                return Reply(.created, json, position: position)
             }
-            let place = try messages.takePlace(in: room.roomID, at: clock.now())
-            let message = Message(
-                id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender.userID,
-                text: text, createdAt: place.at, tempID: tempID)
-            try messages.insert(message)
-            for participant in room.participants where participant.userID != sender.userID {
-                try messages.addUnread(of: participant.userID, in: room.roomID)
-            }
-            let json = message.json(in: room)
-            let position = try Self.tell(
-                [.messageNew(json, from: sender.userID), .messageNewGlobal(message)], in: room, at: place.at,
-                on: connection)
-            return Reply(.created, json, position: position)
+        } catch is AlreadySent {
+            return try await repeated(tempID, by: sender, in: room)
         }
     }
 
-    /// Answers a retry: nothing is written or told again.
-    private static func repeated(
-        _ earlier: MessagingDatabase.Sent, in room: Membership, _ messages: MessagingDatabase
-    ) throws -> Reply {
-        guard case .message(let message) = earlier else { throw ServiceError.messageNotFound }
-        let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
-        // The first answer may have been lost before its event went out: this one waits for it too.
-        let head = try EventLog.head(on: messages.connection)
-        return Reply(
-            .ok, message.json(in: room, readBy: receipts),
-            position: StreamPosition(stream: MessagingService.name, seq: head), isDuplicate: true)
+    private struct AlreadySent: Error {}
+
+    /// Answers a retry with the message as it is now: nothing is written or told again.
+    private func repeated(_ tempID: String?, by sender: String, in room: Membership) async throws -> Reply {
+        try await database.read { connection in
+            let messages = MessagingDatabase(connection)
+            guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
+                throw ServiceError.messageNotFound
+            }
+            let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
+            // The first answer may have been lost before its event went out: this one waits for it too.
+            let head = try EventLog.head(on: connection)
+            return Reply(
+                .ok, message.json(in: room, readBy: receipts),
+                position: StreamPosition(stream: MessagingService.name, seq: head), isDuplicate: true)
+        }
     }
 }
