@@ -19,7 +19,7 @@ extension Messaging {
             let messages = MessagingDatabase(connection)
             // One more than is shown tells whether there is another page.
             let newest = try Self.newest(limit + 1, in: Array(rooms.keys), before: before, messages)
-            let found = Array(newest.prefix(limit).reversed())
+            let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
             let receipts = try messages.receipts(of: found.map(\.id))
             let items = JSONWriter.value(reservingCapacity: 512 * found.count) {
                 $0.array(of: found) { json, message in
@@ -27,7 +27,7 @@ extension Messaging {
                     message.write(to: &json, in: room, readBy: receipts[message.id] ?? [])
                 }
             }
-            let next = newest.count > limit ? found.first.map { ConversationPlace($0).cursor } : nil
+            let next = newest.count > found.count ? found.first.map { ConversationPlace($0).cursor } : nil
             return .page(items, next: next)
         }
     }

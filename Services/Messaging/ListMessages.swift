@@ -13,19 +13,16 @@ extension Messaging {
         let room = request.room
         return try await database.read { connection in
             let messages = MessagingDatabase(connection)
-            var found: [Message]
-            let hasMore: Bool
             // One more than is shown tells whether there is another page.
-            if let after {
-                found = try messages.oldest(
-                    in: room.roomID, after: after, before: before ?? .max, count: limit + 1)
-                hasMore = found.count > limit
-                found = Array(found.prefix(limit))
-            } else {
-                found = try messages.newest(in: room.roomID, before: before ?? .max, count: limit + 1)
-                hasMore = found.count > limit
-                found = found.prefix(limit).reversed()
-            }
+            let candidates =
+                if let after {
+                    try messages.oldest(in: room.roomID, after: after, before: before ?? .max, count: limit + 1)
+                } else {
+                    try messages.newest(in: room.roomID, before: before ?? .max, count: limit + 1)
+                }
+            let shown = candidates.prefix(Self.pageLength(candidates, limit: limit))
+            let hasMore = candidates.count > shown.count
+            let found = after == nil ? shown.reversed() : Array(shown)
             let receipts = try messages.receipts(of: found.map(\.id))
             let next = after == nil ? found.first : found.last
             return .page(

@@ -54,7 +54,7 @@ extension Shard {
             let key = parameters.first { $0.name == "roomId" }?.value
             let reply: Reply
             do throws(ServiceError) {
-                reply = try await context.ask(route.subject, data, as: caller, requestID: id, key: key)
+                reply = try await ask(route, data, as: caller, requestID: id, key: key)
             } catch {
                 noteFailure(error, limit, person: named, address: peer.ip)
                 throw error
@@ -62,6 +62,39 @@ extension Shard {
             responder.send(try await response(reply, route, caller, sort, requestID: id))
         } catch {
             responder.send(.error(error, requestID: id))
+        }
+    }
+
+    /// Asks the route's service. A list of rooms comes in pages that fit the bus: it is asked for to its end.
+    private func ask(
+        _ route: Route, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
+    ) async throws(ServiceError) -> Reply {
+        var reply = try await context.ask(route.subject, data, as: caller, requestID: requestID, key: key)
+        guard route.answer == .rooms || route.answer == .roomsByPerson else { return reply }
+        while let cursor = reply.page?.string {
+            let next = JSONWriter.object {
+                $0.members(of: data)
+                $0.member("cursor", cursor)
+            }
+            let more = try await context.ask(route.subject, next, as: caller, requestID: requestID, key: key)
+            reply.data = Self.joined(reply.data, more.data)
+            reply.page = more.page
+        }
+        reply.page = nil
+        return reply
+    }
+
+    /// Two lists as one; of objects, each member that is a list.
+    private static func joined(_ first: JSONValue, _ second: JSONValue) -> JSONValue {
+        guard first.kind == .array else {
+            return JSONWriter.object { json in
+                for (name, value) in first.object?.all ?? [] {
+                    json.member(name, joined(value, second[name] ?? .emptyArray))
+                }
+            }
+        }
+        return JSONWriter.value(reservingCapacity: first.bytes.count + second.bytes.count) { json in
+            json.array(of: (first.array ?? []) + (second.array ?? [])) { $0.value($1) }
         }
     }
 

@@ -159,12 +159,17 @@ actor Presence {
     func learn(_ manifest: Manifest, subjects: [String]) {
         self.subjects = subjects
         guard let subject = manifest.presenceSubject else { return }
-        let places = Array(open.placesHere)
+        // What is being told right now is told to this service as well, by whoever tells it.
+        let places = Array(open.placesHere.filter { telling[$0] == nil })
         /// Far below the bus' longest line.
         let batch = 2000
         Task {
             for start in stride(from: 0, to: places.count, by: batch) {
-                await tellService(subject, Array(places[start..<min(start + batch, places.count)]), isOn: true)
+                let part = Array(places[start..<min(start + batch, places.count)])
+                await tellService(subject, part, isOn: true)
+                // One that was closed meanwhile may have been told before this was heard.
+                let closed = part.filter { !open.placesHere.contains($0) }
+                if !closed.isEmpty { await tellService(subject, closed, isOn: false) }
             }
         }
     }

@@ -16,7 +16,7 @@ final class LastKnown: Sendable {
     private struct Answer: Sendable {
         let number: Int
         let roomIDs: [String]
-        let values: JSONValue
+        let values: [JSONValue]
     }
 
     private struct State {
@@ -27,7 +27,7 @@ final class LastKnown: Sendable {
 
     private let state = Mutex(State())
 
-    func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: JSONValue) {
+    func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
         let key = Key(service: service, userID: userID, roomID: roomIDs.count == 1 ? roomIDs[0] : nil)
         state.withLock { state in
             state.number += 1
@@ -48,12 +48,12 @@ final class LastKnown: Sendable {
             }
         }
         var listed: [String: JSONValue] = [:]
-        if let all = answers[0], let values = all.values.array {
-            listed = Dictionary(zip(all.roomIDs, values), uniquingKeysWith: { first, _ in first })
+        if let all = answers[0] {
+            listed = Dictionary(zip(all.roomIDs, all.values), uniquingKeysWith: { first, _ in first })
         }
         return zip(roomIDs, answers.dropFirst()).map { roomID, own in
             guard let own, own.number > answers[0]?.number ?? 0 || listed[roomID] == nil else { return listed[roomID] }
-            return own.values.array?.first
+            return own.values.first
         }
     }
 }

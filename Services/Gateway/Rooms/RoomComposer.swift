@@ -88,19 +88,15 @@ struct RoomComposer: Sendable {
         of roomIDs: [String], for userID: String, _ catalog: Catalog, _ requestID: String
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
-        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40) {
-            $0.member("userId", userID)
-            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
-        }
         let context = BusContext(
             requestID: requestID, timeout: Self.patience, key: roomIDs.count == 1 ? roomIDs[0] : nil)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in catalog.contributors {
                 group.addTask {
-                    let values = await ask(contribution.subject, data, context, count: roomIDs.count)
+                    let values = await ask(contribution.subject, userID, roomIDs[...], context)
                     if let values { lastKnown.note(service, userID, roomIDs, values) }
                     let rooms =
-                        values?.array?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
+                        values?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
                 }
             }
@@ -110,12 +106,24 @@ struct RoomComposer: Sendable {
         }
     }
 
-    /// The list of rooms' values; nil if there is no good answer.
-    private func ask(_ subject: String, _ data: JSONValue, _ context: BusContext, count: Int) async -> JSONValue? {
+    /// The values of each room; nil if there is no good answer. One that is too long for the bus is asked for in halves.
+    private func ask(
+        _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext
+    ) async -> [JSONValue]? {
+        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
+            $0.member("userId", userID)
+            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
+        }
         do {
             let reply = try Reply(try await bus.request(subject, data, context))
-            guard let rooms = reply.data["rooms"], rooms.array?.count == count else { return nil }
+            guard let rooms = reply.data["rooms"]?.array, rooms.count == roomIDs.count else { return nil }
             return rooms
+        } catch BusError.lineTooLong where roomIDs.count > 1 {
+            let middle = roomIDs.startIndex + roomIDs.count / 2
+            guard let first = await ask(subject, userID, roomIDs[..<middle], context),
+                let second = await ask(subject, userID, roomIDs[middle...], context)
+            else { return nil }
+            return first + second
         } catch {
             return nil
         }
