@@ -6,53 +6,83 @@ struct StreamCursor {
     private(set) var last: Int?
     /// Entries that wait for one before them, by seq.
     private var early: [Int: StreamEntry] = [:]
+    private var earlyBytes = 0
+    /// The highest seq that was heard of, be it of an entry that was not kept.
+    private var highest = Int.min
 
-    /// More than this many early entries are not kept: they are fetched with what is missing.
+    /// More early entries than this, or more bytes of them, are not kept: they are fetched with what is missing.
     static let maxEarly = 4096
+    static let maxEarlyBytes = 8 << 20
 
-    /// Whether something is known to exist that was not handed on.
-    var isBehind: Bool { !early.isEmpty }
+    /// Whether something is known to exist that was not handed on. Never before the start.
+    var isBehind: Bool { last.map { $0 < highest } ?? false }
 
     /// Starts at a position, and gives what came early and follows it.
     mutating func start(at seq: Int) -> [StreamEntry] {
         last = seq
-        early = early.filter { $0.key > seq }
+        for passed in early.keys where passed <= seq { _ = take(passed) }
         return takeReady()
     }
 
+    /// Starts at a position of another log: what came early was of the one before.
+    mutating func restart(at seq: Int) {
+        self = StreamCursor()
+        last = seq
+    }
+
+    /// Notes that an entry exists.
+    mutating func expect(_ seq: Int) { highest = max(highest, seq) }
+
     /// Takes an entry from the bus or from the owner, and gives what can be handed on now, in order. What was seen is skipped.
     mutating func receive(_ entry: StreamEntry) -> [StreamEntry] {
+        expect(entry.seq)
         guard let last else {
             keep(entry)
             return []
         }
         if entry.seq <= last { return [] }
-        if entry.seq == last + 1, early.isEmpty {
-            self.last = entry.seq
-            return [entry]
+        // The one that is waited for is never among the kept: or it could not pass when those are too many.
+        guard entry.seq == last &+ 1 else {
+            keep(entry)
+            return []
         }
-        keep(entry)
-        return takeReady()
+        self.last = entry.seq
+        return early.isEmpty ? [entry] : [entry] + takeReady()
+    }
+
+    /// Goes on past entries that the owner no longer has, and gives those of them that came early.
+    mutating func skip(to seq: Int) -> [StreamEntry] {
+        guard let last, seq > last else { return [] }
+        let kept = early.keys.filter { $0 <= seq }.sorted().compactMap { take($0) }
+        self.last = seq
+        return kept + takeReady()
     }
 
     private mutating func keep(_ entry: StreamEntry) {
-        if early.count < Self.maxEarly { early[entry.seq] = entry }
+        guard early[entry.seq] == nil, early.count < Self.maxEarly, earlyBytes + entry.size <= Self.maxEarlyBytes else {
+            return
+        }
+        early[entry.seq] = entry
+        earlyBytes += entry.size
+    }
+
+    private mutating func take(_ seq: Int) -> StreamEntry? {
+        guard let entry = early.removeValue(forKey: seq) else { return nil }
+        earlyBytes -= entry.size
+        return entry
     }
 
     private mutating func takeReady() -> [StreamEntry] {
-        guard var at = last else { return [] }
         var ready: [StreamEntry] = []
-        while let next = early.removeValue(forKey: at + 1) {
+        while let at = last, let next = take(at &+ 1) {
             ready.append(next)
-            at += 1
+            last = next.seq
         }
-        last = at
         return ready
     }
+}
 
-    /// Goes on past entries that the owner no longer has.
-    mutating func skip(to seq: Int) -> [StreamEntry] {
-        guard let last, seq > last else { return [] }
-        return start(at: seq)
-    }
+extension StreamEntry {
+    /// What it holds, roughly: its emissions, ids and a few words.
+    fileprivate var size: Int { emissionsJSON.bytes.count + 256 }
 }

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// Collects what comes, from any thread, and lets a test wait for it.
+final class Collector<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        var waiting: [(count: Int, continuation: CheckedContinuation<[Item], Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var items: [Item] { state.withLock { $0.items } }
+
+    func add(_ item: Item) {
+        let ready = state.withLock { state in
+            state.items.append(item)
+            let (items, count) = (state.items, state.items.count)
+            let ready = state.waiting.filter { $0.count <= count }.map { ($0.continuation, items) }
+            state.waiting.removeAll { $0.count <= count }
+            return ready
+        }
+        for (continuation, items) in ready { continuation.resume(returning: items) }
+    }
+
+    /// All that has come, once it is at least so many.
+    @discardableResult
+    func first(_ count: Int) async -> [Item] {
+        await withCheckedContinuation { continuation in
+            let items = state.withLock { state -> [Item]? in
+                if state.items.count >= count { return state.items }
+                state.waiting.append((count, continuation))
+                return nil
+            }
+            if let items { continuation.resume(returning: items) }
+        }
+    }
+}
+
+/// A door that is shut until a test opens it.
+final class Gate: Sendable {
+    private let opened = Collector<Void>()
+
+    func open() { opened.add(()) }
+    func passed() async { await opened.first(1) }
+}

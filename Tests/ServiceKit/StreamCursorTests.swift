@@ -1,0 +1,110 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import ServiceKit
+
+@Suite("a place in a stream")
+struct StreamCursorTests {
+    private static func entry(_ seq: Int, bytes: Int = 2) -> StreamEntry {
+        let emissions = JSONValue(trusted: [UInt8](repeating: UInt8(ascii: " "), count: bytes - 2) + Array("[]".utf8))
+        return StreamEntry(
+            seq: seq, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: emissions)
+    }
+
+    @Test(
+        "in any order, repeated, with what is lost fetched: each is given once, in order",
+        arguments: 0..<200 as Range<UInt64>)
+    func property(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let start = Int.random(in: 0...50, using: &random)
+        let end = start + Int.random(in: 1...60, using: &random)
+        // All that was ever said, repeated at random, some of it lost, in any order.
+        let lost = Set((start + 1...end).filter { _ in Int.random(in: 0..<4, using: &random) == 0 })
+        var coming = (max(1, start - 5)...end).filter { !lost.contains($0) }
+        coming += coming.filter { _ in Bool.random(using: &random) }
+        coming.shuffle(using: &random)
+
+        var cursor = StreamCursor()
+        var given: [Int] = []
+        let startsAfter = Int.random(in: 0...coming.count, using: &random)
+        for (index, seq) in coming.enumerated() {
+            if index == startsAfter { given += cursor.start(at: start).map(\.seq) }
+            given += cursor.receive(Self.entry(seq)).map(\.seq)
+            #expect(given == Array(start + 1..<start + 1 + given.count))
+        }
+        if startsAfter == coming.count { given += cursor.start(at: start).map(\.seq) }
+        #expect(cursor.isBehind == (given.count < (coming.filter { $0 > start }.max() ?? start) - start))
+
+        // The owner gives what is missing, from where the cursor stands.
+        for seq in (cursor.last ?? 0) + 1...max(end, (cursor.last ?? 0) + 1) where seq <= end {
+            given += cursor.receive(Self.entry(seq)).map(\.seq)
+        }
+        #expect(given == Array(start + 1...end))
+        #expect(!cursor.isBehind)
+    }
+
+    @Test("more early entries than are kept do not keep the missing one from passing")
+    func tooManyEarly() {
+        var cursor = StreamCursor()
+        _ = cursor.start(at: 0)
+        let last = StreamCursor.maxEarly + 100
+        for seq in 2...last { #expect(cursor.receive(Self.entry(seq)).isEmpty) }
+        #expect(cursor.receive(Self.entry(1)).map(\.seq) == Array(1...StreamCursor.maxEarly + 1))
+        #expect(cursor.isBehind, "what was not kept is known to exist")
+        let rest = (StreamCursor.maxEarly + 2...last).flatMap { cursor.receive(Self.entry($0)) }.map(\.seq)
+        #expect(rest == Array(StreamCursor.maxEarly + 2...last))
+        #expect(!cursor.isBehind)
+    }
+
+    @Test("early entries are kept up to a number of bytes")
+    func tooManyBytes() {
+        var cursor = StreamCursor()
+        _ = cursor.start(at: 0)
+        let size = StreamCursor.maxEarlyBytes / 4
+        for seq in 2...9 { _ = cursor.receive(Self.entry(seq, bytes: size)) }
+        #expect(cursor.receive(Self.entry(1)).count == 4, "itself, and three that fit with what surrounds them")
+        #expect(cursor.isBehind)
+        #expect((5...9).flatMap { cursor.receive(Self.entry($0, bytes: size)) }.map(\.seq) == Array(5...9))
+        #expect(!cursor.isBehind)
+    }
+
+    @Test("what came early from one log is not of the next")
+    func restart() {
+        var cursor = StreamCursor()
+        _ = cursor.start(at: 10)
+        _ = cursor.receive(Self.entry(12))
+        cursor.restart(at: 3)
+        #expect(!cursor.isBehind)
+        #expect((4...13).flatMap { cursor.receive(Self.entry($0, bytes: 3)) }.map(\.seq) == Array(4...13))
+    }
+
+    @Test("going on past what is gone gives what came early")
+    func skip() {
+        var cursor = StreamCursor()
+        _ = cursor.start(at: 0)
+        for seq in [3, 6, 9, 11] { _ = cursor.receive(Self.entry(seq)) }
+        #expect(cursor.skip(to: 8).map(\.seq) == [3, 6, 9])
+        #expect(cursor.skip(to: 5).isEmpty, "it never goes back")
+        #expect(cursor.receive(Self.entry(10)).map(\.seq) == [10, 11])
+    }
+
+    @Test("an entry that is only expected is behind, until it comes")
+    func expect() {
+        var cursor = StreamCursor()
+        cursor.expect(2)
+        #expect(!cursor.isBehind, "before the start")
+        _ = cursor.start(at: 1)
+        #expect(cursor.isBehind)
+        #expect(cursor.receive(Self.entry(2)).count == 1)
+        #expect(!cursor.isBehind)
+    }
+
+    @Test("numbers at the end of all integers break nothing")
+    func extremes() {
+        var cursor = StreamCursor()
+        _ = cursor.start(at: Int.max)
+        for seq in [Int.min, -1, 0, Int.max] { #expect(cursor.receive(Self.entry(seq)).isEmpty) }
+        #expect(cursor.last == Int.max)
+    }
+}
