@@ -11,9 +11,10 @@ public final class Memberships: Sendable {
     public typealias Completion = @Sendable (Result<Membership, ServiceError>) -> Void
 
     /// Rooms in a generation: at half a kilobyte each, two of them stay under 20 MB.
-    static let generationSize = 20_000
+    public static let standardGenerationSize = 20_000
 
     private struct State {
+        let generationSize: Int
         var young: [String: Membership] = [:]
         var old: [String: Membership] = [:]
         /// Those who wait for a room's answer, in the order they came.
@@ -27,7 +28,7 @@ public final class Memberships: Sendable {
         }
 
         mutating func remember(_ membership: Membership) {
-            if young.count >= Memberships.generationSize {
+            if young.count >= generationSize {
                 old = young
                 young = [:]
             }
@@ -36,9 +37,12 @@ public final class Memberships: Sendable {
     }
 
     private let bus: any MessageBus
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    public init(_ bus: any MessageBus) { self.bus = bus }
+    public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {
+        self.bus = bus
+        state = Mutex(State(generationSize: generationSize))
+    }
 
     /// Calls the completion with the room's membership: at once if it is known, else when the rooms service has answered.
     /// For one room, completions are called in the order of the calls.
@@ -60,8 +64,8 @@ public final class Memberships: Sendable {
         case .known(let membership): completion(.success(membership))
         case .waiting: break
         case .ask:
-            var context = context
-            context.key = roomID
+            // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
+            let context = BusContext(requestID: context.requestID, key: roomID, trace: context.trace)
             bus.request("rooms.membership", JSONWriter.object { $0.member("roomId", roomID) }, context) {
                 [self] answer in
                 finish(roomID, Self.membership(answer))
