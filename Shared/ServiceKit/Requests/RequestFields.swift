@@ -78,10 +78,11 @@ public struct RequestFields: Sendable {
     /// Out of range, it is clamped, as the contract has it.
     public func queryLimit(standard: Int, max: Int) throws(ServiceError) -> Int {
         // A number too large for an Int is as out of range as any other.
-        if let text = try optionalString("limit"), Int(text) == nil, !text.isEmpty,
-            text.drop(while: { $0 == "-" }).allSatisfy({ $0.isASCII && $0.isNumber }), text.count > 18
-        {
-            return text.hasPrefix("-") ? 1 : max
+        if let text = try optionalString("limit"), Int(text) == nil {
+            let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+            if !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+                return text.hasPrefix("-") ? 1 : max
+            }
         }
         return min(Swift.max(try queryInt("limit") ?? standard, 1), max)
     }

@@ -1,0 +1,185 @@
+import Contracts
+import JSON
+import ServiceKit
+import Testing
+
+@Suite("fields of a request")
+struct RequestFieldsTests {
+    private static func fields(_ json: String) throws -> RequestFields {
+        try RequestFields(JSONValue(parsing: json))
+    }
+
+    private static func code(_ read: () throws -> some Any) -> ErrorCode? {
+        do {
+            _ = try read()
+            return nil
+        } catch {
+            return (error as? ServiceError)?.code
+        }
+    }
+
+    @Test("data that is no object is malformed", arguments: ["[]", "1", "null", #""text""#])
+    func noObject(json: String) {
+        #expect(Self.code { try Self.fields(json) } == .malformedRequest)
+    }
+
+    @Test("what is required and missing, or null, is an invalid field", arguments: ["{}", #"{"it":null}"#])
+    func missing(json: String) throws {
+        let fields = try Self.fields(json)
+        #expect(Self.code { try fields.string("it") } == .invalidField)
+        #expect(Self.code { try fields.bool("it") } == .invalidField)
+        #expect(Self.code { try fields.strings("it", count: 0...9) } == .invalidField)
+        #expect(Self.code { try fields.text("it", length: 0...9, trimmed: true) } == .invalidField)
+    }
+
+    @Test("what is optional and missing, or null, is absent", arguments: ["{}", #"{"it":null,"tempId":null}"#])
+    func absent(json: String) throws {
+        let fields = try Self.fields(json)
+        #expect(try fields.optionalString("it") == nil)
+        #expect(try fields.optionalBool("it") == nil)
+        #expect(try fields.optionalInt("it") == nil)
+        #expect(try fields.queryInt("it") == nil)
+        #expect(try fields.optionalText("it", length: 1...9, trimmed: true) == nil)
+        #expect(try fields.tempID() == nil)
+        #expect(fields["it"] == nil)
+    }
+
+    @Test("null can be told from what was not given")
+    func given() throws {
+        #expect(try Self.fields(#"{"it":null}"#).isGiven("it"))
+        #expect(try !Self.fields("{}").isGiven("it"))
+    }
+
+    @Test("a wrong type is malformed, and the message names the field")
+    func wrongType() throws {
+        let fields = try Self.fields(
+            #"{"text":"1","number":1,"flag":true,"list":["a",1],"nulls":[null],"object":{},"fraction":1.5,"tempId":7}"#)
+        #expect(Self.code { try fields.string("number") } == .malformedRequest)
+        #expect(Self.code { try fields.bool("text") } == .malformedRequest)
+        #expect(Self.code { try fields.optionalInt("text") } == .malformedRequest)
+        #expect(Self.code { try fields.optionalInt("fraction") } == .malformedRequest)
+        #expect(Self.code { try fields.text("object", length: 0...9, trimmed: true) } == .malformedRequest)
+        #expect(Self.code { try fields.strings("object", count: 0...9) } == .malformedRequest)
+        #expect(Self.code { try fields.strings("list", count: 0...9) } == .malformedRequest)
+        #expect(Self.code { try fields.strings("nulls", count: 0...9) } == .malformedRequest)
+        #expect(Self.code { try fields.queryInt("number") } == .malformedRequest)
+        #expect(Self.code { try fields.tempID() } == .malformedRequest)
+        let error = #expect(throws: ServiceError.self) { try fields.string("flag") }
+        #expect(error?.message.contains("`flag`") == true)
+    }
+
+    @Test("what fits is read")
+    func read() throws {
+        let fields = try Self.fields(#"{"text":" a ","number":-3,"flag":false,"list":["a","b"],"object":{"x":1}}"#)
+        #expect(try fields.string("text") == " a ")
+        #expect(try fields.optionalInt("number") == -3)
+        #expect(try !fields.bool("flag"))
+        #expect(try fields.strings("list", count: 1...2) == ["a", "b"])
+        #expect(fields["object"]?.text == #"{"x":1}"#)
+    }
+
+    @Test("a list has its bounds", arguments: [("[]", false), (#"["a"]"#, true), (#"["a","b"]"#, false)])
+    func listBounds(list: String, fits: Bool) throws {
+        let fields = try Self.fields(#"{"list":\#(list)}"#)
+        #expect(Self.code { try fields.strings("list", count: 1...1) } == (fits ? nil : .invalidField))
+    }
+
+    @Test("characters are Unicode scalars")
+    func scalars() throws {
+        // One family of seven scalars, one flag of two, one letter with an accent of its own.
+        let fields = try Self.fields(#"{"family":"👨‍👩‍👧‍👦","flag":"🇩🇪","accent":"e\u0301"}"#)
+        for (name, count) in [("family", 7), ("flag", 2), ("accent", 2)] {
+            #expect(try fields.text(name, length: count...count, trimmed: false).unicodeScalars.count == count)
+            #expect(Self.code { try fields.text(name, length: 0...(count - 1), trimmed: false) } == .invalidField)
+            #expect(Self.code { try fields.text(name, length: (count + 1)...99, trimmed: false) } == .invalidField)
+        }
+    }
+
+    @Test("bounds count after trimming, and only white space at the ends goes")
+    func trimming() throws {
+        let fields = try Self.fields(#"{"text":" \t\r\n\u00a0a  b\u2028 ","blank":" \n "}"#)
+        #expect(try fields.text("text", length: 4...4, trimmed: true) == "a  b")
+        #expect(try fields.text("text", length: 11...11, trimmed: false) == " \t\r\n\u{a0}a  b\u{2028} ")
+        #expect(Self.code { try fields.text("blank", length: 1...9, trimmed: true) } == .invalidField)
+        #expect(try fields.text("blank", length: 0...9, trimmed: true) == "")
+    }
+
+    @Test(
+        "text is kept as it was sent: no normalisation",
+        arguments: ["e\u{301}", "\u{e9}", "ﬁ", "\u{200b}", "\u{feff}x"])
+    func faithful(text: String) throws {
+        let fields = try RequestFields(JSONWriter.object { $0.member("text", text) })
+        #expect(try Array(fields.text("text", length: 1...9, trimmed: true).utf8) == Array(text.utf8))
+    }
+
+    @Test("control characters but tab, newline and carriage return are refused, also where trimming would take them")
+    func controls() throws {
+        for value in [0...0x1F, 0x7F...0x9F].joined() {
+            let scalar = try #require(Unicode.Scalar(value))
+            let fields = try RequestFields(JSONWriter.object { $0.member("text", "a\(Character(scalar))") })
+            let isAllowed = scalar == "\t" || scalar == "\n" || scalar == "\r"
+            #expect(
+                Self.code { try fields.text("text", length: 0...9, trimmed: true) }
+                    == (isAllowed ? nil : .invalidField), "U+\(String(value, radix: 16))")
+        }
+    }
+
+    @Test("an idempotency key has 1 to 64 characters, none of them a control character")
+    func tempID() throws {
+        func code(_ text: String) throws -> ErrorCode? {
+            let fields = try RequestFields(JSONWriter.object { $0.member("tempId", text) })
+            return Self.code { try fields.tempID() }
+        }
+        #expect(try code("") == .invalidField)
+        #expect(try code(" ") == nil)
+        #expect(try code(String(repeating: "🎉", count: 64)) == nil)
+        #expect(try code(String(repeating: "a", count: 65)) == .invalidField)
+        #expect(try code("a\u{0}") == .invalidField)
+        #expect(try RequestFields(JSONValue(parsing: #"{"tempId":" a "}"#)).tempID() == " a ")
+    }
+
+    @Test(
+        "a number in a query is digits with an optional minus",
+        arguments: [("0", 0), ("12", 12), ("-7", -7), ("007", 7)])
+    func queryNumbers(text: String, number: Int) throws {
+        #expect(try Self.fields(#"{"n":"\#(text)"}"#).queryInt("n") == number)
+    }
+
+    @Test(
+        "anything else is malformed, also what is beyond all integers",
+        arguments: [
+            "", "-", "+1", "1.0", "1e3", " 1", "0x1", "١", "--1", "99999999999999999999", "-99999999999999999999",
+            "123456789012345678901234567890",
+        ])
+    func badQueryNumbers(text: String) throws {
+        let fields = try Self.fields(#"{"n":"\#(text)"}"#)
+        #expect(Self.code { try fields.queryInt("n") } == .malformedRequest)
+    }
+
+    @Test(
+        "a limit out of range is clamped, however many digits it has",
+        arguments: [
+            ("1", 1), ("200", 200), ("201", 200), ("0", 1), ("-1", 1), ("9223372036854775807", 200),
+            ("9223372036854775808", 200), ("-9223372036854775809", 1), ("123456789012345678901234567890", 200),
+            ("-123456789012345678901234567890", 1),
+        ])
+    func limits(text: String, limit: Int) throws {
+        #expect(try Self.fields(#"{"limit":"\#(text)"}"#).queryLimit(standard: 50, max: 200) == limit)
+    }
+
+    @Test("without a limit it is the standard one", arguments: ["{}", #"{"limit":null}"#])
+    func noLimit(json: String) throws {
+        #expect(try Self.fields(json).queryLimit(standard: 50, max: 200) == 50)
+    }
+
+    @Test(
+        "a limit that is no number is malformed, however long it is",
+        arguments: [
+            "", "ten", "-", "+5", "5.0", "-------------------", "--123456789012345678901234567890",
+            "+123456789012345678901234567890", "12345678901234567890123456789x", "١٢٣٤٥٦٧٨٩٠١٢٣٤٥٦٧٨٩٠",
+        ])
+    func badLimits(text: String) throws {
+        let fields = try Self.fields(#"{"limit":"\#(text)"}"#)
+        #expect(Self.code { try fields.queryLimit(standard: 50, max: 200) } == .malformedRequest)
+    }
+}
