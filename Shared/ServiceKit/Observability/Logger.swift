@@ -93,7 +93,12 @@ public struct Logger: Sendable {
         case .text:
             let described = fields.map { " \($0)=\($1)" }.joined()
             let padding = String(repeating: " ", count: max(0, 7 - level.name.count))
-            sink(Array("\(time) \(level.name)\(padding) \(label): \(message)\(described)\n".utf8))
+            let line = "\(time) \(level.name)\(padding) \(label): \(message)\(described)"
+            // A line feed in a value would begin a line that nobody wrote, an escape sequence would speak to the terminal.
+            let scalars = line.unicodeScalars.lazy.flatMap { scalar in
+                (scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)).utf8
+            }
+            sink(Array(scalars) + [UInt8(ascii: "\n")])
         }
     }
 

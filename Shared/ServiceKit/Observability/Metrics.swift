@@ -29,12 +29,11 @@ public final class Metrics: Sendable {
     }
 
     public func text() -> String {
-        families.withLock { families in
-            families.map { family in
-                "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type)\n"
-                    + family.series.map { $0.metric.lines(name: family.name, labels: $0.labels) }.joined()
-            }.joined()
-        }
+        // A gauge is asked after the lock is left: what it reads is not known here.
+        families.withLock { $0 }.map { family in
+            "# HELP \(family.name) \(family.help.escaped(quotes: false))\n# TYPE \(family.name) \(family.type)\n"
+                + family.series.map { $0.metric.lines(name: family.name, labels: $0.labels) }.joined()
+        }.joined()
     }
 
     private struct Family: Sendable {
@@ -45,10 +44,11 @@ public final class Metrics: Sendable {
     private func add<M: Metric>(
         _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
     ) -> M {
-        let written = labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
             let place = families.firstIndex { $0.name == name } ?? families.endIndex
             if place == families.endIndex { families.append(Family(name: name, help: help, type: type)) }
+            precondition(families[place].type == type, "\(name) is a \(families[place].type) already")
             if let known = families[place].series.first(where: { $0.labels == written })?.metric as? M { return known }
             let metric = make()
             families[place].series.append((written, metric))
@@ -76,7 +76,7 @@ final class Gauge: Metric {
 
     init(_ read: @escaping @Sendable () -> Double) { self.read = read }
 
-    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read())\n" }
+    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read().asMetric)\n" }
 }
 
 public final class Histogram: Metric {
@@ -110,6 +110,30 @@ public final class Histogram: Metric {
         text += "\(name)_bucket{\(prefix)le=\"+Inf\"} \(state.count)\n"
         text += "\(name)_sum\(braced(labels)) \(Double(state.sum) / 1_000_000)\n"
         text += "\(name)_count\(braced(labels)) \(state.count)\n"
+        return text
+    }
+}
+
+extension Double {
+    /// As the format writes it: Go's way for what is no finite number.
+    fileprivate var asMetric: String {
+        if isNaN { return "NaN" }
+        return isInfinite ? (self < 0 ? "-Inf" : "+Inf") : "\(self)"
+    }
+}
+
+extension String {
+    /// The format's escapes: in a help text of backslash and newline, in a label's value of double quotes, too.
+    fileprivate func escaped(quotes: Bool) -> String {
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\"" where quotes: text += "\\\""
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
         return text
     }
 }

@@ -1,0 +1,56 @@
+import Testing
+
+@testable import ServiceKit
+
+@Suite("values of settings")
+struct SettingValueTests {
+    @Test(
+        "a time in each unit",
+        arguments: [
+            ("0", 0), ("0s", 0), ("1h", 3_600_000), ("1d", 86_400_000), ("007m", 420_000),
+            ("9223372036854775807ms", Int.max),
+        ])
+    func durations(text: String, milliseconds: Int) {
+        #expect(Duration(setting: text)?.milliseconds == milliseconds)
+    }
+
+    @Test(
+        "what is no time is none",
+        arguments: [
+            "", "s", "-1s", "+1s", "1S", "1 s", "1.5s", "1sec", "1s ", "١s", "9223372036854775808",
+            "9223372036854775807s",
+        ])
+    func noDurations(text: String) {
+        #expect(Duration(setting: text) == nil)
+    }
+
+    @Test("milliseconds are cut off")
+    func cutOff() {
+        #expect(Duration.microseconds(1_999).milliseconds == 1)
+        #expect(Duration.seconds(-2).milliseconds == -2000)
+    }
+
+    @Test("what is no size is none", arguments: ["", "k", "-1k", "1K", "1 m", "1g", "1.5m", "9223372036854775807k"])
+    func noSizes(text: String) {
+        #expect(Int(setting: text) == nil)
+    }
+
+    @Test("a rate's two times may differ")
+    func windows() {
+        let rate = Rate(setting: "60/10s,600/1m")
+        #expect(rate?.perPerson == 60)
+        #expect(rate?.personWindow == .seconds(10))
+        #expect(rate?.perAddress == 600)
+        #expect(rate?.addressWindow == .seconds(60))
+    }
+
+    @Test(
+        "what is no rate is none",
+        arguments: [
+            "", ",", "1/1s", "1/1s,", "1/1s/1s,1/1s", "a/1s,1/1s", "1/1s,1/0", "1/,1/1s",
+            "99999999999999999999/1s,1/1s",
+        ])
+    func noRates(text: String) {
+        #expect(Rate(setting: text) == nil)
+    }
+}
