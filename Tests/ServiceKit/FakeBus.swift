@@ -1,0 +1,60 @@
+import JSON
+import MessageBus
+import Synchronization
+
+/// The bus within the process, with the troubles that one over a network has: a test says when.
+final class FakeBus: MessageBus {
+    private let real = InProcessBus()
+    private let refusal = Mutex<BusError?>(nil)
+    private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
+
+    /// The subjects of all requests.
+    let requested = Collector<String>()
+
+    /// What `publish` throws from now on; nil: nothing.
+    func refusePublishing(_ error: BusError?) { refusal.withLock { $0 = error } }
+
+    /// As if the connection had been lost and made again.
+    func comeBack() {
+        for state in [BusState.disconnected, .connected] {
+            for watcher in watchers.withLock({ $0 }) { watcher(state) }
+        }
+    }
+
+    func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+        if let error = refusal.withLock({ $0 }) { throw error }
+        try real.publish(subject, data)
+    }
+
+    @discardableResult
+    func subscribe(
+        _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
+    ) throws(BusError) -> BusSubscription {
+        try real.subscribe(pattern, queue: queue, handler)
+    }
+
+    @discardableResult
+    func respond(
+        to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
+    ) throws(BusError) -> BusSubscription {
+        try real.respond(to: pattern, queue: queue, handler)
+    }
+
+    func request(
+        _ subject: String, _ data: JSONValue, _ context: BusContext,
+        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+    ) {
+        requested.add(subject)
+        real.request(subject, data, context, completion: completion)
+    }
+
+    var isConnected: Bool { real.isConnected }
+
+    func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
+        watchers.withLock { $0.append(handler) }
+        return BusSubscription {}
+    }
+
+    func flush() async throws(BusError) { try await real.flush() }
+    func close() async { await real.close() }
+}

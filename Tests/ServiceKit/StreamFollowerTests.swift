@@ -1,0 +1,283 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Synchronization
+import Testing
+
+@Suite("following a stream", .timeLimit(.minutes(1)))
+struct StreamFollowerTests {
+    /// The owner of an event log, as far as followers see it. It publishes what a test says, and answers from all it has.
+    private final class Owner: Sendable {
+        struct Log {
+            var databaseID = "first"
+            var seqs: [Int] = []
+            /// It answers when the test says so.
+            var holds = false
+        }
+
+        let bus = FakeBus()
+        let asked = Collector<BusRequest>()
+        let log = Mutex(Log())
+        private let serving = Mutex<BusSubscription?>(nil)
+
+        init() throws { try comeBack() }
+
+        func goAway() { serving.withLock { $0?.cancel() } }
+
+        func comeBack() throws {
+            let subscription = try bus.respond(to: "notes.events", queue: "notes") { [unowned self] request in
+                asked.add(request)
+                if !log.withLock({ $0.holds }) { request.reply(answer(request)) }
+            }
+            serving.withLock { $0 = subscription }
+        }
+
+        func answer(_ request: BusRequest) -> JSONValue {
+            let since = request.data["since"]?.int ?? 0
+            let log = log.withLock { $0 }
+            let page = log.seqs.filter { $0 > since }.prefix(500)
+            let data = JSONWriter.object {
+                $0.member("databaseId", log.databaseID)
+                $0.member("head", log.seqs.last ?? 0)
+                $0.member("oldest", log.seqs.first ?? 1)
+                $0.member("entries", array: { for seq in page { entry(seq, of: log.databaseID).write(to: &$0) } })
+            }
+            return Reply(.ok, data).json
+        }
+
+        func commit(_ seqs: ClosedRange<Int>) { log.withLock { $0.seqs += seqs } }
+
+        func publish(_ seqs: Int...) throws {
+            let databaseID = log.withLock { $0.databaseID }
+            for seq in seqs { try bus.publish("notes.log", entry(seq, of: databaseID).json) }
+        }
+
+        private func entry(_ seq: Int, of databaseID: String) -> StreamEntry {
+            StreamEntry(
+                seq: seq, at: Timestamp(milliseconds: 0), roomID: databaseID, participants: [],
+                emissionsJSON: .emptyArray)
+        }
+    }
+
+    /// A follower on a loop of its own, and all that it has handed on.
+    private struct World {
+        let owner: Owner
+        let group: EventLoopGroup
+        let follower: StreamFollower
+        let given = Collector<StreamEntry>()
+
+        static func run(_ body: (World) async throws -> Void) async throws {
+            let world = try World()
+            try world.follower.start()
+            try await body(world)
+            world.follower.stop()
+            await world.settled()
+            world.group.shutdown()
+        }
+
+        private init() throws {
+            owner = try Owner()
+            group = try EventLoopGroup(loopCount: 1)
+            follower = StreamFollower("notes", bus: owner.bus, on: group.loops[0], log: .silent) { [given] in
+                for entry in $0 { given.add(entry) }
+            }
+        }
+
+        func announce() {
+            let log = owner.log.withLock { $0 }
+            follower.announced(databaseID: log.databaseID, head: log.seqs.last ?? 0)
+        }
+
+        /// Returns when the loop has done all that it was given before.
+        func settled() async {
+            await withCheckedContinuation { continuation in group.loops[0].execute { continuation.resume() } }
+        }
+    }
+
+    @Test("it starts where the owner stands, with what came before it was told")
+    func starts() async throws {
+        try await World.run { world in
+            world.owner.commit(1...7)
+            try world.owner.publish(5, 6, 7)
+            world.follower.announced(databaseID: "first", head: 5)
+            #expect(await world.given.first(2).map(\.seq) == [6, 7])
+            #expect(world.owner.asked.items.isEmpty)
+        }
+    }
+
+    @Test("entries in any order and repeated are handed on once and in order, without asking")
+    func inOrder() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(1...6)
+            try world.owner.publish(2, 1, 1, 2, 3, 5, 4, 6, 6)
+            #expect(await world.given.first(6).map(\.seq) == Array(1...6))
+            await world.settled()
+            #expect(world.given.items.count == 6)
+        }
+    }
+
+    @Test("a gap that stays open is fetched")
+    func gap() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(1...4)
+            try world.owner.publish(1, 4)
+            #expect(await world.given.first(4).map(\.seq) == [1, 2, 3, 4])
+            #expect(world.owner.asked.items.map { $0.data["since"]?.int } == [1])
+        }
+    }
+
+    @Test("what an announcement says is there is fetched, page by page")
+    func announcedHead() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(1...1200)
+            world.announce()
+            #expect(await world.given.first(1200).map(\.seq) == Array(1...1200))
+            #expect(world.owner.asked.items.map { $0.data["since"]?.int } == [0, 500, 1000])
+        }
+    }
+
+    @Test("more early entries than are kept are fetched, too")
+    func flood() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(1...5000)
+            for seq in 2...5000 { try world.owner.publish(seq) }
+            #expect(await world.given.first(5000).map(\.seq) == Array(1...5000))
+        }
+    }
+
+    @Test("an entry that somebody was told of is fetched if it does not come")
+    func expected() async throws {
+        try await World.run { world in
+            world.announce()
+            world.owner.commit(1...1)
+            world.follower.expect(1)
+            #expect(await world.given.first(1).map(\.seq) == [1])
+        }
+    }
+
+    @Test("what is expected while an older answer is on its way is asked for again")
+    func expectedMeanwhile() async throws {
+        try await World.run { world in
+            world.announce()
+            world.owner.log.withLock { $0.holds = true }
+            world.owner.commit(1...1)
+            world.announce()
+            let request = try #require(await world.owner.asked.first(1).first)
+            let older = world.owner.answer(request)
+            world.owner.commit(2...2)
+            world.follower.expect(2)
+            await world.settled()
+            world.owner.log.withLock { $0.holds = false }
+            request.reply(older)
+            #expect(await world.given.first(2).map(\.seq) == [1, 2])
+        }
+    }
+
+    @Test("an owner with another database is followed from its head, and nothing early is taken for its own")
+    func anotherDatabase() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.log.withLock { $0.holds = true }
+            world.owner.commit(1...12)
+            try world.owner.publish(12)
+            let older = try #require(await world.owner.asked.first(1).first)
+            let late = world.owner.answer(older)
+
+            world.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
+            world.announce()
+            await world.settled()
+            older.reply(late)
+            world.owner.commit(11...13)
+            try world.owner.publish(11, 12, 13)
+            let given = await world.given.first(3)
+            #expect(given.map(\.seq) == [11, 12, 13])
+            #expect(given.allSatisfy { $0.roomID == "second" })
+        }
+    }
+
+    @Test("an answer that is of another database starts there as an announcement does")
+    func anotherDatabaseAnswers() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
+            world.follower.expect(3)
+            await world.owner.asked.first(1)
+            await world.settled()
+            world.owner.commit(11...11)
+            try world.owner.publish(11)
+            #expect(await world.given.first(1).map(\.seq) == [11])
+        }
+    }
+
+    @Test("an owner that is away is asked until it is back")
+    func away() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.goAway()
+            world.owner.commit(1...3)
+            try world.owner.publish(3)
+            await world.owner.bus.requested.first(2)
+            #expect(world.given.items.isEmpty)
+            try world.owner.comeBack()
+            #expect(await world.given.first(3).map(\.seq) == [1, 2, 3])
+        }
+    }
+
+    @Test("an owner that answers with an error, or with nonsense, is asked again")
+    func trouble() async throws {
+        try await World.run { world in
+            world.announce()
+            world.owner.log.withLock { $0.holds = true }
+            world.owner.commit(1...1)
+            world.announce()
+            await world.owner.asked.first(1)[0].reply(ServiceError.unavailable("It").json)
+            await world.owner.asked.first(2)[1].reply(Reply(.ok, .emptyArray).json)
+            let third = await world.owner.asked.first(3)[2]
+            third.reply(world.owner.answer(third))
+            #expect(await world.given.first(1).map(\.seq) == [1])
+        }
+    }
+
+    @Test("entries that the owner no longer has are passed over")
+    func pruned() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(8...10)
+            world.announce()
+            #expect(await world.given.first(3).map(\.seq) == [8, 9, 10])
+        }
+    }
+
+    @Test("once stopped it hands nothing on and asks for nothing, also when it was waiting for an answer")
+    func stopped() async throws {
+        try await World.run { world in
+            world.announce()
+            world.owner.log.withLock { $0.holds = true }
+            world.owner.commit(1...2)
+            world.announce()
+            let request = await world.owner.asked.first(1)[0]
+            world.follower.stop()
+            request.reply(world.owner.answer(request))
+            try world.owner.publish(1, 2)
+            world.follower.expect(9)
+            world.announce()
+            await world.settled()
+            #expect(world.given.items.isEmpty)
+            #expect(world.owner.asked.items.count == 1)
+        }
+    }
+}
