@@ -72,7 +72,7 @@ let package = Package(
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
         tests("JSON", ["JSON"]),
         tests("Contracts", ["Contracts", "JSON"]),
-        tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Storage"]),
+        tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests("Security", ["Security", "JSON"]),
         tests("Reactor", ["Reactor", "Workers"]),
         tests("HTTP", ["HTTP"]),

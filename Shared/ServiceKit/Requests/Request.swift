@@ -8,11 +8,13 @@ public struct Request: Sendable {
     public let fields: RequestFields
     private let verified: Caller?
     private let context: BusContext
+    private let deadline: ContinuousClock.Instant
 
-    init(fields: RequestFields, context: BusContext) {
+    init(_ request: BusRequest) throws(ServiceError) {
+        fields = try RequestFields(request.data)
+        context = request.context
+        deadline = request.deadline
         id = context.requestID
-        self.fields = fields
-        self.context = context
         verified = context.caller.flatMap(Caller.init)
     }
 
@@ -29,6 +31,7 @@ public struct Request: Sendable {
     public func onward(key: String? = nil) -> BusContext {
         var context = context
         context.key = key
+        context.timeout = ContinuousClock.now.duration(to: deadline)
         return context
     }
 }
@@ -55,14 +58,15 @@ public struct RequestTable: Sendable {
 
     var entries: [(subject: String, entry: Entry)] = []
 
-    /// Requests start in the order they arrived; what they do before their first suspension happens in that order.
+    /// Requests that one sender sends one after the other start in that order, and what they do before their first
+    /// suspension happens in it.
     public mutating func on(_ subject: String, _ handler: @escaping Handler) {
         entries.append((subject, .anywhere(handler)))
     }
 
     /// For requests with a `roomId`: the handler is called once it is known who is in that room, and only for a caller who
-    /// is. Requests of one room start in the order they arrived, so that a write queued before the handler's first
-    /// suspension is queued in that order.
+    /// is. One sender's requests in a room start in the order they were sent, so that a write queued before the handler's
+    /// first suspension is queued in that order.
     public mutating func onRoom(_ subject: String, _ handler: @escaping RoomHandler) {
         entries.append((subject, .inRoom(handler)))
     }

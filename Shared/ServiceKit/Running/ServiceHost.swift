@@ -14,19 +14,26 @@ public final class ServiceHost: Sendable {
     private let subscriptions = Mutex<[BusSubscription]>([])
     /// The newest entry that was committed: what an announcement tells those who follow.
     private let head = Atomic<Int>(0)
-    private let underWay = Atomic<Int>(0)
+    private let isAnnouncementDue = Atomic(false)
+    private let underWay: RequestsUnderWay
     private let requests: Counter
     private let failures: Counter
     private let latency: Histogram
 
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
-    static let maxUnderWay = 20_000
+    public static let maxUnderWay = 20_000
     /// Entries in one answer to `NAME.events`, and their bytes: under the bus' line.
     static let maxEntries = 500
     static let maxEntryBytes = 512 * 1024
+    /// After which an announcement is tried again that the bus had no room for.
+    static let announcementInterval: Duration = .milliseconds(250)
 
-    public init(_ service: any Service, _ context: ServiceContext, on group: EventLoopGroup) {
+    public init(
+        _ service: any Service, _ context: ServiceContext, on group: EventLoopGroup,
+        maxUnderWay: Int = ServiceHost.maxUnderWay
+    ) {
+        underWay = RequestsUnderWay(limit: maxUnderWay)
         self.service = service
         self.context = context
         self.group = group
@@ -50,28 +57,26 @@ public final class ServiceHost: Sendable {
             try await context.database.read { _ in Reply() }
         }
         table.on(Subject.eventsSince(of: name)) { [context] in try await Self.entries(for: $0, context.database) }
-        var made: [BusSubscription] = []
         for (subject, entry) in table.entries {
-            made.append(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
+            keep(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
         }
-        made.append(try context.bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() })
-        made.append(
+        keep(try context.bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() })
+        keep(
             context.bus.onStateChange { [weak self] state in
                 if state == .connected { self?.announce() }
             })
-        subscriptions.withLock { $0 = made }
         // Whoever hears the announcement may ask at once.
         try await context.bus.flush()
         announce()
     }
 
+    private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }
+
     /// Takes no more requests, then waits for those under way, at most `deadline`.
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
-        let end = ContinuousClock.now.advanced(by: deadline)
-        while underWay.load(ordering: .acquiring) > 0, .now < end {
-            try? await Task.sleep(for: .milliseconds(5))  // only cancelling could throw, and nobody cancels this
-        }
+        let left = await underWay.close(within: deadline)
+        if left > 0 { context.log.warning("stopping with requests under way", ["count": left]) }
         await service.stop()
         await context.database.close()
     }
@@ -80,8 +85,7 @@ public final class ServiceHost: Sendable {
 
     private func receive(_ request: BusRequest, _ entry: RequestTable.Entry) {
         requests.add()
-        guard underWay.wrappingAdd(1, ordering: .relaxed).newValue <= Self.maxUnderWay else {
-            underWay.wrappingSubtract(1, ordering: .releasing)
+        guard underWay.begin() else {
             failures.add()
             return request.reply(ServiceError.unavailable("This part of the service is busy and").json)
         }
@@ -91,11 +95,11 @@ public final class ServiceHost: Sendable {
         switch entry {
         case .anywhere(let handler):
             run(on: loop, request, since: started) {
-                try await handler(Request(fields: RequestFields(request.data), context: request.context))
+                try await handler(Request(request))
             }
         case .inRoom(let handler):
             do throws(ServiceError) {
-                let parsed = Request(fields: try RequestFields(request.data), context: request.context)
+                let parsed = try Request(request)
                 let caller = try parsed.caller
                 let roomID = try parsed.fields.string("roomId")
                 context.memberships.find(roomID, parsed.onward()) { [self] found in
@@ -117,6 +121,8 @@ public final class ServiceHost: Sendable {
     ) {
         Task(executorPreference: loop) { [self] in
             do {
+                // Nobody waits for it any more, and carrying it out would only make others late.
+                guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
                 let reply = try await work()
                 finish(request, reply.json, since: started)
             } catch {
@@ -128,10 +134,10 @@ public final class ServiceHost: Sendable {
     private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
         request.reply(answer)
         latency.observe(.now - started)
-        underWay.wrappingSubtract(1, ordering: .releasing)
+        underWay.end()
     }
 
-    /// What leaves a service is a `ServiceError`; what was none is logged here in full, and shown as nothing.
+    /// What leaves a service is a `ServiceError`; what was none is logged here, and shown as nothing.
     private func translated(_ error: any Error, _ request: BusRequest) -> ServiceError {
         if let error = error as? ServiceError {
             if error.code.isRetryable, error.code != .rateLimited { failures.add() }
@@ -139,9 +145,12 @@ public final class ServiceHost: Sendable {
         }
         failures.add()
         if let error = error as? StorageError, error.isRetryable {
-            context.log.warning(
-                "storage refuses",
-                ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+            // Overload is counted: a line for each would add to it.
+            if error != .overloaded {
+                context.log.warning(
+                    "storage refuses",
+                    ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+            }
             return .unavailable("Storage")
         }
         if case StorageError.unstorableText = error {
@@ -149,13 +158,23 @@ public final class ServiceHost: Sendable {
         }
         if error is BusError {
             context.log.warning(
-                "another service is away",
+                "the bus did not carry it",
                 ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
             return .unavailable("A part of the service")
         }
         context.log.error(
-            "a request failed", ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+            "a request failed",
+            ["subject": request.subject, "error": Self.name(of: error), "request": request.context.requestID])
         return ServiceError(.internal, "Something went wrong on our side.")
+    }
+
+    /// An error as a log may show it. A description that was written for it is meant to be seen; the one that Swift derives
+    /// shows all that the error carries, which may be a person's.
+    private static func name(of error: any Error) -> String {
+        if error is StorageError || error is any CustomStringConvertible { return "\(error)" }
+        let mirror = Mirror(reflecting: error)
+        guard mirror.displayStyle == .enum else { return "\(type(of: error))" }
+        return "\(type(of: error)).\(mirror.children.first?.label ?? "\(error)")"
     }
 
     // MARK: The event log
@@ -167,8 +186,9 @@ public final class ServiceHost: Sendable {
             do throws(BusError) {
                 try context.bus.publish(Subject.events(of: name), StreamEntry(entry).json)
             } catch {
-                // It is in the log; those who follow fetch it when they see that it is missing.
+                // It is in the log. If it stays the last one, only an announcement tells those who follow.
                 context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(error)"])
+                announceLater()
             }
         }
     }
@@ -197,6 +217,7 @@ public final class ServiceHost: Sendable {
     // MARK: Announcing
 
     private func announce() {
+        guard !underWay.isClosed else { return }
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
             $0.member("databaseId", context.database.databaseID)
             $0.member("head", head.load(ordering: .acquiring))
@@ -206,6 +227,19 @@ public final class ServiceHost: Sendable {
             try context.bus.publish(Subject.announce, announcement)
         } catch {
             context.log.error("the service could not be announced", ["error": "\(error)"])
+            if error == .slowConsumer { announceLater() }
+        }
+    }
+
+    private func announceLater() {
+        guard !isAnnouncementDue.exchange(true, ordering: .relaxed) else { return }
+        let loop = group.loops[0]
+        loop.execute { [weak self] in
+            loop.schedule(after: Self.announcementInterval) {
+                guard let self else { return }
+                self.isAnnouncementDue.store(false, ordering: .relaxed)
+                self.announce()
+            }
         }
     }
 }

@@ -1,0 +1,112 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Storage
+import Workers
+
+/// A service of a test's own handlers, hosted on a bus with a database of its own.
+struct HostWorld {
+    let bus = FakeBus()
+    let group: EventLoopGroup
+    let database: SQLiteDatabase
+    let host: ServiceHost
+    let log = Collector<String>()
+    /// What the service did beside requests.
+    let life: Collector<String>
+
+    init(
+        maxUnderWay: Int = ServiceHost.maxUnderWay,
+        _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
+    ) throws {
+        group = try EventLoopGroup(loopCount: 2)
+        database = try SQLiteDatabase(.temporary, migrations: [])
+        let life = Collector<String>()
+        self.life = life
+        let context = ServiceContext(
+            configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(),
+            log: Logger("test", level: .debug) { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
+            workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
+        host = ServiceHost(
+            TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay)
+        try bus.respond(to: "rooms.membership", queue: "rooms") { request in
+            let isThere = request.data["roomId"]?.string == "room"
+            request.reply(isThere ? Reply(.ok, Self.room.json).json : ServiceError.roomNotFound.json)
+        }
+    }
+
+    static func started(
+        maxUnderWay: Int = ServiceHost.maxUnderWay,
+        _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
+    ) async throws -> HostWorld {
+        let world = try HostWorld(maxUnderWay: maxUnderWay, register)
+        try await world.host.start()
+        return world
+    }
+
+    func stop() async {
+        await host.stop(within: .seconds(30))
+        group.shutdown()
+    }
+
+    static let ada = Caller(id: "ada", username: "ada", firstName: nil)
+    static let stranger = Caller(id: "eve", username: "eve", firstName: nil)
+    static let room = Membership(
+        roomID: "room",
+        participants: [
+            Participant(userID: "ada", username: "ada", firstName: nil, joinedAt: Timestamp(milliseconds: 0))
+        ])
+
+    @discardableResult
+    func ask(
+        _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada,
+        timeout: Duration = BusContext.defaultTimeout
+    ) async throws -> Reply {
+        let context = BusContext(requestID: "request-1", caller: caller?.json, timeout: timeout)
+        return try Reply(await bus.request(subject, data, context))
+    }
+
+    /// The error that it answers with.
+    func error(
+        _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada
+    ) async -> ServiceError? {
+        do {
+            try await ask(subject, data, as: caller)
+            return nil
+        } catch {
+            return error as? ServiceError
+        }
+    }
+
+    static func inRoom(_ roomID: String = "room") -> JSONValue { JSONWriter.object { $0.member("roomId", roomID) } }
+
+    /// A commit with an entry.
+    @discardableResult
+    func append(_ emissions: JSONValue = .emptyArray) async throws -> Int {
+        try await database.write { connection in
+            try EventLog.append(at: 7, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
+        }
+    }
+}
+
+private struct TestService: Service {
+    static let name = "test"
+    static let migrations: [Migration] = []
+
+    let life: Collector<String>
+    let handlers: @Sendable (inout RequestTable) -> Void
+    let manifest = Manifest(
+        service: TestService.name, routes: [Route("GET", "/api/test", "test.it")], hasEventLog: true)
+
+    init(life: Collector<String>, handlers: @escaping @Sendable (inout RequestTable) -> Void) {
+        self.life = life
+        self.handlers = handlers
+    }
+
+    init(_ context: ServiceContext) { self.init(life: Collector(), handlers: { _ in }) }
+
+    func register(in requests: inout RequestTable) { handlers(&requests) }
+    func start() { life.add("started") }
+    func stop() async { life.add("stopped") }
+}

@@ -1,0 +1,212 @@
+import Contracts
+import JSON
+import MessageBus
+import Storage
+import Testing
+
+@testable import ServiceKit
+
+@Suite("a hosted service's event log, and its end", .timeLimit(.minutes(1)))
+struct ServiceHostStreamTests {
+    private struct Page {
+        let databaseID: String?, head: Int?, oldest: Int?
+        let entries: [StreamEntry]
+
+        init(_ reply: Reply) throws {
+            let object = try #require(reply.data.object)
+            databaseID = object["databaseId"]?.string
+            head = object["head"]?.int
+            oldest = object["oldest"]?.int
+            entries = try #require(object["entries"]?.array).compactMap(StreamEntry.init)
+        }
+    }
+
+    private static func page(_ world: HostWorld, since: Int, limit: Int? = nil) async throws -> Page {
+        let data = JSONWriter.object {
+            $0.member("since", since)
+            if let limit { $0.member("limit", limit) }
+        }
+        return try Page(await world.ask(Subject.eventsSince(of: "test"), data, as: nil))
+    }
+
+    @Test("entries are given since a position, up to a limit, with the head and the oldest")
+    func entries() async throws {
+        let world = try await HostWorld.started()
+        let empty = try await Self.page(world, since: 0)
+        #expect((empty.head, empty.oldest) == (0, 1), "there is none, and the first will be 1")
+        for _ in 1...5 { try await world.append() }
+
+        let page = try await Self.page(world, since: 1, limit: 3)
+        #expect(page.entries.map(\.seq) == [2, 3, 4])
+        #expect((page.head, page.oldest) == (5, 1))
+        #expect(page.databaseID == world.database.databaseID)
+        #expect(page.entries.first?.participants == ["ada"])
+        #expect(page.entries.first?.at == Timestamp(milliseconds: 7))
+
+        #expect(try await Self.page(world, since: 0, limit: 0).entries.isEmpty)
+        #expect(try await Self.page(world, since: 0, limit: -1).entries.isEmpty)
+        #expect(try await Self.page(world, since: 5).entries.isEmpty)
+        #expect(try await Self.page(world, since: Int.max).entries.isEmpty)
+        #expect(try await Self.page(world, since: Int.min, limit: Int.max).entries.count == 5)
+        await world.stop()
+    }
+
+    @Test("what was pruned is not given, and the oldest says so")
+    func pruned() async throws {
+        let world = try await HostWorld.started()
+        for _ in 1...5 { try await world.append() }
+        try await EventLog(world.database).prune(olderThan: 100, keepingFrom: 4)
+        let page = try await Self.page(world, since: 0)
+        #expect(page.entries.map(\.seq) == [4, 5])
+        #expect((page.head, page.oldest) == (5, 4))
+        await world.stop()
+    }
+
+    @Test("an answer holds no more than the bus carries, and at least one entry")
+    func bytes() async throws {
+        let world = try await HostWorld.started()
+        let large = try JSONValue(parsing: "[\"\(String(repeating: "x", count: 300_000))\"]")
+        for _ in 1...3 { try await world.append(large) }
+        #expect(try await Self.page(world, since: 0).entries.map(\.seq) == [1])
+        #expect(try await Self.page(world, since: 1).entries.map(\.seq) == [2])
+        await world.stop()
+    }
+
+    @Test("entries are published in the order of commits, each once")
+    func publishes() async throws {
+        let world = try await HostWorld.started()
+        let heard = Collector<Int>()
+        try world.bus.subscribe(Subject.events(of: "test"), queue: nil) { message in
+            heard.add(StreamEntry(message.data)?.seq ?? -1)
+        }
+        await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 1...300 { group.addTask { try await world.append() } }
+        }
+        #expect(heard.items == Array(1...300), "and before the write has returned")
+        await world.stop()
+    }
+
+    @Test("it is announced when it starts, when it is asked to, and when the bus is back, with where its log stands")
+    func announces() async throws {
+        let world = try HostWorld()
+        let heard = Collector<JSONValue>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try await world.append()
+        try await world.host.start()
+        #expect(heard.items.map { $0["head"]?.int } == [1])
+        #expect(world.life.items == ["started"], "what it does beside requests has begun before")
+        try await world.append()
+        try world.bus.publish(Subject.discover, .emptyObject)
+        try await world.append()
+        world.bus.comeBack()
+        #expect(heard.items.map { $0["head"]?.int } == [1, 2, 3])
+        for announcement in heard.items {
+            #expect(announcement["databaseId"]?.string == world.database.databaseID)
+            let manifest = try #require(announcement["manifest"].flatMap(Manifest.init))
+            #expect(manifest.service == "test")
+            #expect(manifest.routes.map(\.subject) == ["test.it"])
+        }
+        await world.stop()
+    }
+
+    @Test("an entry that the bus had no room for is announced until it has")
+    func unpublished() async throws {
+        let world = try await HostWorld.started()
+        let heard = Collector<Int>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?.int ?? -1) }
+        world.bus.refusePublishing(.slowConsumer)
+        try await world.append()
+        let lines = await world.log.first(2)
+        #expect(lines[0].contains("an entry was not published"))
+        #expect(lines[1].contains("could not be announced"), "the first announcement is refused, too")
+        world.bus.refusePublishing(nil)
+        #expect(await heard.first(1) == [1])
+        await world.stop()
+    }
+
+    @Test("stopping takes no more requests, waits for those under way, then ends the service, then its database")
+    func stops() async throws {
+        let inside = Gate()
+        let gate = Gate()
+        let world = try await HostWorld.started { table in
+            table.on("test.wait") { _ in
+                inside.open()
+                await gate.passed()
+                return Reply()
+            }
+        }
+        let announced = Collector<Void>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { _ in announced.add(()) }
+        async let answer = world.ask("test.wait")
+        await inside.passed()
+        async let stopping: Void = {
+            await world.host.stop(within: .seconds(60))
+            world.life.add("closed")
+        }()
+        while true {
+            do {
+                try await world.ask(Subject.health(of: "test"))
+            } catch {
+                break
+            }
+        }
+        world.bus.comeBack()
+        #expect(announced.items.isEmpty, "who is leaving does not say that he is there")
+        try await world.append()
+        #expect(world.life.items == ["started"], "neither the service nor its database has ended")
+        gate.open()
+        #expect(try await answer.status == .ok)
+        await stopping
+        #expect(world.life.items == ["started", "stopped", "closed"])
+        await #expect(throws: StorageError.closed) { try await world.append() }
+        world.group.shutdown()
+    }
+
+    @Test("a request that does not end holds nobody beyond the deadline, and the log says so")
+    func deadline() async throws {
+        let inside = Gate()
+        let gate = Gate()
+        let world = try await HostWorld.started { table in
+            table.on("test.wait") { _ in
+                inside.open()
+                await gate.passed()
+                return Reply()
+            }
+        }
+        async let answer = world.ask("test.wait")
+        await inside.passed()
+        await world.host.stop(within: .milliseconds(1))
+        #expect(world.life.items == ["started", "stopped"])
+        #expect(world.log.items.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
+        gate.open()
+        _ = try await answer
+        world.group.shutdown()
+    }
+}
+
+@Suite("requests under way")
+struct RequestsUnderWayTests {
+    @Test("as many as may be begin, and the last to end lets the one who waits go")
+    func limit() async {
+        let underWay = RequestsUnderWay(limit: 2)
+        #expect(underWay.begin())
+        #expect(underWay.begin())
+        #expect(!underWay.begin())
+        underWay.end()
+        #expect(underWay.begin())
+        async let left = underWay.close(within: .seconds(60))
+        while !underWay.isClosed { await Task.yield() }
+        #expect(!underWay.begin())
+        underWay.end()
+        underWay.end()
+        #expect(await left == 0)
+    }
+
+    @Test("none under way: nobody waits; no time: neither")
+    func atOnce() async {
+        #expect(await RequestsUnderWay(limit: 1).close(within: .seconds(60)) == 0)
+        let busy = RequestsUnderWay(limit: 1)
+        #expect(busy.begin())
+        #expect(await busy.close(within: .zero) == 1)
+    }
+}
