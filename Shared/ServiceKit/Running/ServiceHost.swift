@@ -16,6 +16,7 @@ public final class ServiceHost: Sendable {
     private let head = Atomic<Int>(0)
     private let isAnnouncementDue = Atomic(false)
     private let underWay: RequestsUnderWay
+    private let pruning: LogPruning
     private let requests: Counter
     private let failures: Counter
     private let latency: Histogram
@@ -38,6 +39,7 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
+        pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
             "parlor_requests_total", "Requests that a service was asked.", labels: labels)
@@ -68,6 +70,7 @@ public final class ServiceHost: Sendable {
         // Whoever hears the announcement may ask at once.
         try await context.bus.flush()
         announce()
+        pruning.start()
     }
 
     private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }
@@ -77,6 +80,7 @@ public final class ServiceHost: Sendable {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
         let left = await underWay.close(within: deadline)
         if left > 0 { context.log.warning("stopping with requests under way", ["count": left]) }
+        pruning.stop()
         await service.stop()
         await context.database.close()
     }

@@ -1,0 +1,46 @@
+import Storage
+import Synchronization
+
+/// Keeps an event log from growing for ever: entries go when they are a day old.
+///
+/// Who was away for longer cannot be caught up entry by entry, and is told so.
+final class LogPruning: Sendable {
+    static let age: Duration = .seconds(86_400)
+    /// Short enough that what goes at once is little.
+    static let interval: Duration = .seconds(600)
+
+    private let database: any Database
+    private let clock: any WallClock
+    private let log: Logger
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ database: any Database, clock: any WallClock, log: Logger) {
+        self.database = database
+        self.clock = clock
+        self.log = log
+    }
+
+    func start() {
+        let running = Task { [self] in
+            while !Task.isCancelled {
+                await prune()
+                do { try await Task.sleep(for: Self.interval) } catch { return }
+            }
+        }
+        task.withLock { $0 = running }
+    }
+
+    func stop() {
+        task.withLock { $0?.cancel() }
+    }
+
+    func prune() async {
+        do {
+            let end = clock.now().adding(.zero - Self.age)
+            let count = try await EventLog(database).prune(olderThan: end.milliseconds)
+            if count > 0 { log.info("old entries of the event log are gone", ["count": count]) }
+        } catch {
+            log.warning("the event log was not pruned", ["error": "\(error)"])
+        }
+    }
+}

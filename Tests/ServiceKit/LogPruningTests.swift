@@ -1,0 +1,29 @@
+import Contracts
+import JSON
+import Storage
+import Testing
+
+@testable import ServiceKit
+
+@Suite("Pruning the event log")
+struct LogPruningTests {
+    @Test("entries go when they are a day old, and the newest one stays")
+    func prunes() async throws {
+        let database = try SQLiteDatabase(.temporary, migrations: [])
+        let clock = ManualClock()
+        let pruning = LogPruning(database, clock: clock, log: .silent)
+        for _ in 0..<3 {
+            let at = clock.now().milliseconds
+            try await database.write { connection in
+                _ = try EventLog.append(at: at, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+            }
+            clock.advance(by: .seconds(40_000))
+        }
+        await pruning.prune()
+        #expect(try await EventLog(database).oldest() == 2)
+        clock.advance(by: .seconds(200_000))
+        await pruning.prune()
+        #expect(try await EventLog(database).oldest() == 3)
+        await database.close()
+    }
+}
