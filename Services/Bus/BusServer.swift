@@ -33,7 +33,7 @@ public final class BusServer: Sendable {
         do throws(SystemError) {
             group = try EventLoopGroup(loopCount: 1)
         } catch {
-            throw .cannotListen("\(error)")
+            throw .failed("\(error)")
         }
         let loop = group.loops[0]
         let latest = Counters()
@@ -52,7 +52,7 @@ public final class BusServer: Sendable {
             return BusServer(host: host, group: group, listener: listener, bound: bound, latest: latest)
         } catch {
             group.shutdown()
-            throw .cannotListen("\(host):\(port): \(error)")
+            throw .failed("\(error)")
         }
     }
 
@@ -104,13 +104,13 @@ public final class BusServer: Sendable {
 public enum BusServerError: Error, Equatable, CustomStringConvertible {
     /// Anyone who reaches the bus can be any service.
     case openWithoutToken(String)
-    case cannotListen(String)
+    case failed(String)
 
     public var description: String {
         switch self {
         case .openWithoutToken(let host):
             "\(host) is not a loopback address: set BUS_TOKEN_FILE, or listen on 127.0.0.1"
-        case .cannotListen(let reason): "cannot listen: \(reason)"
+        case .failed(let reason): reason
         }
     }
 }

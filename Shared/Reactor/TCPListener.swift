@@ -35,7 +35,7 @@ public final class TCPListener: Sendable {
             }
         } catch {
             for socket in sockets { socket.close() }
-            throw .failed(error)
+            throw .failed(host: host, port: port, error)
         }
         let acceptors = zip(group.loops, sockets).map { loop, socket in
             Acceptor(socket, loop: loop, onError: onError, makeHandler: makeHandler)
@@ -85,12 +85,12 @@ public final class TCPListener: Sendable {
 
 public enum ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownHost(String, String)
-    case failed(SystemError)
+    case failed(host: String, port: UInt16, SystemError)
 
     public var description: String {
         switch self {
         case .unknownHost(let host, let reason): "unknown host \(host): \(reason)"
-        case .failed(let error): "\(error)"
+        case .failed(let host, let port, let error): "cannot listen on \(host), port \(port): \(error)"
         }
     }
 }

@@ -30,8 +30,10 @@ struct ListenerTests {
     func inUse() async throws {
         try await withLoops(2) { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
-            #expect(throws: ListenError.failed(SystemError("bind", code: EADDRINUSE))) {
-                try TCPListener.bind(host: "127.0.0.1", port: listener.port, on: group) { _ in Echo() }
+            let host = "127.0.0.1"
+            let port = listener.port
+            #expect(throws: ListenError.failed(host: host, port: port, SystemError("bind", code: EADDRINUSE))) {
+                try TCPListener.bind(host: host, port: port, on: group) { _ in Echo() }
             }
         }
     }

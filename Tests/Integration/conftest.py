@@ -1,0 +1,51 @@
+import pytest
+from parlor import Parlor
+from people import World
+
+
+def pytest_collection_modifyitems(items):
+    """Forms side by side: one Parlor of each serves all journeys, and is stopped before the next one starts."""
+    items.sort(key=lambda item: "own_parlor" in item.fixturenames)
+
+
+@pytest.fixture(scope="session", params=["one", "separate"])
+def parlor(request, tmp_path_factory):
+    """A Parlor that tests share: they may not harm it."""
+    parlor = Parlor(request.param, tmp_path_factory.mktemp(request.param))
+    yield parlor
+    assert parlor.process.is_running(), f"it has ended\n{parlor.process.log()}"
+    assert parlor.stop() == 0, parlor.process.log()
+
+
+@pytest.fixture
+async def world(parlor):
+    async with World(parlor) as world:
+        yield world
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts Parlors of the test's own."""
+    started = []
+
+    def start(form: str, *flags: str) -> Parlor:
+        parlor = Parlor(form, tmp_path / f"data-{len(started)}", *flags)
+        started.append(parlor)
+        return parlor
+
+    yield start
+    for parlor in started:
+        if parlor.process.is_running():
+            assert parlor.stop() == 0, parlor.process.log()
+
+
+@pytest.fixture(params=["one", "separate"])
+def own_parlor(request, start):
+    """A Parlor of the test's own, to be stopped and hurt."""
+    return start(request.param)
+
+
+@pytest.fixture
+async def own_world(own_parlor):
+    async with World(own_parlor) as world:
+        yield world

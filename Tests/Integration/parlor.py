@@ -1,0 +1,161 @@
+"""The real executables, as one process or as separate ones, and what a test may do to them."""
+
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).parents[2]
+SERVICES = ["parlor-accounts", "parlor-rooms", "parlor-messaging", "parlor-elements"]
+START_DEADLINE = 30.0  # seconds; a busy machine is no failure
+STOP_DEADLINE = 5.0  # seconds, as the project promises
+
+
+@functools.cache
+def binaries() -> Path:
+    """Where the executables are: PARLOR_BINARIES, or the release build."""
+    if named := os.environ.get("PARLOR_BINARIES"):
+        return Path(named)
+    shown = subprocess.run(
+        ["swift", "build", "-c", "release", "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return Path(shown.stdout.strip())
+
+
+def until(condition, within: float = START_DEADLINE, what: str = "it"):
+    """What the condition returns once it is true."""
+    end = time.monotonic() + within
+    while not (value := condition()):
+        assert time.monotonic() < end, f"{what} did not come within {within} s"
+        time.sleep(0.02)
+    return value
+
+
+def ask_readiness(address: str) -> tuple[int, dict]:
+    """The status of /readyz, and what each service is; (0, {}) if nobody answers."""
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
+            return answer.status, json.load(answer)["services"]
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)["services"]
+    except OSError:
+        return 0, {}
+
+
+class Process:
+    """A program that says `NAME ready ADDRESS` on its standard output."""
+
+    def __init__(self, *command, cwd=None, environment=None):
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=cwd,
+            env={**os.environ, "LOG_FORMAT": "json", **(environment or {})},
+        )  # fmt: skip
+        self.pid = self.process.pid
+
+    def wait_until_ready(self) -> str:
+        line = self.process.stdout.readline()
+        assert re.fullmatch(r"[a-z-]+ ready [a-z]+://\S+\n", line), f"{line!r}\n{self.log()}"
+        return line.split()[-1]
+
+    def log(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def signal(self, number: int = signal.SIGTERM):
+        self.process.send_signal(number)
+
+    def stop(self) -> int:
+        """Its exit status after SIGTERM; it has to end in time."""
+        if self.is_running():
+            self.signal()
+        return self.process.wait(STOP_DEADLINE)
+
+    def kill(self):
+        if self.is_running():
+            self.process.kill()
+            self.process.wait(STOP_DEADLINE)
+
+
+class Parlor:
+    """All of Parlor at an address."""
+
+    def __init__(self, form: str, data: Path, *flags: str, port: int = 0):
+        self.form, self.data, self.flags = form, data, flags
+        self.run(port)
+
+    def run(self, port: int):
+        start = {"one": [binaries() / "parlor"], "separate": [ROOT / "deploy/separate", "--binaries", binaries()]}
+        self.process = Process(
+            *start[self.form], "--port", port, "--data", self.data, "--rate-limits", "off", *self.flags)  # fmt: skip
+        self.address = self.process.wait_until_ready()
+        self.port = urlsplit(self.address).port
+
+    def start_again(self):
+        """At the same address, on the same data."""
+        self.run(self.port)
+
+    def stop(self) -> int:
+        return self.process.stop()
+
+    def pid(self, program: str) -> int:
+        """Of one of the separate processes, or of the one that is all of them."""
+        return self.process.pid if self.form == "one" else self.children()[program]
+
+    def children(self) -> dict[str, int]:
+        found = {}
+        for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
+            try:
+                found[Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name] = int(pid)
+            except FileNotFoundError:
+                pass  # it has just ended
+        return found
+
+    def wait_until_ready(self):
+        until(lambda: ask_readiness(self.address)[0] == 200, what="readiness")
+
+    def kill(self, program: str):
+        os.kill(self.pid(program), signal.SIGKILL)
+
+    def wait_for_successor(self, program: str, pid: int):
+        """Until another process has taken the place of one that ended, and all is ready again."""
+        until(lambda: self.children().get(program, pid) not in (pid, None), what=f"a new {program}")
+        self.wait_until_ready()
+
+
+class Cluster:
+    """Separate processes with no parent over them: what a test ends stays away until the test starts it again."""
+
+    def __init__(self, data: Path):
+        self.data = data
+        self.programs = {}
+        self.bus = self.start("parlor-bus", "--port", 0)
+        for name in SERVICES:
+            self.start(name)
+        self.address = self.start("parlor-gateway", "--port", 0, "--rate-limits", "off")
+        self.wait_until_ready()
+
+    def start(self, name: str, *flags) -> str:
+        if name != "parlor-bus":
+            flags = [*flags, "--data", self.data, "--bus", self.bus]
+        self.programs[name] = Process(binaries() / name, *flags)
+        return self.programs[name].wait_until_ready()
+
+    def wait_until_ready(self):
+        until(lambda: ask_readiness(self.address)[0] == 200, what="readiness")
+
+    def stop(self):
+        for name in ["parlor-gateway", *SERVICES, "parlor-bus"]:
+            if name in self.programs and self.programs[name].is_running():
+                assert self.programs[name].stop() == 0, self.programs[name].log()

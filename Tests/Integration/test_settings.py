@@ -1,0 +1,125 @@
+"""What a person meets who starts the executables by hand: settings, --help, deploy/up, and the README's table."""
+
+import re
+import signal
+import stat
+import subprocess
+
+import pytest
+from parlor import ROOT, SERVICES, START_DEADLINE, Parlor, Process, ask_readiness, binaries, until
+
+EXECUTABLES = ["parlor", "parlor-bus", "parlor-gateway", *SERVICES]
+
+
+def run(*command) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=START_DEADLINE, stdin=subprocess.DEVNULL)  # fmt: skip
+
+
+def settings_of(program: str) -> list[tuple[str, str, str, str]]:
+    """Flag, name, what it does, default: as --help shows them."""
+    shown = run(binaries() / program, "--help")
+    assert shown.returncode == 0 and shown.stderr == ""
+    return [
+        match.groups()
+        for match in re.finditer(r"^  (--\S+) ([A-Z_]+) +(.*?)(?: \[([^\[\]]*)\])?$", shown.stdout, re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("name", EXECUTABLES)
+def test_help_lists_the_settings(name):
+    settings = settings_of(name)
+    names = [setting for _, setting, _, _ in settings]
+    assert len(names) == len(set(names))
+    assert {"OPS_PORT", "LOG_LEVEL", "LOG_FORMAT"} <= set(names)
+    assert all(what for _, _, what, _ in settings)
+
+
+@pytest.mark.parametrize("name", EXECUTABLES)
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (["--prot", "1"], "there is no setting --prot; --help lists all"),
+        (["--log-level"], "--log-level needs a value"),
+        (["--log-level", "loud"], 'LOG_LEVEL (--log-level) has to be one of debug, info, warning, error, not "loud"'),
+    ],
+)
+def test_a_wrong_setting_stops_the_start(name, flags, line):
+    result = run(binaries() / name, *flags)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{name}: {line}\n")
+
+
+@pytest.mark.parametrize("name", ["parlor", "parlor-accounts"])
+def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
+    (tmp_path / "file").write_text("")
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    flags = ["--bus", bus.wait_until_ready()] if name != "parlor" else ["--port", 0]
+    result = run(binaries() / name, "--data", tmp_path / "file" / "data", *flags)
+    assert bus.stop() == 0
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith(f"{name}: DATA_DIR (--data): {tmp_path}/file/data cannot be made")
+
+
+def test_a_port_that_is_taken_stops_the_start(tmp_path):
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    port = bus.wait_until_ready().rsplit(":")[-1]
+    for name, flags in [("parlor", ["--data", tmp_path]), ("parlor-bus", [])]:
+        result = run(binaries() / name, "--port", port, *flags)
+        assert result.returncode == 1
+        assert result.stderr.splitlines()[-1].startswith(f"{name}: cannot listen on 127.0.0.1, port {port}: ")
+    assert bus.stop() == 0
+
+
+@pytest.mark.parametrize("form", ["one", "separate"])
+def test_secrets_are_their_owners_alone(start, form):
+    parlor = start(form)
+    secrets = ["jwt.secret"] + (["bus.token"] if form == "separate" else [])
+    for name in secrets:
+        assert stat.S_IMODE((parlor.data / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(parlor.data.stat().st_mode) == 0o700
+
+
+def test_several_run_side_by_side(start):
+    addresses = {start(form).address for form in ("one", "separate", "separate")}
+    assert len(addresses) == 3 and all(ask_readiness(address)[0] == 200 for address in addresses)
+
+
+def test_the_parent_refuses_what_no_program_knows(tmp_path):
+    for flags, line in [
+        (["--prot", "1"], "parlor: there is no setting --prot; --help lists all"),
+        (["--port"], "parlor: --port needs a value"),
+        (["--bus", "tcp://127.0.0.1:1"], "parlor: --separate has a bus of its own; without it, each program takes --bus"),
+        (["--ping-interval", "soon"], "parlor: parlor-gateway did not start: it ended with status 2"),
+    ]:
+        result = run(ROOT / "deploy/separate", "--binaries", binaries(), "--data", tmp_path / "data", *flags)
+        assert result.returncode == 2 and result.stdout == ""
+        assert line in result.stderr.splitlines()
+
+
+def test_no_child_outlives_its_parent(tmp_path):
+    parlor = Parlor("separate", tmp_path / "data")
+    children = parlor.children().values()
+    assert len(children) == len(EXECUTABLES) - 1
+    parlor.process.process.kill()
+    until(lambda: not any(is_alive(pid) for pid in children), what="the end of all children")
+    parlor.process.process.wait()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("form", [[], ["--separate"]], ids=["one", "separate"])
+def test_up_builds_starts_and_says_what_is_next(form, tmp_path):
+    up = Process(ROOT / "deploy/up", *form, "--port", 0, "--data", "data", cwd=tmp_path)
+    address = up.wait_until_ready()
+    assert ask_readiness(address)[0] == 200
+    assert (tmp_path / "data" / "accounts.db").exists(), "a relative folder is meant from where one stands"
+    until(lambda: f"next: curl -s {address}/readyz" in up.log(), what="the next step")
+    up.signal(signal.SIGINT)
+    assert up.process.wait(5) == 0, up.log()
