@@ -115,7 +115,9 @@ extension RateLimit {
     init?(_ json: JSONValue) {
         guard let object = json.object, let name = object["name"]?.string,
             let counted = object["counted"]?.string.flatMap(Counted.init), let perPerson = object["perPerson"]?.int,
-            let perAddress = object["perAddress"]?.int, let seconds = object["seconds"]?.int
+            let perAddress = object["perAddress"]?.int, let seconds = object["seconds"]?.int,
+            // Who counts divides by these.
+            perPerson > 0, perAddress > 0, (1...RateLimit.maxSeconds).contains(seconds)
         else { return nil }
         self.init(name, counted, perPerson: perPerson, perAddress: perAddress, seconds: seconds)
     }

@@ -142,6 +142,9 @@ public struct RateLimit: Sendable, Equatable {
     public let perAddress: Int
     public let seconds: Int
 
+    /// A year: beyond it a limit is a ban.
+    static let maxSeconds = 366 * 86_400
+
     public init(_ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int) {
         self.name = name
         self.counted = counted
