@@ -1,7 +1,7 @@
 import Contracts
 
 /// Routes by path. Of two patterns that match, the one with the earlier literal segment wins: `/rooms/my-rooms` before
-/// `/rooms/:roomId`.
+/// `/rooms/:roomId`. Of two that are the same, the first one counts.
 struct RouteTable: Sendable {
     enum Match {
         case route(Route, parameters: [(name: String, value: String)])
@@ -25,7 +25,7 @@ struct RouteTable: Sendable {
 
     private static func insert(_ route: Route, _ segments: ArraySlice<String>, into branch: inout Branch) {
         guard let first = segments.first else {
-            branch.routes[route.method] = route
+            if branch.routes[route.method] == nil { branch.routes[route.method] = route }
             return
         }
         if first.hasPrefix(":") {
