@@ -10,6 +10,8 @@ final class RateLimiter: Sendable {
         let who: String
     }
 
+    /// Bytes of a name that count: those who log in choose it, and it may be a megabyte long.
+    static let maxNameLength = 256
     /// Keys that are kept before those whose time has passed are swept.
     static let sweepAt = 100_000
 
@@ -42,7 +44,8 @@ final class RateLimiter: Sendable {
             ?? Rate(perPerson: limit.perPerson, perAddress: limit.perAddress, window: .seconds(limit.seconds))
         var checks = [(Key(limit: limit.name, who: "address/\(address)"), rate.perAddress, rate.addressWindow)]
         if let person {
-            checks.append((Key(limit: limit.name, who: "person/\(person)"), rate.perPerson, rate.personWindow))
+            let name = String(decoding: person.utf8.prefix(Self.maxNameLength), as: UTF8.self)
+            checks.append((Key(limit: limit.name, who: "person/\(name)"), rate.perPerson, rate.personWindow))
         }
         let now = Double(now)
         return state.withLock { state in
