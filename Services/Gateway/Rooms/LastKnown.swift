@@ -3,8 +3,9 @@ import Synchronization
 
 /// What services last contributed, for when one of them is away. The least recently told is forgotten.
 final class LastKnown: Sendable {
-    /// Answers in a generation; two are kept. At a kilobyte each that is some 20 MB.
+    /// Answers in a generation, and their bytes; two generations are kept.
     static let generationSize = 10_000
+    static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
         let service: String
@@ -17,10 +18,15 @@ final class LastKnown: Sendable {
         let number: Int
         let roomIDs: [String]
         let values: [JSONValue]
+
+        /// An id takes some forty bytes, sixteen more in its list, and a value as many around its own.
+        var size: Int { values.reduce(200) { $0 + $1.bytes.count + 96 } }
     }
 
     private struct State {
         var number = 0
+        /// Of the young generation.
+        var bytes = 0
         var young: [Key: Answer] = [:]
         var old: [Key: Answer] = [:]
     }
@@ -31,11 +37,14 @@ final class LastKnown: Sendable {
         let key = Key(service: service, userID: userID, roomID: roomIDs.count == 1 ? roomIDs[0] : nil)
         state.withLock { state in
             state.number += 1
-            if state.young.count >= Self.generationSize {
+            if state.young.count >= Self.generationSize || state.bytes >= Self.generationBytes {
                 state.old = state.young
                 state.young = [:]
+                state.bytes = 0
             }
-            state.young[key] = Answer(number: state.number, roomIDs: roomIDs, values: values)
+            let answer = Answer(number: state.number, roomIDs: roomIDs, values: values)
+            let replaced = state.young.updateValue(answer, forKey: key)
+            state.bytes += answer.size - (replaced?.size ?? 0)
         }
     }
 
