@@ -41,29 +41,28 @@ struct WaitingEvents {
     static let maxCount = 4096
     static let maxBytes = 4 << 20
 
-    private var events: [SocketIOEvent] = []
-    private var next = 0
+    private var arrived: [SocketIOEvent] = []
+    /// The earlier half, turned round: what is taken is let go of at once.
+    private var leaving: [SocketIOEvent] = []
     private var bytes = 0
 
-    var isEmpty: Bool { next == events.count }
+    var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
 
     /// - Returns: false if there is no room: the client sends without regard to answers.
     mutating func append(_ event: SocketIOEvent) -> Bool {
         bytes += Self.size(event)
-        guard events.count - next < Self.maxCount, bytes <= Self.maxBytes else { return false }
-        events.append(event)
+        guard arrived.count + leaving.count < Self.maxCount, bytes <= Self.maxBytes else { return false }
+        arrived.append(event)
         return true
     }
 
     mutating func popFirst() -> SocketIOEvent? {
-        guard next < events.count else { return nil }
-        let event = events[next]
-        bytes -= Self.size(event)
-        next += 1
-        if next == events.count {
-            events.removeAll()
-            next = 0
+        if leaving.isEmpty {
+            leaving = arrived.reversed()
+            arrived = []
         }
+        guard let event = leaving.popLast() else { return nil }
+        bytes -= Self.size(event)
         return event
     }
 
