@@ -13,6 +13,7 @@ public actor StreamFollower {
     private let bus: any MessageBus
     private let log: Logger
     private let deliver: @Sendable ([StreamEntry]) -> Void
+    private let onStart: @Sendable (Int) -> Void
     private var cursor = StreamCursor()
     private var databaseID: String?
     private var isFetching = false
@@ -27,16 +28,20 @@ public actor StreamFollower {
     /// Between two tries to ask an owner that does not answer, or not with what is missing.
     static let retryInterval: Duration = .milliseconds(250)
 
-    /// - Parameter deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
+    /// - Parameters:
+    ///   - deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
+    ///   - onStart: called on the loop with the position after which it starts: when it is first known where the log stands,
+    ///     and when the log is of another database.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
-        deliver: @escaping @Sendable ([StreamEntry]) -> Void
+        deliver: @escaping @Sendable ([StreamEntry]) -> Void, onStart: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.service = service
         self.bus = bus
         self.loop = loop
         self.log = log
         self.deliver = deliver
+        self.onStart = onStart
     }
 
     /// Starts to listen, once. It knows where it stands with the first announcement: it has to be told of each, also of
@@ -90,12 +95,15 @@ public actor StreamFollower {
             fetch()
         case nil:
             databaseID = id
-            handOn(cursor.start(at: head))
+            let ready = cursor.start(at: head)
+            onStart(head)
+            handOn(ready)
             fetchIfBehind(after: Self.patience)
         default:
             log.warning("the event log is of another database now", ["service": service])
             databaseID = id
             cursor.restart(at: head)
+            onStart(head)
         }
     }
 
