@@ -44,10 +44,8 @@ public struct Gateway: Component {
                 }
                 fanout.deliver(broadcasts)
             },
-            onAnnouncement: { manifest, catalog in
-                let subjects = catalog.presenceSubjects
-                Task { await presence.learn(manifest, subjects: subjects) }
-            })
+            onStart: { fanout.start(after: $0) },
+            onAnnouncement: { presence.learn($0) })
         let context = GatewayContext(
             settings: settings, bus: node.bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
             presence: presence,
@@ -99,7 +97,7 @@ public struct Gateway: Component {
         metrics.gauge("parlor_slow_closes_total", "Clients cut off because they did not read.") {
             Double(counters.slowCloses.value)
         }
-        metrics.gauge("parlor_dropped_packets_total", "Presence and typing not sent to clients that were behind.") {
+        metrics.gauge("parlor_dropped_packets_total", "Signs of typing not sent to clients that were behind.") {
             Double(counters.dropped.value)
         }
     }

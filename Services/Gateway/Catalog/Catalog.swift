@@ -27,8 +27,6 @@ struct Catalog: Sendable {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
     }
 
-    var presenceSubjects: [String] { services.compactMap(\.presenceSubject) }
-
     /// Until every required service was heard from, what is unknown may be theirs.
     var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
     var requiredServices: [String] { required.sorted() }

@@ -21,16 +21,19 @@ final class Directory: Sendable {
     private let file: ManifestFile?
     private let log: Logger
     private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
-    private let onAnnouncement: @Sendable (Manifest, Catalog) -> Void
+    private let onStart: @Sendable (StreamPosition) -> Void
+    private let onAnnouncement: @Sendable (Manifest) -> Void
 
     /// - Parameters:
     ///   - file: where manifests are kept over restarts; nil where all services are in this process.
     ///   - deliver: takes the entries of a service's log, on the loop.
+    ///   - onStart: told, on the loop, that a log is followed from after this position on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?, log: Logger,
         deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
-        onAnnouncement: @escaping @Sendable (Manifest, Catalog) -> Void
+        onStart: @escaping @Sendable (StreamPosition) -> Void,
+        onAnnouncement: @escaping @Sendable (Manifest) -> Void
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
         self.bus = bus
@@ -38,6 +41,7 @@ final class Directory: Sendable {
         self.file = file
         self.log = log
         self.deliver = deliver
+        self.onStart = onStart
         self.onAnnouncement = onAnnouncement
     }
 
@@ -90,18 +94,20 @@ final class Directory: Sendable {
     @discardableResult
     private func learn(_ manifest: Manifest) throws(BusError) -> StreamFollower? {
         let name = manifest.service
-        let (catalog, follower, isNew) = state.withLock { state -> (Catalog, StreamFollower?, Bool) in
+        let (follower, isNew) = state.withLock { state -> (StreamFollower?, Bool) in
             let isUnknown = state.catalog.manifests[name] == nil
             if isUnknown { log.info("a service is there", ["name": name]) }
             state.catalog.add(manifest)
-            guard manifest.hasEventLog else { return (state.catalog, nil, false) }
-            if let known = state.followers[name] { return (state.catalog, known, false) }
-            let follower = StreamFollower(name, bus: bus, on: loop, log: log) { [deliver] in deliver(name, $0) }
+            guard manifest.hasEventLog else { return (nil, false) }
+            if let known = state.followers[name] { return (known, false) }
+            let follower = StreamFollower(
+                name, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(name, $0) },
+                onStart: { [onStart] in onStart(StreamPosition(stream: name, seq: $0)) })
             state.followers[name] = follower
-            return (state.catalog, follower, true)
+            return (follower, true)
         }
         if isNew { try follower?.start() }
-        onAnnouncement(manifest, catalog)
+        onAnnouncement(manifest)
         return follower
     }
 

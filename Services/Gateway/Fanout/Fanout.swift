@@ -1,3 +1,4 @@
+import Contracts
 import Synchronization
 
 /// Hands what is to be told to every shard, on its loop, in the order of the calls.
@@ -12,6 +13,10 @@ final class Fanout: Sendable {
 
     func deliver(_ broadcasts: [Broadcast]) {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.deliver(broadcasts) } } }
+    }
+
+    func start(after position: StreamPosition) {
+        for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.start(after: position) } } }
     }
 
     func deliver(_ change: Presence.Change) {

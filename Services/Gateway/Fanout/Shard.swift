@@ -14,14 +14,11 @@ actor Shard {
     nonisolated let loop: EventLoop
     nonisolated let context: GatewayContext
     var audience = Audience()
-    /// How far each stream has been fanned out to this loop's sockets.
-    private var positions: [String: Int] = [:]
-    /// Answers that wait for a stream to get there.
-    private var held: [(position: StreamPosition, continuation: CheckedContinuation<Void, Never>, timer: LoopTimer)] =
-        []
-    /// The last composed event of each person: the next waits for it, so that their order is the log's.
-    private var composing: [String: (id: Int, task: Task<Void, Never>)] = [:]
-    private var lastComposing = 0
+    private var held = HeldAnswers()
+    private var lastHeld = 0
+    /// The last composed event of each person, and how many of theirs are being composed: the next waits for it, so that
+    /// their order is the log's.
+    private var composing: [String: (last: Task<Void, Never>, count: Int)] = [:]
     private var lastClient = 0
     /// Numbers the events of this loop's sockets, for the request ids in logs.
     var lastEvent = 0
@@ -30,6 +27,8 @@ actor Shard {
 
     /// An answer is not held back for longer: the stream may be stuck, but what was written is written.
     static let maxHold: Duration = .seconds(2)
+    /// Composed events of one person that may wait for each other while a service is slow; those beyond are left out.
+    static let maxComposing = 256
 
     init(on loop: EventLoop, _ context: GatewayContext) {
         self.loop = loop
@@ -54,9 +53,13 @@ actor Shard {
                     compose(item.emission, of: broadcast)
                 }
             }
-            positions[broadcast.position.stream] = broadcast.position.seq
+            for answer in held.reach(broadcast.position) { answer.release() }
         }
-        if !held.isEmpty { release() }
+    }
+
+    /// A stream starts after this position: what stands before it is not sent any more.
+    func start(after position: StreamPosition) {
+        for answer in held.reach(position) { answer.release() }
     }
 
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
@@ -75,7 +78,8 @@ actor Shard {
         }
     }
 
-    /// A person came or went, or began or stopped typing. Of use only at once: shed for a client that is behind.
+    /// A person came or went, or began or stopped typing. A client that is behind is not told that somebody types: that is
+    /// of use only at once. All else it would have to believe until it is told otherwise.
     func deliver(_ change: Presence.Change) {
         let clients = audience.room(change.place.roomID)
         guard !clients.isEmpty else { return }
@@ -88,25 +92,27 @@ actor Shard {
         }
         let packet = OutgoingPacket.event(event, [data])
         for client in clients where change.kind == .presence || client.caller.id != change.place.userID {
-            client.socket.send(packet, droppable: true)
+            client.socket.send(packet, droppable: change.kind == .typing && change.isOn)
         }
     }
 
     /// Fills in what only a gateway can, then sends it to the person it is for.
     private func compose(_ emission: Emission, of broadcast: Broadcast) {
         guard case .person(let id) = emission.audience, let caller = audience.person(id).first?.caller else { return }
-        let earlier = composing[id]?.task
-        lastComposing += 1
-        let number = lastComposing
+        let (earlier, count) = composing[id].map { ($0.last, $0.count) } ?? (nil, 0)
+        guard count < Self.maxComposing else {
+            return context.log.warning("an event is left out, as too many are being composed", ["user": id])
+        }
         let task = Task {
             await earlier?.value
             if let data = await composed(emission, roomID: broadcast.roomID, for: caller) {
                 let packet = OutgoingPacket.event(emission.event, [data])
                 for client in audience.person(id) { client.socket.send(packet) }
             }
-            if composing[id]?.id == number { composing[id] = nil }
+            composing[id]?.count -= 1
+            if composing[id]?.count == 0 { composing[id] = nil }
         }
-        composing[id] = (number, task)
+        composing[id] = (task, count + 1)
     }
 
     private func composed(_ emission: Emission, roomID: String, for caller: Caller) async -> JSONValue? {
@@ -132,33 +138,21 @@ actor Shard {
     /// Returns when this loop's sockets have been sent what stands at that position: so what a client caused reaches it
     /// before the answer does.
     func fannedOut(_ position: StreamPosition?) async {
-        guard let position, positions[position.stream] ?? 0 < position.seq else { return }
+        guard let position, !held.hasReached(position) else { return }
         context.directory.expect(position)
+        lastHeld += 1
+        let id = lastHeld
         await withCheckedContinuation { continuation in
             let timer = loop.schedule(after: Self.maxHold) { [weak self] in
-                self?.assumeIsolated { $0.giveUp(on: position) }
+                self?.assumeIsolated { $0.giveUp(on: position, id) }
             }
-            held.append((position, continuation, timer))
+            held.hold(.init(id: id, continuation: continuation, timer: timer), until: position)
         }
     }
 
-    private func release() {
-        var index = 0
-        while index < held.count {
-            let (position, continuation, timer) = held[index]
-            if positions[position.stream] ?? 0 >= position.seq {
-                held.remove(at: index)
-                timer.cancel()
-                continuation.resume()
-            } else {
-                index += 1
-            }
-        }
-    }
-
-    private func giveUp(on position: StreamPosition) {
-        guard let index = held.firstIndex(where: { $0.position == position }) else { return }
+    private func giveUp(on position: StreamPosition, _ id: Int) {
+        guard let answer = held.remove(id, at: position) else { return }
         context.log.warning("an answer comes before its event", ["stream": position.stream, "seq": position.seq])
-        held.remove(at: index).continuation.resume()
+        answer.release()
     }
 }

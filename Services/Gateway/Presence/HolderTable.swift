@@ -11,10 +11,6 @@ struct HolderTable: Sendable {
 
     func isHeld(_ place: Place) -> Bool { holders[place.roomID]?[place.userID] != nil }
 
-    func isHeld(_ place: Place, by holder: String) -> Bool {
-        holders[place.roomID]?[place.userID]?.contains(holder) ?? false
-    }
-
     func userIDs(in roomID: String) -> some Collection<String> { holders[roomID, default: [:]].keys }
 
     func holders(of place: Place) -> Set<String> { holders[place.roomID]?[place.userID] ?? [] }
@@ -22,6 +18,7 @@ struct HolderTable: Sendable {
     func places(of holder: String) -> Set<Place> { places[holder] ?? [] }
 
     /// - Returns: whether this is the place's first holder.
+    @discardableResult
     mutating func add(_ holder: String, at place: Place) -> Bool {
         let isFirst = !isHeld(place)
         holders[place.roomID, default: [:]][place.userID, default: []].insert(holder)
@@ -30,6 +27,7 @@ struct HolderTable: Sendable {
     }
 
     /// - Returns: whether this was the place's last holder.
+    @discardableResult
     mutating func remove(_ holder: String, at place: Place) -> Bool {
         guard holders[place.roomID]?[place.userID]?.remove(holder) != nil else { return false }
         places[holder]?.remove(place)

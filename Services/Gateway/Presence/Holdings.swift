@@ -5,40 +5,46 @@
 struct Holdings: Sendable {
     typealias Place = HolderTable.Place
 
-    /// What a step changed.
-    struct Step: Sendable {
-        /// Whether this gateway began or ceased to hold the place.
-        let here: Bool
-        /// Whether it began or ceased to be held at all.
-        let anywhere: Bool
-    }
-
     private let gatewayID: String
     private var sockets = HolderTable()
     private var gateways = HolderTable()
+    /// The places that clients know to be held.
+    private var known: Set<Place> = []
 
     init(gatewayID: String) { self.gatewayID = gatewayID }
 
-    mutating func add(_ socketID: String, at place: Place) -> Step {
-        guard sockets.add(socketID, at: place) else { return Step(here: false, anywhere: false) }
-        return Step(here: true, anywhere: gateways.add(gatewayID, at: place))
+    /// - Returns: whether this gateway began to hold the place.
+    @discardableResult
+    mutating func add(_ socketID: String, at place: Place) -> Bool {
+        guard sockets.add(socketID, at: place) else { return false }
+        gateways.add(gatewayID, at: place)
+        return true
     }
 
-    mutating func remove(_ socketID: String, at place: Place) -> Step {
-        guard sockets.remove(socketID, at: place) else { return Step(here: false, anywhere: false) }
-        return Step(here: true, anywhere: gateways.remove(gatewayID, at: place))
+    /// - Returns: whether this gateway ceased to hold the place.
+    @discardableResult
+    mutating func remove(_ socketID: String, at place: Place) -> Bool {
+        guard sockets.remove(socketID, at: place) else { return false }
+        gateways.remove(gatewayID, at: place)
+        return true
     }
 
-    /// - Returns: whether that made a difference to clients.
-    mutating func set(_ isHeld: Bool, at place: Place, byGateway id: String) -> Bool {
-        isHeld ? gateways.add(id, at: place) : gateways.remove(id, at: place)
+    mutating func set(_ isHeld: Bool, at place: Place, byGateway id: String) {
+        if isHeld { gateways.add(id, at: place) } else { gateways.remove(id, at: place) }
     }
 
     /// - Returns: the places that nobody holds any more.
     mutating func removeGateway(_ id: String) -> [Place] { gateways.removeAll(of: id) }
 
-    func isHeld(_ place: Place) -> Bool { gateways.isHeld(place) }
-    func isHeld(_ place: Place, bySocket id: String) -> Bool { sockets.isHeld(place, by: id) }
+    /// What clients are to be told of a place now: whether it is held; nil if they know.
+    mutating func takeNews(of place: Place) -> Bool? {
+        let isHeld = gateways.isHeld(place)
+        guard isHeld != known.contains(place) else { return nil }
+        if isHeld { known.insert(place) } else { known.remove(place) }
+        return isHeld
+    }
+
+    func isHeldHere(_ place: Place) -> Bool { sockets.isHeld(place) }
     func userIDs(in roomID: String) -> some Collection<String> { gateways.userIDs(in: roomID) }
     func places(ofSocket id: String) -> Set<Place> { sockets.places(of: id) }
     func places(ofGateway id: String) -> Set<Place> { gateways.places(of: id) }

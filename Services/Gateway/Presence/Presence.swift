@@ -8,7 +8,7 @@ import ServiceKit
 ///
 /// Each gateway answers for its own sockets and tells the others what changes. One that was silent for `lease` is dead, and
 /// what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
-/// right from then on.
+/// right from then on; one that could not be told is told later.
 actor Presence {
     typealias Place = HolderTable.Place
 
@@ -26,22 +26,32 @@ actor Presence {
     static let heartbeat: Duration = .milliseconds(800)
     /// Between two and three heartbeats: what a dead gateway held is gone within 3 s of its last word.
     static let lease: Duration = .milliseconds(2100)
-    /// How long a service may take to be told. One that is away learns it when it is back.
+    /// How long a service may take to be told.
     static let tellTimeout: Duration = .seconds(1)
+    /// Places in one request: far below the bus' longest line.
+    static let maxToldAtOnce = 2000
+    /// Places that a service may have to be told of later. Beyond it, a service that is away so long is not told that
+    /// somebody left: the lease of this gateway ends that when the gateway does.
+    static let maxUntold = 100_000
 
     private nonisolated let loop: EventLoop
     private let gatewayID: String
-    let bus: any MessageBus
-    let log: Logger
+    private let bus: any MessageBus
+    private let log: Logger
     private let announce: @Sendable (Change) -> Void
-    private var subjects: [String] = []
-    var open: Holdings
+    /// The services that want to know who has a room open, and the subject to tell each at.
+    private var subjects: [String: String] = [:]
+    private var open: Holdings
     private var typing: Holdings
     private var typingTimers: [Place: [String: LoopTimer]] = [:]
     private var lastHeard: [String: LoopInstant] = [:]
-    /// The last of what is being told of a place: the next waits for it.
-    private var telling: [Place: (id: Int, task: Task<Void, Never>)] = [:]
-    private var lastTelling = 0
+    private var lastBeat = LoopInstant.now()
+    /// The places that services and other gateways know to be open here.
+    private var told: Set<Place> = []
+    private var telling: [Place: Task<Void, Never>] = [:]
+    /// By subject: the places of which the service may not know what they are now.
+    private var untold: [String: Set<Place>] = [:]
+    private var retelling: Set<String> = []
     private var subscriptions: [BusSubscription] = []
     private var heart: LoopTimer?
 
@@ -65,19 +75,24 @@ actor Presence {
 
     /// A socket joined a room. Returns when the services know.
     func join(_ place: Place, socketID: String) async {
-        await apply(open.add(socketID, at: place), .presence, place, isOn: true)
+        open.add(socketID, at: place)
+        await settle(place)?.value
     }
 
     /// A socket left a room: it stops typing there, too. Returns when the services know.
     func leave(_ place: Place, socketID: String) async {
         stopTyping(place, socketID: socketID)
-        await apply(open.remove(socketID, at: place), .presence, place, isOn: false)
+        open.remove(socketID, at: place)
+        await settle(place)?.value
     }
 
     /// A socket is gone.
-    func disconnect(socketID: String) async {
+    func disconnect(socketID: String) {
         for place in typing.places(ofSocket: socketID) { stopTyping(place, socketID: socketID) }
-        for place in open.places(ofSocket: socketID) { await leave(place, socketID: socketID) }
+        for place in open.places(ofSocket: socketID) {
+            open.remove(socketID, at: place)
+            _ = settle(place)
+        }
     }
 
     func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
@@ -86,13 +101,13 @@ actor Presence {
         typingTimers[place, default: [:]][socketID] = loop.schedule(after: Self.typingTimeout) { [weak self] in
             self?.assumeIsolated { $0.stopTyping(place, socketID: socketID) }
         }
-        tell(typing.add(socketID, at: place), .typing, place, isOn: true)
+        if typing.add(socketID, at: place) { tell(.typing, place, isOn: true) }
     }
 
     private func stopTyping(_ place: Place, socketID: String) {
         typingTimers[place]?.removeValue(forKey: socketID)?.cancel()
         if typingTimers[place]?.isEmpty == true { typingTimers[place] = nil }
-        tell(typing.remove(socketID, at: place), .typing, place, isOn: false)
+        if typing.remove(socketID, at: place) { tell(.typing, place, isOn: false) }
     }
 
     /// What was typed has been sent: every gateway sees that in the log, and ends the typing of its own sockets.
@@ -112,66 +127,37 @@ actor Presence {
 
     // MARK: Telling
 
-    private func tell(_ step: Holdings.Step, _ kind: Kind, _ place: Place, isOn: Bool) {
-        if step.here { publish("gateways.\(kind.rawValue)") { Self.write(place, isOn: isOn, to: &$0) } }
-        if step.anywhere { announce(Change(kind: kind, place: place, isOn: isOn)) }
-    }
-
-    /// Tells the services, then everyone else; one change of a place after the other.
-    private func apply(_ step: Holdings.Step, _ kind: Kind, _ place: Place, isOn: Bool) async {
-        guard step.here else {
-            await telling[place]?.task.value
-            return
-        }
-        let earlier = telling[place]?.task
-        lastTelling += 1
-        let id = lastTelling
+    /// Tells the services what a place has become, then everyone else. What changes meanwhile is told next, so that the last
+    /// that anyone hears is how it is.
+    ///
+    /// - Returns: what ends when all is told; nil if it is already.
+    private func settle(_ place: Place) -> Task<Void, Never>? {
+        if let task = telling[place] { return task }
+        guard open.isHeldHere(place) != told.contains(place) else { return nil }
         let task = Task {
-            await earlier?.value
-            await tellServices([place], isOn: isOn)
-            tell(step, kind, place, isOn: isOn)
-            if telling[place]?.id == id { telling[place] = nil }
-        }
-        telling[place] = (id, task)
-        await task.value
-    }
-
-    private func tellServices(_ places: [Place], isOn: Bool) async {
-        for subject in subjects { await tellService(subject, places, isOn: isOn) }
-    }
-
-    private func tellService(_ subject: String, _ places: [Place], isOn: Bool) async {
-        let data = JSONWriter.object {
-            $0.member("gateway", gatewayID)
-            $0.member("isOpen", isOn)
-            $0.member("rooms", array: { for place in places { $0.object { Self.write(place, to: &$0) } } })
-        }
-        let context = BusContext(
-            requestID: "presence", timeout: Self.tellTimeout, key: places.count == 1 ? places[0].roomID : nil)
-        do throws(BusError) {
-            _ = try await bus.request(subject, data, context)
-        } catch {
-            log.warning("a service was not told who has a room open", ["subject": subject, "error": "\(error)"])
-        }
-    }
-
-    /// A service has announced itself: it is told all that is open here, as it may have forgotten.
-    func learn(_ manifest: Manifest, subjects: [String]) {
-        self.subjects = subjects
-        guard let subject = manifest.presenceSubject else { return }
-        // What is being told right now is told to this service as well, by whoever tells it.
-        let places = Array(open.placesHere.filter { telling[$0] == nil })
-        /// Far below the bus' longest line.
-        let batch = 2000
-        Task {
-            for start in stride(from: 0, to: places.count, by: batch) {
-                let part = Array(places[start..<min(start + batch, places.count)])
-                await tellService(subject, part, isOn: true)
-                // One that was closed meanwhile may have been told before this was heard.
-                let closed = part.filter { !open.placesHere.contains($0) }
-                if !closed.isEmpty { await tellService(subject, closed, isOn: false) }
+            while case let isOpen = open.isHeldHere(place), isOpen != told.contains(place) {
+                for subject in subjects.values { await tellService(subject, place, isOpen: isOpen) }
+                if isOpen { told.insert(place) } else { told.remove(place) }
+                tell(.presence, place, isOn: isOpen)
             }
+            telling[place] = nil
         }
+        telling[place] = task
+        return task
+    }
+
+    /// Tells the other gateways what changed here, and clients if that makes a difference.
+    private func tell(_ kind: Kind, _ place: Place, isOn: Bool) {
+        publish("gateways.\(kind.rawValue)") {
+            Self.write(place, to: &$0)
+            $0.member("isOn", isOn)
+        }
+        announceChange(kind, place)
+    }
+
+    private func announceChange(_ kind: Kind, _ place: Place) {
+        let news = kind == .presence ? open.takeNews(of: place) : typing.takeNews(of: place)
+        if let news { announce(Change(kind: kind, place: place, isOn: news)) }
     }
 
     private func publish(_ subject: String, _ write: (inout JSONWriter) -> Void) {
@@ -190,10 +176,72 @@ actor Presence {
         json.member("roomId", place.roomID)
         json.member("userId", place.userID)
     }
+}
 
-    private static func write(_ place: Place, isOn: Bool, to json: inout JSONWriter) {
-        write(place, to: &json)
-        json.member("isOn", isOn)
+// MARK: - Services
+
+extension Presence {
+    /// A service has announced itself: it is told all that is open here, as it may have forgotten.
+    nonisolated func learn(_ manifest: Manifest) {
+        loop.execute { self.assumeIsolated { $0.note(manifest) } }
+    }
+
+    private func note(_ manifest: Manifest) {
+        subjects[manifest.service] = manifest.presenceSubject
+        guard let subject = manifest.presenceSubject else { return }
+        // Also what is being told now: whoever tells it did not know of this service.
+        untold[subject, default: []].formUnion(told.union(open.placesHere))
+        retell(subject)
+    }
+
+    private func tellService(_ subject: String, _ place: Place, isOpen: Bool) async {
+        guard await ask(subject, [place], isOpen: isOpen) else {
+            if untold[subject, default: []].isEmpty {
+                log.warning("a service is to be told later who has a room open", ["subject": subject])
+            }
+            if isOpen || untold[subject, default: []].count < Self.maxUntold {
+                untold[subject, default: []].insert(place)
+            }
+            return
+        }
+        untold[subject]?.remove(place)
+    }
+
+    /// Tells a service what it may not know, until it knows all or does not answer.
+    private func retell(_ subject: String) {
+        guard untold[subject]?.isEmpty == false, retelling.insert(subject).inserted else { return }
+        Task {
+            while let batch = nextUntold(subject) {
+                guard await ask(subject, batch.places, isOpen: batch.isOpen) else { break }
+                // What has changed meanwhile was perhaps told before this.
+                untold[subject]?.subtract(batch.places.filter { open.isHeldHere($0) == batch.isOpen })
+            }
+            retelling.remove(subject)
+        }
+    }
+
+    private func nextUntold(_ subject: String) -> (places: [Place], isOpen: Bool)? {
+        guard let places = untold[subject], let first = places.first else { return nil }
+        let isOpen = open.isHeldHere(first)
+        return (Array(places.lazy.filter { self.open.isHeldHere($0) == isOpen }.prefix(Self.maxToldAtOnce)), isOpen)
+    }
+
+    /// - Returns: whether the service has taken it in.
+    private func ask(_ subject: String, _ places: [Place], isOpen: Bool) async -> Bool {
+        let data = JSONWriter.object {
+            $0.member("gateway", gatewayID)
+            $0.member("isOpen", isOpen)
+            $0.member("rooms", array: { for place in places { $0.object { Self.write(place, to: &$0) } } })
+        }
+        let context = BusContext(
+            requestID: "presence", timeout: Self.tellTimeout, key: places.count == 1 ? places[0].roomID : nil)
+        do {
+            _ = try Reply(try await bus.request(subject, data, context))
+            return true
+        } catch {
+            log.debug("a service was not told who has a room open", ["subject": subject, "error": "\(error)"])
+            return false
+        }
     }
 }
 
@@ -238,23 +286,31 @@ extension Presence {
 
     private func publishSnapshot() {
         publish("gateways.snapshot") {
-            for (name, places) in [("presence", open.placesHere), ("typing", typing.placesHere)] {
+            // What is open here is for others to know once the services do.
+            for (name, places) in [("presence", told), ("typing", typing.placesHere)] {
                 $0.member(name, array: { for place in places { $0.object { Self.write(place, to: &$0) } } })
             }
         }
     }
 
     private func beat() {
+        if loop.now - lastBeat > Self.lease {
+            // This process was stopped for so long that others have given it up.
+            greet()
+            for subject in subjects.values { untold[subject, default: []].formUnion(told) }
+        }
+        lastBeat = loop.now
         publish("gateways.alive") { _ in }
         for (id, heard) in lastHeard where loop.now - heard > Self.lease { forget(id) }
+        for subject in subjects.values { retell(subject) }
         heart = loop.schedule(after: Self.heartbeat) { [weak self] in self?.assumeIsolated { $0.beat() } }
     }
 
     private func forget(_ id: String) {
         lastHeard[id] = nil
         log.warning("a gateway is gone", ["gateway": id])
-        for place in open.removeGateway(id) { announce(Change(kind: .presence, place: place, isOn: false)) }
-        for place in typing.removeGateway(id) { announce(Change(kind: .typing, place: place, isOn: false)) }
+        for place in open.removeGateway(id) { announceChange(.presence, place) }
+        for place in typing.removeGateway(id) { announceChange(.typing, place) }
     }
 
     private func hear(_ subject: String, _ data: JSONValue) {
@@ -283,10 +339,11 @@ extension Presence {
     }
 
     private func set(_ isOn: Bool, _ kind: Kind, _ place: Place, from id: String) {
-        let isChange =
-            kind == .presence
-            ? open.set(isOn, at: place, byGateway: id) : typing.set(isOn, at: place, byGateway: id)
-        if isChange { announce(Change(kind: kind, place: place, isOn: isOn)) }
+        switch kind {
+        case .presence: open.set(isOn, at: place, byGateway: id)
+        case .typing: typing.set(isOn, at: place, byGateway: id)
+        }
+        announceChange(kind, place)
     }
 
     private static func place(_ object: JSONObject) -> Place? {
