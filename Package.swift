@@ -93,6 +93,12 @@ let package = Package(
         tests(
             "Messaging",
             ["Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        tests(
+            "Gateway",
+            [
+                "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
+                "SocketIO", "Storage", "Workers",
+            ]),
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],

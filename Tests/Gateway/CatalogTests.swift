@@ -1,0 +1,111 @@
+import Contracts
+import JSON
+import ServiceKit
+import Testing
+
+@testable import Gateway
+
+@Suite("What services announce")
+struct CatalogTests {
+    private let chat = Manifest(
+        service: "chat", routes: [Route("GET", "/api/chat", "chat.list")],
+        socketEvents: [SocketEvent("chat:send", "chat.send")],
+        contribution: Contribution(subject: "chat.contribute", fields: [.init("badges.chat", zero: JSONValue(0))]),
+        hasEventLog: true, limits: [RateLimit("sends", perPerson: 1, perAddress: 2, seconds: 3)])
+    private let board = Manifest(
+        service: "board", routes: [Route("GET", "/api/board", "board.list")],
+        socketEvents: [SocketEvent("board:add", "board.add")], presenceSubject: "board.presence")
+
+    private func isKnown(_ path: String, in catalog: Catalog) -> Bool {
+        if case .route = catalog.routes.match("GET", ["api", path]) { true } else { false }
+    }
+
+    @Test("all that services offer is there together")
+    func together() {
+        var catalog = Catalog(required: ["chat"])
+        for manifest in [chat, board] { catalog.add(manifest) }
+        #expect(isKnown("chat", in: catalog) && isKnown("board", in: catalog))
+        #expect(catalog.socketEvents["chat:send"]?.subject == "chat.send")
+        #expect(catalog.socketEvents["board:add"]?.subject == "board.add")
+        #expect(catalog.contributors.map(\.service) == ["chat"])
+        #expect(catalog.limits["sends"]?.perAddress == 2)
+        #expect(catalog.services.map(\.service) == ["board", "chat"])
+    }
+
+    @Test("a service's newer announcement replaces its older one")
+    func replaces() {
+        var catalog = Catalog(required: [])
+        catalog.add(chat)
+        catalog.add(Manifest(service: "chat", routes: [Route("GET", "/api/talk", "chat.talk")]))
+        #expect(isKnown("talk", in: catalog) && !isKnown("chat", in: catalog))
+        #expect(catalog.socketEvents.isEmpty && catalog.contributors.isEmpty && catalog.limits.isEmpty)
+    }
+
+    @Test("it is whole once every required service was heard from")
+    func whole() {
+        var catalog = Catalog(required: ["chat", "board"])
+        #expect(!catalog.isWhole)
+        catalog.add(chat)
+        #expect(!catalog.isWhole)
+        catalog.add(board)
+        #expect(catalog.isWhole)
+    }
+
+    @Test("what two services declare is the one's whose name comes first, whoever announced first")
+    func conflict() {
+        var catalog = Catalog(required: [])
+        for name in ["zebra", "ape"] {
+            catalog.add(
+                Manifest(
+                    service: name, routes: [Route("GET", "/api/x", "\(name).x")],
+                    socketEvents: [SocketEvent("x", "\(name).x")]))
+        }
+        guard case .route(let route, _) = catalog.routes.match("GET", ["api", "x"]) else {
+            Issue.record("there is no match")
+            return
+        }
+        #expect(route.subject == "ape.x" && catalog.socketEvents["x"]?.subject == "ape.x")
+    }
+}
+
+@Suite("Manifests on disk")
+struct ManifestFileTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    @Test("what was saved is loaded, by another gateway too")
+    func saved() {
+        let manifests = [
+            Manifest(service: "a", routes: [Route("GET", "/api/a/:id", "a.get", needsLogin: false, answer: .room)]),
+            Manifest(
+                service: "b", socketEvents: [SocketEvent("b:do", "b.do", ackName: "b", ackCopies: [("id", "bId")])],
+                contribution: Contribution(subject: "b.contribute", fields: [.init("n", .laterTime, zero: .null)])),
+        ]
+        ManifestFile(folder.path + "/m.json", log: .silent).save(manifests)
+        let loaded = ManifestFile(folder.path + "/m.json", log: .silent).load()
+        #expect(loaded.map(\.json) == manifests.map(\.json))
+    }
+
+    @Test("a later save replaces the file whole")
+    func replaced() {
+        let file = ManifestFile(folder.path + "/m.json", log: .silent)
+        file.save(["a", "b", "c"].map { Manifest(service: $0) })
+        file.save([Manifest(service: "d")])
+        #expect(file.load().map(\.service) == ["d"])
+    }
+
+    @Test("no file, and one that is no use, are nothing", arguments: [nil, "", "{", "{}", "[1,{\"x\":2}]"])
+    func useless(content: String?) throws {
+        if let content { try folder.write(content, to: "m.json") }
+        #expect(ManifestFile(folder.path + "/m.json", log: .silent).load().isEmpty)
+    }
+
+    @Test("a folder that is not there costs a warning, and nothing else")
+    func unwritable() {
+        let log = CapturedLog()
+        let file = ManifestFile(folder.path + "/none/m.json", log: log.logger)
+        file.save([Manifest(service: "a")])
+        #expect(log.text.contains("manifests are not kept") && file.load().isEmpty)
+    }
+}

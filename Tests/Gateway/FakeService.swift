@@ -1,0 +1,138 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+import Testing
+
+/// A service that answers as the test says, and fails the test when it is asked anything else. It keeps an event log.
+final class FakeService: Sendable {
+    typealias Handler = @Sendable (BusRequest) -> Void
+
+    private struct State {
+        var handlers: [String: Handler] = [:]
+        var entries: [StreamEntry] = []
+        var subscriptions: [BusSubscription] = []
+        var databaseID = "first"
+    }
+
+    let manifest: Manifest
+    private let bus: any MessageBus
+    private let state = Mutex(State())
+
+    private init(_ manifest: Manifest, on bus: any MessageBus) {
+        self.manifest = manifest
+        self.bus = bus
+    }
+
+    /// Starts it, and announces it.
+    static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
+        let service = FakeService(manifest, on: bus)
+        service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
+        service.on(Subject.eventsSince(of: manifest.service)) { service.answerEvents($0) }
+        try service.comeBack()
+        return service
+    }
+
+    // MARK: Requests
+
+    func on(_ subject: String, _ handler: @escaping Handler) { state.withLock { $0.handlers[subject] = handler } }
+    func on(_ subject: String, reply: Reply) { on(subject) { $0.reply(reply.json) } }
+    func on(_ subject: String, error: ServiceError) { on(subject) { $0.reply(error.json) } }
+
+    /// Gives what is asked to the test, which answers it later.
+    func hold(_ subject: String) -> Arrivals<BusRequest> {
+        let requests = Arrivals<BusRequest>()
+        on(subject) { requests.add($0) }
+        return requests
+    }
+
+    private func receive(_ request: BusRequest) {
+        guard let handler = state.withLock({ $0.handlers[request.subject] }) else {
+            Issue.record("\(request.subject) was not expected")
+            return request.reply(ServiceError(.internal, "This was not expected.").json)
+        }
+        handler(request)
+    }
+
+    // MARK: Being there
+
+    /// Nobody answers its subjects from now on.
+    func goAway() {
+        for subscription in state.withLock({ $0.subscriptions }) { subscription.cancel() }
+    }
+
+    func comeBack() throws {
+        let name = manifest.service
+        let requests = try bus.respond(to: "\(name).>", queue: name) { [weak self] in self?.receive($0) }
+        let discoveries = try bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() }
+        state.withLock { $0.subscriptions = [requests, discoveries] }
+        announce()
+    }
+
+    func announce() {
+        let (id, head) = state.withLock { ($0.databaseID, $0.entries.last?.seq ?? 0) }
+        publish(
+            Subject.announce,
+            JSONWriter.object {
+                $0.member("databaseId", id)
+                $0.member("head", head)
+                $0.member("manifest", manifest.json)
+            })
+    }
+
+    // MARK: The event log
+
+    /// Writes an entry; it reaches nobody until it is published or fetched.
+    func commit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> StreamEntry {
+        state.withLock { state in
+            let entry = StreamEntry(
+                seq: (state.entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
+                participants: participants, emissionsJSON: emissions.json)
+            state.entries.append(entry)
+            return entry
+        }
+    }
+
+    func publish(_ entry: StreamEntry) { publish(Subject.events(of: manifest.service), entry.json) }
+
+    /// Writes an entry and publishes it.
+    @discardableResult
+    func emit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> StreamPosition {
+        let entry = commit(emissions, room: room, participants: participants)
+        publish(entry)
+        return position(of: entry)
+    }
+
+    func position(of entry: StreamEntry) -> StreamPosition {
+        StreamPosition(stream: manifest.service, seq: entry.seq)
+    }
+
+    /// Its database is another one from now on: a backup, with these entries fewer.
+    func restore(forgetting count: Int) {
+        state.withLock { state in
+            state.entries.removeLast(count)
+            state.databaseID = "second"
+        }
+        announce()
+    }
+
+    private func answerEvents(_ request: BusRequest) {
+        let since = request.data["since"]?.int ?? 0
+        let (id, entries) = state.withLock { ($0.databaseID, $0.entries) }
+        let data = JSONWriter.object { json in
+            json.member("databaseId", id)
+            json.member("head", entries.last?.seq ?? 0)
+            json.member("oldest", entries.first?.seq ?? 1)
+            json.member("entries", array: { for entry in entries where entry.seq > since { entry.write(to: &$0) } })
+        }
+        request.reply(Reply(.ok, data).json)
+    }
+
+    private func publish(_ subject: String, _ data: JSONValue) {
+        do {
+            try bus.publish(subject, data)
+        } catch {
+            Issue.record("\(subject) was not published: \(error)")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Contracts
+import JSON
+import MessageBus
+import Testing
+
+@Suite("Events through the gateway")
+struct FanoutTests {
+    private func data(_ number: Int) -> JSONValue { JSONWriter.object { $0.member("n", number) } }
+
+    @Test("an event reaches its room, its person or everyone, in the log's order")
+    func audiences() async throws {
+        try await GatewayWorld.run { world in
+            let inside = try await world.join()
+            let outside = try await world.connect()
+            let stranger = try await world.connect(GatewayWorld.bob)
+            world.chat.emit([
+                Emission(to: .room, "to:room", data(1)), Emission(to: .everyone, "to:all", data(2)),
+                Emission(to: .person("ada"), "to:ada", data(3)),
+            ])
+            world.chat.emit([Emission(to: .everyone, "last", data(4))])
+            func receive(_ client: WireClient, _ expected: [String]) async throws {
+                for event in expected {
+                    guard case .event(let name, _) = try await client.next() else { continue }
+                    #expect(name == event)
+                }
+            }
+            try await receive(inside, ["to:room", "to:all", "to:ada", "last"])
+            try await receive(outside, ["to:all", "to:ada", "last"])
+            try await receive(stranger, ["to:all", "last"])
+        }
+    }
+
+    @Test("with GLOBAL_SCOPE=participants only they hear of a room")
+    func participants() async throws {
+        try await GatewayWorld.run(["--global-scope", "participants"]) { world in
+            let (ada, bob) = (try await world.connect(), try await world.connect(GatewayWorld.bob))
+            world.chat.emit([Emission(to: .everyone, "first", data(1))], participants: ["ada"])
+            world.chat.emit([Emission(to: .everyone, "second", data(2))], participants: ["ada", "bob"])
+            #expect(try await bob.next() == .event("second", data(2)))
+            #expect(try await ada.next() == .event("first", data(1)))
+            #expect(try await ada.next() == .event("second", data(2)))
+        }
+    }
+
+    /// Answers `chat:send` with the position of an entry, and does with the entry what the test wants.
+    private func answerSends(_ world: GatewayWorld, _ publish: @escaping @Sendable (StreamEntry) -> Void) {
+        let echo = Emission(to: .person("ada"), "message:new", data(1))
+        world.chat.on("chat.send") { [chat = world.chat] request in
+            let entry = chat.commit([echo])
+            request.reply(Reply(.created, .emptyObject, position: chat.position(of: entry)).json)
+            publish(entry)
+        }
+    }
+
+    @Test("the echo comes before the ack, though the answer came before the entry")
+    func echoFirst() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            answerSends(world) { [chat = world.chat] in chat.publish($0) }
+            for _ in 1...20 {
+                try await client.emit("chat:send", "{}", ack: 9)
+                #expect(try await client.next() == .event("message:new", data(1)))
+                guard case .ack(9, _) = try await client.next() else {
+                    Issue.record("there was no ack")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("an entry that the bus lost is fetched for the ack's sake")
+    func fetched() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            answerSends(world) { _ in }
+            for _ in 1...3 {
+                try await client.emit("chat:send", "{}", ack: 9)
+                #expect(try await client.next() == .event("message:new", data(1)))
+                #expect(try await client.next() != .event("message:new", data(1)))
+            }
+            #expect(!world.log.text.contains("before its event"))
+        }
+    }
+
+    @Test("entries that come in the wrong order, or twice, are told once and in order")
+    func outOfOrder() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            let entries = (1...4).map { world.chat.commit([Emission(to: .everyone, "n", data($0))]) }
+            for index in [1, 0, 0, 3, 1, 2] { world.chat.publish(entries[index]) }
+            world.chat.emit([Emission(to: .everyone, "n", data(5))])
+            for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
+        }
+    }
+
+    @Test("what was lost is fetched when the service announces how far it is")
+    func announced() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            for number in 1...3 { _ = world.chat.commit([Emission(to: .everyone, "n", data(number))]) }
+            world.chat.announce()
+            for number in 1...3 { #expect(try await client.next() == .event("n", data(number))) }
+        }
+    }
+
+    @Test("after a service's database was restored, answers wait for their echo again")
+    func restored() async throws {
+        try await GatewayWorld.run(loops: 1) { world in
+            let client = try await world.connect()
+            for number in 1...5 { world.chat.emit([Emission(to: .everyone, "n", data(number))]) }
+            for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
+            world.chat.restore(forgetting: 3)
+            answerSends(world) { _ in }
+            try await client.emit("chat:send", "{}", ack: 9)
+            #expect(try await client.next() == .event("message:new", data(1)))
+            guard case .ack(9, _) = try await client.next() else {
+                Issue.record("there was no ack")
+                return
+            }
+        }
+    }
+
+    @Test("an answer whose entry was written before the gateway began to follow waits for nothing")
+    func beforeFollowing() async throws {
+        try await GatewayWorld.run(withChat: false) { world in
+            for number in 1...3 { _ = world.chat.commit([Emission(to: .everyone, "n", data(number))]) }
+            try world.chat.comeBack()
+            let client = try await world.connect()
+            world.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
+            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+            #expect(!world.log.text.contains("before its event"))
+        }
+    }
+
+    @Test("events that the gateway composes reach each person in the log's order, as that person sees them")
+    func composed() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let client = try await world.connect()
+            let contributions = world.chat.hold("chat.contribute")
+            world.chat.emit([
+                Emission(to: .person("ada"), "room:created", .emptyObject, composition: .room),
+                Emission(
+                    to: .person("ada"), "room:badges",
+                    try JSONValue(parsing: #"{"roomId":"r","badges":{"elements":0}}"#), composition: .badges),
+            ])
+            for badge in [3, 4] {
+                let request = try await contributions.next()
+                let values = #"{"rooms":[[null,null,\#(badge)]]}"#
+                request.reply(Reply(.ok, JSONValue(trusted: Array(values.utf8))).json)
+            }
+            guard case .event("room:created", let created) = try await client.next() else {
+                Issue.record("room:created was not first")
+                return
+            }
+            #expect(created["room"]?["id"]?.string == "r" && created["room"]?["badges"]?["messages"]?.int == 3)
+            #expect(created["room"]?["name"]?.isNull == true)
+            let badges = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":4},"hasUnread":true}"#)
+            #expect(try await client.next() == .event("room:badges", badges))
+        }
+    }
+
+    @Test("the badges that the service gives are not asked for again")
+    func givenBadges() async throws {
+        try await GatewayWorld.run { world in
+            world.contribute(badge: 9)
+            let client = try await world.connect()
+            let given = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":0}}"#)
+            world.chat.emit([Emission(to: .person("ada"), "room:badges", given, composition: .badges)])
+            let badges = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":0},"hasUnread":false}"#)
+            #expect(try await client.next() == .event("room:badges", badges))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import JSON
+import Testing
+
+@testable import Gateway
+
+@Suite("What services last contributed")
+struct LastKnownTests {
+    private let known = LastKnown()
+
+    private func note(_ rooms: [String], _ values: [Int], person: String = "ada") {
+        known.note("chat", person, rooms, values.map { value in JSONWriter.value { $0.array { $0.number(value) } } })
+    }
+
+    private func values(_ rooms: [String], person: String = "ada") -> [String?] {
+        known.values("chat", person, rooms).map { $0?.text }
+    }
+
+    @Test("nothing is known of a room that was never told of, nor of another person's")
+    func unknown() {
+        note(["1"], [10])
+        #expect(values(["1", "2"]) == ["[10]", nil])
+        #expect(values(["1"], person: "bob") == [nil])
+        #expect(known.values("board", "ada", ["1"]) == [nil])
+    }
+
+    @Test("values come in the order asked for")
+    func order() {
+        note(["1", "2", "3"], [10, 20, 30])
+        #expect(values(["3", "1", "4"]) == ["[30]", "[10]", nil])
+    }
+
+    @Test("the later answer counts, be it of one room or of all")
+    func later() {
+        note(["1", "2"], [10, 20])
+        note(["1"], [11])
+        #expect(values(["1", "2"]) == ["[11]", "[20]"])
+        note(["1", "2"], [12, 22])
+        #expect(values(["1", "2"]) == ["[12]", "[22]"])
+        note(["2"], [23])
+        #expect(values(["2"]) == ["[23]"])
+    }
+
+    @Test("a room that the later list leaves out is still known by its own answer")
+    func leftOut() {
+        note(["9"], [90])
+        note(["1", "2"], [10, 20])
+        #expect(values(["9", "1"]) == ["[90]", "[10]"])
+    }
+
+    @Test("the least recently told is forgotten, by number")
+    func bounded() {
+        for index in 0...2 * LastKnown.generationSize { note(["\(index)"], [index]) }
+        #expect(values(["0", "\(2 * LastKnown.generationSize)"]) == [nil, "[\(2 * LastKnown.generationSize)]"])
+    }
+
+    @Test("and by size: long lists push out older ones sooner")
+    func boundedInBytes() {
+        let rooms = (0..<10_000).map { "room-\($0)" }
+        for person in 0..<200 { note(rooms, Array(repeating: 1_000_000_000, count: rooms.count), person: "p\(person)") }
+        #expect(values(["room-1"], person: "p0") == [nil])
+        #expect(values(["room-1"], person: "p199") == ["[1000000000]"])
+    }
+}

@@ -1,0 +1,180 @@
+import Contracts
+import HTTP
+import JSON
+import MessageBus
+import Testing
+
+@testable import Gateway
+
+@Suite("HTTP through the gateway")
+struct RequestTests {
+    @Test("a service's answer is the body, and the caller and the parts of the request reach it")
+    func passesOn() async throws {
+        try await GatewayWorld.run { world in
+            let asked = world.rooms.hold("rooms.remove")
+            async let response = world.request(
+                "DELETE", "/api/rooms/a%2Fb/things/%C3%A9?why=old%20one&roomId=other", headers: ["X-Request-Id: mine-1"]
+            )
+            let request = try await asked.next()
+            #expect(request.data["roomId"]?.string == "a/b" && request.data["thing"]?.string == "é")
+            #expect(request.data["why"]?.string == "old one")
+            #expect(request.context.caller.flatMap(Caller.init) == GatewayWorld.ada)
+            #expect(request.context.requestID == "mine-1" && request.context.key == "a/b")
+            request.reply(Reply(.ok, JSONValue("gone")).json)
+            let answer = try await response
+            #expect(answer.status == 200 && answer.body == #"{"data":"gone"}"#)
+            #expect(answer.header("X-Request-Id") == "mine-1")
+        }
+    }
+
+    @Test("the address wins over what a body says")
+    func pathWins() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            world.rooms.on("rooms.rename") { request in
+                request.reply(Reply(.ok, GatewayWorld.base(request.data["roomId"]?.string ?? "")).json)
+            }
+            let answer = try await world.request("PUT", "/api/rooms/mine/name", body: #"{"roomId":"yours","name":"x"}"#)
+            #expect(answer.status == 200)
+            #expect(try answer.json["data"]?["id"]?.string == "mine")
+        }
+    }
+
+    @Test("each of the contract's errors has its status, its code and its request's id", arguments: ErrorCode.allCases)
+    func errors(code: ErrorCode) async throws {
+        let expected: [ErrorCode: Int] = [
+            .malformedRequest: 400, .unauthenticated: 401, .invalidCredentials: 401, .invalidToken: 401,
+            .forbidden: 403,
+            .roomNotFound: 404, .messageNotFound: 404, .elementNotFound: 404, .userNotFound: 404, .routeNotFound: 404,
+            .methodNotAllowed: 405, .usernameTaken: 409, .emailTaken: 409, .versionConflict: 409, .payloadTooLarge: 413,
+            .invalidField: 422, .rateLimited: 429, .internal: 500, .serviceUnavailable: 503,
+        ]
+        let response = HTTPResponse.error(ServiceError(code, "words", retryAfter: 3), requestID: "id-1")
+        #expect(response.status == expected[code])
+        #expect(response.headers["Retry-After"] == "3")
+        let error = try JSONValue(parsing: response.body)["error"]
+        #expect(error?.text == #"{"code":"\#(code.rawValue)","message":"words","requestId":"id-1"}"#)
+    }
+
+    @Test("a service's error reaches the client as it is")
+    func serviceError() async throws {
+        try await GatewayWorld.run { world in
+            world.rooms.on("rooms.get", error: .roomNotFound)
+            let answer = try await world.request("GET", "/api/rooms/x", headers: ["X-Request-Id: mine-2"])
+            #expect(answer.status == 404)
+            #expect(
+                answer.body
+                    == #"{"error":{"code":"room_not_found","message":"There is no such room.","requestId":"mine-2"}}"#)
+        }
+    }
+
+    @Test("without a good token nothing is asked of a service")
+    func unauthenticated() async throws {
+        try await GatewayWorld.run { world in
+            let none = try await world.request("GET", "/api/chat", as: nil)
+            #expect(none.status == 401 && none.header("WWW-Authenticate") == "Bearer")
+            let expired = world.token(lifetime: .seconds(10))
+            world.clock.advance(by: .seconds(10))
+            for value in ["Bearer", "Bearer ", "Bearer x.y.z", "Bearer \(expired)", "Basic \(world.token())"] {
+                let answer = try await world.request("GET", "/api/chat", as: nil, headers: ["Authorization: \(value)"])
+                #expect(try answer.status == 401 && answer.errorCode == "unauthenticated")
+            }
+            world.chat.on("chat.list", reply: Reply())
+            let lower = ["authorization: bearer \(world.token())"]
+            #expect(try await world.request("GET", "/api/chat", as: nil, headers: lower).status == 200)
+        }
+    }
+
+    @Test("a service that is away is 503 at once, with when to try again; when it is back it answers")
+    func away() async throws {
+        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
+            world.chat.goAway()
+            let answer = try await world.request("GET", "/api/chat")
+            #expect(try answer.status == 503 && answer.errorCode == "service_unavailable")
+            #expect(answer.header("Retry-After") == "1")
+            try world.chat.comeBack()
+            world.chat.on("chat.list", reply: Reply())
+            #expect(try await world.request("GET", "/api/chat").status == 200)
+        }
+    }
+
+    @Test("a service that does not answer in time is 503")
+    func tooLate() async throws {
+        try await GatewayWorld.run(["--request-timeout", "100ms"]) { world in
+            world.chat.on("chat.list") { _ in }
+            let answer = try await world.request("GET", "/api/chat")
+            #expect(answer.status == 503)
+        }
+    }
+
+    @Test("an unknown address is 404, but 503 while a service is still to be heard from; another method is 405")
+    func unknown() async throws {
+        try await GatewayWorld.run { world in
+            #expect(try await world.request("GET", "/api/nothing").errorCode == "route_not_found")
+            let other = try await world.request("POST", "/api/chat", body: "{}")
+            #expect(other.status == 405 && other.header("Allow") == "GET")
+        }
+        try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in
+            let (below, beside) = (
+                try await world.request("GET", "/api/nothing"), try await world.request("GET", "/nothing")
+            )
+            #expect(below.status == 503 && beside.status == 404)
+        }
+    }
+
+    @Test(
+        "a body that is no JSON object is refused before a service sees it",
+        arguments: ["{", "[]", "1", #"{"a":1}x"#, "{\"a\":\"\u{1}\"}", ""])
+    func malformed(body: String) async throws {
+        try await GatewayWorld.run { world in
+            let answer = try await world.request("POST", "/api/open", as: nil, body: body)
+            #expect(try answer.status == 400 && answer.errorCode == "malformed_request")
+        }
+    }
+
+    @Test("a body that fits the edge but not the bus is too large, not a service that is away")
+    func tooLarge() async throws {
+        try await GatewayWorld.run { world in
+            let text = String(repeating: "x", count: BusLimits.maxLine - 100)
+            let answer = try await world.request("POST", "/api/open", as: nil, body: #"{"text":"\#(text)"}"#)
+            #expect(try answer.status == 413 && answer.errorCode == "payload_too_large")
+        }
+    }
+
+    @Test("failures to log in are counted by the name that was tried; a success is not")
+    func failures() async throws {
+        try await GatewayWorld.run { world in
+            func open(_ name: String, expect status: Int, _ location: SourceLocation = #_sourceLocation) async throws {
+                let answer = try await world.request(
+                    "POST", "/api/open", as: nil, body: #"{"username":"\#(name)"}"#)
+                #expect(answer.status == status, sourceLocation: location)
+            }
+            world.rooms.on("rooms.open", reply: Reply())
+            for _ in 1...5 { try await open("ada", expect: 200) }
+            world.rooms.on("rooms.open", error: ServiceError(.invalidCredentials, "No."))
+            try await open("ada", expect: 401)
+            try await open("ADA", expect: 401)
+            try await open("ada", expect: 429)
+            try await open("bob", expect: 401)
+            world.rooms.on("rooms.open", error: .userNotFound)
+            for _ in 1...5 { try await open("cy", expect: 404) }
+        }
+    }
+
+    @Test("it says that it is up, and whether every required service is")
+    func operations() async throws {
+        try await GatewayWorld.run { world in
+            #expect(try await world.request("GET", "/healthz", as: nil).status == 200)
+            let ready = try await world.request("GET", "/readyz", as: nil)
+            #expect(
+                ready.status == 200 && ready.body == #"{"status":"ready","services":{"chat":"up","rooms":"up"}}"#)
+            world.chat.goAway()
+            let without = try await world.request("GET", "/readyz", as: nil)
+            #expect(
+                without.status == 503
+                    && without.body == #"{"status":"not ready","services":{"chat":"down","rooms":"up"}}"#)
+            #expect(try await world.request("GET", "/metrics", as: nil).body.contains("parlor_connections"))
+            #expect(try await world.request("POST", "/healthz", as: nil).status == 405)
+        }
+    }
+}
