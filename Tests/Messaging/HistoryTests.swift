@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import MessageBus
 import Testing
 
 @Suite("The history of a room")
@@ -68,6 +69,31 @@ struct HistoryTests {
                 forth += page
             }
             #expect(forth.strings("id") == ids)
+        }
+    }
+
+    @Test("pages of the longest texts are shorter, so that each fits a line of the bus, and none is left out")
+    func longTexts() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            // Of the texts that are allowed these take the most room: four bytes a character, or two once escaped.
+            let texts = ["🎉", "\""].map { String(repeating: $0, count: 4000) }
+            for number in 0..<60 { _ = try await world.send(texts[number % 2], by: "alice", in: room) }
+            for isConversation in [false, true] {
+                var seqs: [Int?] = []
+                var next: String?
+                repeat {
+                    let query: KeyValuePairs = next.map { ["limit": "200", "before": $0] } ?? ["limit": "200"]
+                    let page =
+                        isConversation
+                        ? try await world.conversation(of: "bob", with: "alice", query)
+                        : try await world.list(by: "bob", in: room, query)
+                    #expect(page.messages.reduce(0) { $0 + $1.bytes.count } < BusLimits.maxLine)
+                    seqs = page.messages.ints("seq") + seqs
+                    next = page.next
+                } while next != nil
+                #expect(seqs == Array(1...60))
+            }
         }
     }
 }
