@@ -1,3 +1,4 @@
+import Bus
 import Contracts
 import JSON
 import MessageBus
@@ -212,6 +213,36 @@ struct PresenceTests {
             try await asked.answer("open ada@r")
             first.reply(Reply().json)
         }
+    }
+
+    @Test("over a broker, too, each hears of the other")
+    func broker() async throws {
+        let server = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let group = try EventLoopGroup(loopCount: 2)
+        var sides: [Side] = []
+        var buses: [TCPBus] = []
+        for (id, loop) in zip(["a", "b"], group.loops) {
+            let bus = try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: id, token: nil, on: loop)
+            let side = Side(id, bus, group)
+            try side.presence.start()
+            try await bus.flush()
+            sides.append(side)
+            buses.append(bus)
+        }
+        await sides[0].presence.join(ada, socketID: "1")
+        await sides[0].presence.setTyping(true, ada, socketID: "1")
+        for side in sides { try await side.hears("presence ada@r on", "typing ada@r on") }
+        await sides[1].presence.join(ada, socketID: "2")
+        await sides[1].presence.setTyping(true, bob, socketID: "2")
+        for side in sides { try await side.hears("typing bob@r on") }
+        await sides[0].presence.disconnect(socketID: "1")
+        for side in sides { try await side.hears("typing ada@r off") }
+        await sides[1].presence.disconnect(socketID: "2")
+        for side in sides { try await side.hears("typing bob@r off", "presence ada@r off") }
+        for side in sides { await side.presence.stop() }
+        for bus in buses { await bus.close() }
+        await server.drain(timeout: .zero)
+        await Task.detached { group.shutdown() }.value
     }
 
     // MARK: A service that is told who has a room open
