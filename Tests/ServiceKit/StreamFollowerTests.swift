@@ -67,6 +67,7 @@ struct StreamFollowerTests {
         let group: EventLoopGroup
         let follower: StreamFollower
         let given = Collector<StreamEntry>()
+        let starts = Collector<Int>()
 
         static func run(_ body: (World) async throws -> Void) async throws {
             let world = try World()
@@ -80,9 +81,10 @@ struct StreamFollowerTests {
         private init() throws {
             owner = try Owner()
             group = try EventLoopGroup(loopCount: 1)
-            follower = StreamFollower("notes", bus: owner.bus, on: group.loops[0], log: .silent) { [given] in
-                for entry in $0 { given.add(entry) }
-            }
+            follower = StreamFollower(
+                "notes", bus: owner.bus, on: group.loops[0], log: .silent,
+                deliver: { [given] in for entry in $0 { given.add(entry) } },
+                onStart: { [starts] in starts.add($0) })
         }
 
         func announce() {
@@ -103,6 +105,7 @@ struct StreamFollowerTests {
             try world.owner.publish(5, 6, 7)
             world.follower.announced(databaseID: "first", head: 5)
             #expect(await world.given.first(2).map(\.seq) == [6, 7])
+            #expect(world.starts.items == [5])
             #expect(world.owner.asked.items.isEmpty)
         }
     }
@@ -203,6 +206,7 @@ struct StreamFollowerTests {
             let given = await world.given.first(3)
             #expect(given.map(\.seq) == [11, 12, 13])
             #expect(given.allSatisfy { $0.roomID == "second" })
+            #expect(world.starts.items == [0, 10])
         }
     }
 
@@ -275,9 +279,11 @@ struct StreamFollowerTests {
             try world.owner.publish(1, 2)
             world.follower.expect(9)
             world.announce()
+            world.follower.announced(databaseID: "second", head: 9)
             await world.settled()
             #expect(world.given.items.isEmpty)
             #expect(world.owner.asked.items.count == 1)
+            #expect(world.starts.items == [0])
         }
     }
 }

@@ -31,7 +31,7 @@ public actor StreamFollower {
     /// - Parameters:
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
     ///   - onStart: called on the loop with the position after which it starts: when it is first known where the log stands,
-    ///     and when the log is of another database.
+    ///     and when the log is of another database; never after `stop`, like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         deliver: @escaping @Sendable ([StreamEntry]) -> Void, onStart: @escaping @Sendable (Int) -> Void = { _ in }
@@ -89,6 +89,7 @@ public actor StreamFollower {
     }
 
     private func noteAnnouncement(_ id: String, _ head: Int) {
+        guard !isStopped else { return }
         switch databaseID {
         case id:
             cursor.expect(head)
