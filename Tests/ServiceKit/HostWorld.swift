@@ -25,7 +25,7 @@ struct HostWorld {
         let life = Collector<String>()
         self.life = life
         let context = ServiceContext(
-            configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(),
+            configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(Self.now),
             log: Logger("test", level: .debug) { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
             workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
         host = ServiceHost(
@@ -81,11 +81,15 @@ struct HostWorld {
 
     static func inRoom(_ roomID: String = "room") -> JSONValue { JSONWriter.object { $0.member("roomId", roomID) } }
 
+    /// What its clock shows: an older entry would be pruned.
+    static let now = Timestamp(milliseconds: 1_700_000_000_000)
+
     /// A commit with an entry.
     @discardableResult
     func append(_ emissions: JSONValue = .emptyArray) async throws -> Int {
         try await database.write { connection in
-            try EventLog.append(at: 7, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
+            try EventLog.append(
+                at: Self.now.milliseconds, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
         }
     }
 }
