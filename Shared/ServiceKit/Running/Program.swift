@@ -69,9 +69,14 @@ public struct Program: Sendable {
                 await signals.wait()
                 await stop(running, log)
             }
-            let started = try await running.value
-            let address = started.components.compactMap(\.address).last ?? started.busAddress
-            Self.write("\(name) ready \(address)", to: STDOUT_FILENO)
+            do {
+                let started = try await running.value
+                let address = started.components.compactMap(\.address).last ?? started.busAddress
+                Self.write("\(name) ready \(address)", to: STDOUT_FILENO)
+            } catch  where running.isCancelled {
+                // Stopped before it served: no failure.
+            }
+            // `stop` ends the process.
             while true { try await Task.sleep(for: .seconds(86_400)) }
         } catch let error as ConfigurationError {
             fail("\(error)", status: 2)
