@@ -22,6 +22,8 @@ extension Setting {
         "auto: text on a terminal, JSON lines otherwise")
     public static let operationsPort = Setting(
         "OPS_PORT", .port, default: "", "A port for /healthz, /readyz and /metrics of this process; none by default")
+    public static let operationsHost = Setting(
+        "OPS_HOST", .text, default: "127.0.0.1", "The address of that port; it needs no login, so keep it inside")
     public static let loops = Setting(
         "LOOPS", .number(0...256), default: "0", "Event loops, each a thread; 0: one for each core")
 

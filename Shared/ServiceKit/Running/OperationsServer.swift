@@ -12,7 +12,8 @@ struct OperationsServer: Component {
 
     static func start(for components: [any Component], in node: Node) async throws -> OperationsServer {
         let server = try await EdgeServer.start(
-            host: "0.0.0.0", port: UInt16(clamping: node.configuration.number(Setting.operationsPort.name)),
+            host: node.configuration.text(Setting.operationsHost.name),
+            port: UInt16(clamping: node.configuration.number(Setting.operationsPort.name)),
             on: node.group,
             configuration: EdgeConfiguration(endpoints: [])
         ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }

@@ -40,7 +40,7 @@ public struct Program: Sendable {
     public func run() async -> Never {
         var settings: [Setting] = []
         if case .configured = bus { settings += [.bus, .busTokenFile] }
-        for setting in components.flatMap(\.settings) + [.operationsPort, .loops] + Setting.everywhere
+        for setting in components.flatMap(\.settings) + [.operationsPort, .operationsHost, .loops] + Setting.everywhere
         where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)
         }
