@@ -70,6 +70,9 @@ let package = Package(
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
+        .executableTarget(
+            name: "parlor-bench", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Load",
+            exclude: ["README.md"], swiftSettings: settings),
         tests("JSON", ["JSON"]),
         tests("Contracts", ["Contracts", "JSON"]),
         tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),

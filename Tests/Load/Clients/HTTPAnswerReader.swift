@@ -1,0 +1,56 @@
+/// Takes responses out of the bytes of a connection, HTTP/1.1 as far as Parlor's server speaks it: a length, or no body.
+///
+/// It is of its own, and not the server's parser turned round, so that what one gets wrong the other finds.
+struct HTTPAnswerReader {
+    private var bytes: [UInt8] = []
+    private var head: (status: Int, fields: [(name: String, value: String)], bodyStart: Int, end: Int)?
+    /// Where the search for the head's end goes on.
+    private var searched = 0
+
+    mutating func append(_ piece: UnsafeRawBufferPointer) { bytes.append(contentsOf: piece) }
+
+    /// What came behind the last response; it belongs to another protocol after an upgrade.
+    var rest: [UInt8] { bytes }
+
+    /// nil until it is there whole.
+    mutating func next() throws(BenchError) -> HTTPAnswer? {
+        if head == nil { try readHead() }
+        guard let head, bytes.count >= head.end else { return nil }
+        let answer = HTTPAnswer(
+            status: head.status, fields: head.fields, body: Array(bytes[head.bodyStart..<head.end]))
+        bytes.removeFirst(head.end)
+        self.head = nil
+        searched = 0
+        return answer
+    }
+
+    private mutating func readHead() throws(BenchError) {
+        guard let end = headEnd() else { return }
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+        guard let statusLine = lines.first, statusLine.hasPrefix("HTTP/1.1 "),
+            let status = Int(statusLine.dropFirst(9).prefix(3))
+        else { throw BenchError("the server does not answer in HTTP/1.1") }
+        var fields: [(name: String, value: String)] = []
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { throw BenchError("no field of a head: \(line)") }
+            fields.append((parts[0].lowercased(), parts[1].drop { $0 == " " }.description))
+        }
+        guard !fields.contains(where: { $0.name == "transfer-encoding" }) else {
+            throw BenchError("the server answers in chunks, which this client does not read")
+        }
+        let length = fields.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
+        head = (status, fields, end, end + length)
+    }
+
+    /// Past the empty line.
+    private mutating func headEnd() -> Int? {
+        while searched + 4 <= bytes.count {
+            if bytes[searched] == 13, bytes[searched + 1] == 10, bytes[searched + 2] == 13, bytes[searched + 3] == 10 {
+                return searched + 4
+            }
+            searched += 1
+        }
+        return nil
+    }
+}

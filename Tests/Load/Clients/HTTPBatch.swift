@@ -1,0 +1,47 @@
+/// Calls that are shared out among connections, each taking the next one when it has its answer. Run once.
+final class HTTPBatch {
+    private let calls: [HTTPCall]
+    private let clients: [HTTPClient]
+    private var begun = 0
+    private var left: Int
+    private var answers: [HTTPAnswer?]
+    private var completion: ((Result<[HTTPAnswer], BenchError>) -> Void)?
+
+    init(_ calls: [HTTPCall], on clients: [HTTPClient]) {
+        self.calls = calls
+        self.clients = clients
+        left = calls.count
+        answers = Array(repeating: nil, count: calls.count)
+    }
+
+    /// The answers, in the order of the calls.
+    func run() async throws(BenchError) -> [HTTPAnswer] {
+        guard !calls.isEmpty else { return [] }
+        let outcome: Result<[HTTPAnswer], BenchError> = await withCheckedContinuation { continuation in
+            completion = { continuation.resume(returning: $0) }
+            for client in clients { sendNext(on: client) }
+        }
+        return try outcome.get()
+    }
+
+    private func sendNext(on client: HTTPClient) {
+        guard begun < calls.count, completion != nil else { return }
+        let index = begun
+        begun += 1
+        client.send(calls[index]) { [self] outcome in
+            switch outcome {
+            case .failure(let error): finish(.failure(error))
+            case .success(let answer):
+                answers[index] = answer
+                left -= 1
+                if left == 0 { finish(.success(answers.compactMap(\.self))) } else { sendNext(on: client) }
+            }
+        }
+    }
+
+    /// The first outcome counts.
+    private func finish(_ outcome: Result<[HTTPAnswer], BenchError>) {
+        completion?(outcome)
+        completion = nil
+    }
+}

@@ -1,0 +1,59 @@
+import Reactor
+
+/// One keep-alive connection, a request at a time. On its loop only.
+final class HTTPClient: ChannelHandler {
+    typealias Outcome = Result<HTTPAnswer, BenchError>
+
+    private let channel: Channel
+    private let server: ServerAddress
+    private var reader = HTTPAnswerReader()
+    private var waiting: ((Outcome) -> Void)?
+
+    private init(_ channel: Channel, to server: ServerAddress) {
+        self.channel = channel
+        self.server = server
+    }
+
+    /// To be called on `loop`.
+    static func connect(to server: ServerAddress, on loop: EventLoop) async throws(BenchError) -> HTTPClient {
+        do {
+            let channel = try await loop.connect(host: server.host, port: server.port) {
+                HTTPClient($0, to: server)
+            }
+            guard let client = channel.handler as? HTTPClient else { throw ConnectError.cancelled }
+            return client
+        } catch {
+            throw BenchError("no connection to \(server.name): \(error)")
+        }
+    }
+
+    /// - Parameter completion: called once, with an answer of any status, or with why none comes.
+    func send(_ call: HTTPCall, completion: @escaping (Outcome) -> Void) {
+        precondition(waiting == nil, "a request at a time")
+        guard channel.isOpen else { return completion(.failure(BenchError("the server closed the connection"))) }
+        waiting = completion
+        channel.write(call.bytes(for: server))
+    }
+
+    func close() { channel.close() }
+
+    private func finish(_ outcome: Outcome) {
+        guard let completion = waiting else { return }
+        waiting = nil
+        completion(outcome)
+    }
+
+    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+        reader.append(bytes)
+        do throws(BenchError) {
+            if let answer = try reader.next() { finish(.success(answer)) }
+        } catch {
+            finish(.failure(error))
+            channel.abort()
+        }
+    }
+
+    func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        finish(.failure(BenchError("the connection ended: \(reason)")))
+    }
+}

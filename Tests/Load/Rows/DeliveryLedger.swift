@@ -1,0 +1,42 @@
+/// What one socket heard of a room that was new when it joined: the `seq` of each `message:new`.
+///
+/// A room counts its messages from 1 without gaps, and this keeps how often each came.
+struct DeliveryLedger {
+    private(set) var delivered = 0
+    private(set) var doubled = 0
+    private(set) var outOfOrder = 0
+    /// Acks that came before their own echo.
+    private(set) var lateEchoes = 0
+
+    private var heard: [Bool] = []
+    private var last = 0
+
+    mutating func hear(_ seq: Int) {
+        if hasHeard(seq) {
+            doubled += 1
+            return
+        }
+        delivered += 1
+        if seq < last { outOfOrder += 1 }
+        last = max(last, seq)
+        if seq >= heard.count {
+            heard += Array(repeating: false, count: max(seq + 1 - heard.count, heard.count + 64))
+        }
+        heard[seq] = true
+    }
+
+    /// The sender's own ack.
+    mutating func acknowledge(_ seq: Int) {
+        if !hasHeard(seq) { lateEchoes += 1 }
+    }
+
+    /// What stands against it, when `sent` messages were acknowledged in the room.
+    func faults(sent: Int) -> [String] {
+        [
+            ("lost", sent - delivered), ("doubled", doubled), ("out of order", outOfOrder),
+            ("acknowledged before the echo", lateEchoes),
+        ].filter { $0.1 != 0 }.map { "\($0.1) \($0.0)" }
+    }
+
+    private func hasHeard(_ seq: Int) -> Bool { heard.indices.contains(seq) && heard[seq] }
+}

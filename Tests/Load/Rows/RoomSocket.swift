@@ -1,0 +1,83 @@
+import JSON
+import Reactor
+
+/// A socket in one room: it sends there, and keeps the ledger of what it hears.
+final class RoomSocket {
+    private(set) var ledger = DeliveryLedger()
+    private(set) var acknowledged = 0
+    private(set) var latencies = Latencies()
+    /// `:global` events, of all rooms.
+    private(set) var globals = 0
+    /// Called after each ack and each event.
+    var onProgress: (() -> Void)?
+
+    let room: String
+    private let client: SocketIOClient
+    private let payload: JSONValue
+
+    private static let messageNew = Array("message:new".utf8)
+    private static let messageNewGlobal = Array("message:new:global".utf8)
+
+    private init(_ client: SocketIOClient, room: String) {
+        self.client = client
+        self.room = room
+        payload = JSONWriter.object {
+            $0.member("roomId", room)
+            $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
+        }
+        client.onEvent = { [unowned self] name, argument in hear(name, argument) }
+    }
+
+    /// Connects and joins the room, which has to be new.
+    static func join(_ room: String, as person: Person, in world: World) async throws(BenchError) -> RoomSocket {
+        let client = try await world.connect(as: person)
+        let socket = RoomSocket(client, room: room)
+        try await client.call("room:join", JSONWriter.object { $0.member("roomId", room) })
+        return socket
+    }
+
+    func leave() async throws(BenchError) {
+        try await client.call("room:leave", JSONWriter.object { $0.member("roomId", room) })
+    }
+
+    func close() { client.close() }
+
+    /// Sends one message. A refusal counts as a failure: the server runs without rate limits.
+    func send(completion: @escaping (Result<Void, BenchError>) -> Void) {
+        let start = LoopInstant.now()
+        client.emit("message:send", payload) { [self] outcome in
+            let time = Latencies.time(since: start)
+            completion(outcome.flatMap { take($0, after: time) })
+        }
+    }
+
+    func send() async throws(BenchError) {
+        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+            send { continuation.resume(returning: $0) }
+        }
+        try outcome.get()
+    }
+
+    private func take(_ ack: JSONValue, after time: UInt64) -> Result<Void, BenchError> {
+        let members = ack.object
+        guard members?["success"]?.bool == true, let seq = members?["seq"]?.int, seq > 0 else {
+            return .failure(BenchError("message:send was answered with \(ack)"))
+        }
+        latencies.record(time)
+        acknowledged += 1
+        ledger.acknowledge(seq)
+        onProgress?()
+        return .success(())
+    }
+
+    private func hear(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
+        if name.elementsEqual(Self.messageNew) {
+            // Beyond what a room can hold, the number is nonsense and stays uncounted: the message is then lost.
+            guard let seq = argument["message"]?["seq"]?.int, (1..<100_000_000).contains(seq) else { return }
+            ledger.hear(seq)
+        } else if name.elementsEqual(Self.messageNewGlobal) {
+            globals += 1
+        }
+        onProgress?()
+    }
+}

@@ -1,0 +1,38 @@
+import JSON
+import Reactor
+
+/// `message:send` with its ack, one in flight, beside the disk's own time to make a page safe.
+struct SendAlone {
+    let world: World
+    let sends: Int
+    /// Where to measure that; nil: it is left out.
+    let syncFolder: String?
+
+    /// The two are measured in turns, so that a disk which changes its pace changes it for both.
+    private static let rounds = 10
+    private static let syncsPerRound = 40
+
+    func measure() async throws(BenchError) -> Row {
+        let people = try await world.register(2)
+        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
+        let socket = try await RoomSocket.join(room, as: people[0], in: world)
+        defer { socket.close() }
+
+        var syncs: SyncTimes?
+        if let syncFolder { syncs = try SyncTimes(in: syncFolder) }
+        for round in 0..<Self.rounds {
+            for _ in (sends * round / Self.rounds)..<(sends * (round + 1) / Self.rounds) { try await socket.send() }
+            try syncs?.measure(times: Self.syncsPerRound)
+        }
+
+        var figures = socket.latencies.figures()
+        if let syncs {
+            figures += syncs.latencies.figures(named: "fdatasync ")
+            let above = socket.latencies.quantile(0.5) - syncs.latencies.quantile(0.5)
+            figures.append(Figure("ack above fsync", above, .milliseconds))
+        }
+        return Row(
+            name: "message:send with its ack, one in flight, \(sends) sends", figures: figures,
+            faults: socket.ledger.faults(sent: sends))
+    }
+}

@@ -1,0 +1,87 @@
+import Reactor
+
+/// Keeps a number of sends in flight on each socket for a time, then waits until all that was sent has come everywhere.
+/// Run once.
+final class SendStorm {
+    private(set) var sendingSeconds = 0.0
+
+    private let sockets: [RoomSocket]
+    private let inFlight: Int
+    private let loop: EventLoop
+    private var sending = 0
+    private var isOver = false
+    private var completion: ((Result<Void, BenchError>) -> Void)?
+
+    /// What has not come after this long is lost.
+    private static let patience: Duration = .seconds(5)
+
+    init(_ sockets: [RoomSocket], inFlight: Int, loop: EventLoop) {
+        self.sockets = sockets
+        self.inFlight = inFlight
+        self.loop = loop
+    }
+
+    func run(for duration: Duration) async throws(BenchError) {
+        let start = LoopInstant.now()
+        let end = loop.schedule(after: duration) { [self] in isOver = true }
+        sending = sockets.count * inFlight
+        try await untilFinished(within: duration + Self.patience) { [self] in
+            for socket in sockets {
+                for _ in 0..<inFlight { send(on: socket) }
+            }
+        }
+        end.cancel()
+        sendingSeconds = (LoopInstant.now() - start) / .seconds(1)
+
+        try await untilFinished(within: Self.patience) { [self] in
+            for socket in sockets { socket.onProgress = { [self] in finishIfComplete() } }
+            finishIfComplete()
+        }
+        for socket in sockets { socket.onProgress = nil }
+        // What comes twice may come last: an answer on each socket is behind all that was on its way.
+        for socket in sockets { try await socket.leave() }
+    }
+
+    /// What stands against each socket.
+    var faults: [String] {
+        var found = sending == 0 ? [] : ["\(sending) sends without an ack"]
+        for socket in sockets {
+            found += socket.ledger.faults(sent: acknowledged(in: socket.room)).map { "room \(socket.room): \($0)" }
+        }
+        return found
+    }
+
+    private func send(on socket: RoomSocket) {
+        socket.send { [self] outcome in
+            if case .failure = outcome { return finish(outcome) }
+            guard isOver else { return send(on: socket) }
+            sending -= 1
+            if sending == 0 { finish(.success(())) }
+        }
+    }
+
+    private func finishIfComplete() {
+        if sockets.allSatisfy({ $0.ledger.delivered >= acknowledged(in: $0.room) }) { finish(.success(())) }
+    }
+
+    private func acknowledged(in room: String) -> Int {
+        sockets.reduce(0) { $0 + ($1.room == room ? $1.acknowledged : 0) }
+    }
+
+    /// Until `finish`, or until it is too late: what is missing then shows in `faults`.
+    private func untilFinished(within limit: Duration, _ start: () -> Void) async throws(BenchError) {
+        let timer = loop.schedule(after: limit) { [self] in finish(.success(())) }
+        defer { timer.cancel() }
+        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+            completion = { continuation.resume(returning: $0) }
+            start()
+        }
+        try outcome.get()
+    }
+
+    /// The first outcome of a phase counts.
+    private func finish(_ outcome: Result<Void, BenchError>) {
+        completion?(outcome)
+        completion = nil
+    }
+}

@@ -1,0 +1,47 @@
+import JSON
+import Reactor
+
+/// Durable sends from many sockets at once, two in a room: how many are acknowledged in a second, and whether each
+/// reaches both sockets of its room, once and in order.
+struct SendTogether {
+    struct Load {
+        let senders: Int
+        let inFlight: Int
+        let seconds: Int
+    }
+
+    let world: World
+    let load: Load
+
+    func measure() async throws(BenchError) -> Row {
+        let sockets = try await enter()
+        defer { for socket in sockets { socket.close() } }
+        let storm = SendStorm(sockets, inFlight: load.inFlight, loop: world.loop)
+        try await storm.run(for: .seconds(load.seconds))
+
+        let acknowledged = sockets.reduce(0) { $0 + $1.acknowledged }
+        let delivered = sockets.reduce(0) { $0 + $1.ledger.delivered }
+        let globals = sockets.reduce(0) { $0 + $1.globals }
+        let latencies = sockets.reduce(into: Latencies()) { $0.add($1.latencies) }
+        return Row(
+            name: "message:send, \(load.senders) sockets in \(load.senders / 2) rooms, \(load.inFlight) in flight each",
+            figures: [Figure("acknowledged", Double(acknowledged) / storm.sendingSeconds, .perSecond)]
+                + latencies.figures() + [
+                    Figure("sent", acknowledged), Figure("message:new delivered", delivered),
+                    Figure("message:new:global delivered", globals),
+                ],
+            faults: storm.faults)
+    }
+
+    /// Two people for each room, both in it.
+    private func enter() async throws(BenchError) -> [RoomSocket] {
+        let people = try await world.register(load.senders)
+        var sockets: [RoomSocket] = []
+        for index in stride(from: 0, to: people.count, by: 2) {
+            let (one, other) = (people[index], people[index + 1])
+            let room = try await world.makeRooms(1, of: one, with: other)[0]
+            for person in [one, other] { sockets.append(try await RoomSocket.join(room, as: person, in: world)) }
+        }
+        return sockets
+    }
+}

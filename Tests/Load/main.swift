@@ -1,0 +1,21 @@
+import Glibc
+import Reactor
+
+/// Measures a server that is up, prints the table, and fails if anything was lost.
+do {
+    let options = try BenchOptions(CommandLine.arguments.dropFirst())
+    // One loop: the load has one core, as the server has another.
+    let group = try EventLoopGroup(loopCount: 1)
+    let rows = try await Bench(options, on: group.loops[0]).run { row in
+        Terminal.print(ReportTable.lines(of: row))
+    }
+    group.shutdown()
+    if let path = options.jsonPath { try ReportFile.write(rows, commandLine: CommandLine.arguments, to: path) }
+    exit(rows.allSatisfy(\.faults.isEmpty) ? 0 : 1)
+} catch let error as BenchOptions.Malformed {
+    Terminal.complain("parlor-bench: \(error)\n\n\(BenchOptions.usage)")
+    exit(2)
+} catch {
+    Terminal.complain("parlor-bench: \(error)")
+    exit(1)
+}
