@@ -21,14 +21,13 @@ enum ReportFile {
 
     private static func write(_ row: Row, to json: inout JSONWriter) {
         json.member("name", row.name)
-        json.member(
-            "figures",
-            object: { json in
-                for figure in row.figures {
-                    json.name(figure.name)
-                    json.number(figure.value)
-                }
-            })
+        json.name("figures")
+        json.object { json in
+            for figure in row.figures {
+                json.name(figure.name)
+                json.number(figure.value)
+            }
+        }
         json.name("faults")
         json.array(of: row.faults) { $0.string($1) }
     }
