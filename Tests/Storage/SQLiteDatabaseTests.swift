@@ -111,6 +111,23 @@ struct SQLiteDatabaseTests {
         try await database.insert("after")
     }
 
+    @Test("the hook of a later commit lies no deeper in the stack than that of the first")
+    func hookDepth() async throws {
+        let database = try open()
+        let told = Told()
+        database.onCommit { _ in
+            var here = 0
+            withUnsafeMutablePointer(to: &here) { told.add(["\(UInt(bitPattern: $0))"]) }
+        }
+        for n in 0..<100 {
+            try await database.write { connection in
+                try EventLog.append(at: n, roomID: "room", participants: [], emissions: .emptyArray, on: connection)
+            }
+        }
+        #expect(told.all.count == 100)
+        #expect(Set(told.all).count == 1)
+    }
+
     @Test("a commit that fails fails all that is in it, tells nobody, and the next one works")
     func failedCommit() async throws {
         let deferred = Migration(
