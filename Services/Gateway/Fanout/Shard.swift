@@ -143,6 +143,8 @@ actor Shard {
         lastHeld += 1
         let id = lastHeld
         await withCheckedContinuation { continuation in
+            // Looked at once more where nothing can come in between any longer.
+            guard !held.hasReached(position) else { return continuation.resume() }
             let timer = loop.schedule(after: Self.maxHold) { [weak self] in
                 self?.assumeIsolated { $0.giveUp(on: position, id) }
             }
