@@ -1,33 +1,56 @@
 /// Finds its way through text that has been validated. On any other text it stops early, within bounds.
+///
+/// What it finds are places, counted from the start of the text, and no slices of it: each slice is one more owner of the
+/// bytes to be counted, and an object has a dozen members.
 struct JSONScanner {
-    private let bytes: ArraySlice<UInt8>
-    private var position: Int
-
-    init(_ bytes: ArraySlice<UInt8>) {
-        self.bytes = bytes
-        position = bytes.startIndex
+    struct Member {
+        /// Between the quotation marks.
+        let name: Range<Int>
+        let value: Range<Int>
     }
 
-    /// The members of the object that starts here.
-    mutating func members() -> [(name: ArraySlice<UInt8>, value: JSONValue)] {
-        var found: [(name: ArraySlice<UInt8>, value: JSONValue)] = []
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    /// The members of the object that the text is.
+    static func members(of text: ArraySlice<UInt8>) -> [Member] {
+        text.withUnsafeBufferPointer { buffer in
+            var scanner = JSONScanner(buffer)
+            return scanner.members()
+        }
+    }
+
+    /// The values of the array that the text is.
+    static func elements(of text: ArraySlice<UInt8>) -> [Range<Int>] {
+        text.withUnsafeBufferPointer { buffer in
+            var scanner = JSONScanner(buffer)
+            return scanner.elements()
+        }
+    }
+
+    private mutating func members() -> [Member] {
+        var found: [Member] = []
+        found.reserveCapacity(Self.usualMembers)
         position += 1
         while let byte = nextSignificant(), byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") {
             if byte == UInt8(ascii: ",") {
                 position += 1
                 continue
             }
-            let name = skipString()
+            let start = position + 1
+            skipString()
+            let name = start..<max(position - 1, start)
             guard nextSignificant() == UInt8(ascii: ":") else { break }
             position += 1
-            found.append((name.dropFirst().dropLast(), skipValue()))
+            found.append(Member(name: name, value: skipValue()))
         }
         return found
     }
 
-    /// The values of the array that starts here.
-    mutating func elements() -> [JSONValue] {
-        var found: [JSONValue] = []
+    private mutating func elements() -> [Range<Int>] {
+        var found: [Range<Int>] = []
         position += 1
         while let byte = nextSignificant(), byte != UInt8(ascii: "]") {
             if byte == UInt8(ascii: ",") {
@@ -39,8 +62,11 @@ struct JSONScanner {
         return found
     }
 
+    /// So that most objects need one allocation.
+    private static let usualMembers = 12
+
     private mutating func nextSignificant() -> UInt8? {
-        while position < bytes.endIndex {
+        while position < bytes.count {
             let byte = bytes[position]
             if !byte.isJSONWhiteSpace { return byte }
             position += 1
@@ -49,58 +75,44 @@ struct JSONScanner {
     }
 
     /// From an opening quotation mark to past the closing one.
-    private mutating func skipString() -> ArraySlice<UInt8> {
-        let start = position
-        bytes.withUnsafeBufferPointer { buffer in
-            let base = bytes.startIndex
-            var at = position - base + 1
-            while at < buffer.count {
-                let byte = buffer[at]
-                if byte == UInt8(ascii: "\"") { break }
-                at += byte == UInt8(ascii: "\\") ? 2 : 1
-            }
-            position = min(at + 1, buffer.count) + base
+    private mutating func skipString() {
+        var at = position + 1
+        while at < bytes.count {
+            let byte = bytes[at]
+            if byte == UInt8(ascii: "\"") { break }
+            at += byte == UInt8(ascii: "\\") ? 2 : 1
         }
-        return bytes[start..<position]
+        position = min(at + 1, bytes.count)
     }
 
-    private mutating func skipValue() -> JSONValue {
-        guard let first = nextSignificant() else { return .null }
+    /// Where the next value stands; nothing at the end of the text.
+    private mutating func skipValue() -> Range<Int> {
+        guard let first = nextSignificant() else { return position..<position }
         let start = position
         switch first {
-        case UInt8(ascii: "\""):
-            return JSONValue(trusted: skipString())
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            var depth = 0
-            while position < bytes.endIndex {
-                switch bytes[position] {
-                case UInt8(ascii: "\""):
-                    _ = skipString()
-                    continue
-                case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    depth += 1
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    depth -= 1
-                default:
-                    break
-                }
-                position += 1
-                if depth == 0 { break }
-            }
+        case UInt8(ascii: "\""): skipString()
+        case UInt8(ascii: "{"), UInt8(ascii: "["): skipContainer()
         default:
-            while position < bytes.endIndex, !bytes[position].endsJSONScalar { position += 1 }
+            while position < bytes.count, !bytes[position].endsJSONScalar { position += 1 }
             if position == start { position += 1 }
         }
-        return JSONValue(trusted: bytes[start..<position])
+        return start..<position
     }
 
-    /// Whether the name between quotation marks spells this one. Escapes are rare in names, so bytes come first.
-    static func name(_ written: ArraySlice<UInt8>, is name: String) -> Bool {
-        var name = name
-        let same = name.withUTF8 { wanted in
-            written.withUnsafeBufferPointer { $0.count == wanted.count && $0.elementsEqual(wanted) }
+    private mutating func skipContainer() {
+        var depth = 0
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                skipString()
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+            position += 1
+            if depth == 0 { return }
         }
-        return same || (written.contains(UInt8(ascii: "\\")) && unescaped(written) == name)
     }
 
     /// The text between quotation marks with its escapes undone (RFC 8259, section 7).
@@ -155,6 +167,13 @@ struct JSONScanner {
             value = sum
         }
         return value
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// What stands at a place that the scanner found.
+    func part(_ place: Range<Int>) -> ArraySlice<UInt8> {
+        self[(startIndex + place.lowerBound)..<(startIndex + place.upperBound)]
     }
 }
 

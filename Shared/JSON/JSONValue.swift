@@ -82,8 +82,7 @@ public struct JSONValue: Sendable, Hashable {
     /// The values of an array; nil for any other kind.
     public var array: [JSONValue]? {
         guard kind == .array else { return nil }
-        var scanner = JSONScanner(bytes)
-        return scanner.elements()
+        return JSONScanner.elements(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
     }
 
     /// The member of an object; nil if there is none, or if this is no object. For several, take `object` once.

@@ -167,12 +167,12 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
             var start = 0
-            for (at, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-                bytes.append(contentsOf: utf8[start..<at])
-                appendEscape(byte)
+            for at in utf8.indices where utf8[at] < 0x20 || utf8[at] == 0x22 || utf8[at] == 0x5C {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<at]))
+                appendEscape(utf8[at])
                 start = at + 1
             }
-            bytes.append(contentsOf: utf8[start...])
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
         }
         bytes.append(UInt8(ascii: "\""))
     }
