@@ -16,9 +16,12 @@ struct Element: Sendable, Equatable {
     var version: Int
     let tempID: String?
 
+    /// About the bytes of its JSON: all but the content is ids, names and numbers.
+    var size: Int { content.json.bytes.count + 512 }
+
     /// As the public contract shows it.
     var json: JSONValue {
-        JSONWriter.object(reservingCapacity: content.json.bytes.count + 512) {
+        JSONWriter.object(reservingCapacity: size) {
             $0.member("id", id)
             $0.member("roomId", roomID)
             $0.member("type", type.text)

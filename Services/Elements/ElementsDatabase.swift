@@ -72,7 +72,7 @@ struct ElementsDatabase: Sendable {
         let next: Int?
     }
 
-    /// Contents in one page, at most, but for a first element that is larger: an answer has to fit a line of the bus.
+    /// What the elements of one page come to, at most: an answer has to fit a line of the bus.
     private static let maxPageBytes = 512 * 1024
 
     /// Elements in the order of their creation, after a rank.
@@ -89,8 +89,8 @@ struct ElementsDatabase: Sendable {
                 """, binding: [.text(roomID), .int(rank), .int(limit + 1)]
             ) { row in
                 let element = Board.element(row)
-                bytes += element.json.bytes.count
-                guard elements.count < limit, elements.isEmpty || bytes <= Self.maxPageBytes else {
+                bytes += element.size
+                guard elements.count < limit, bytes <= Self.maxPageBytes else {
                     hasMore = true
                     return false
                 }

@@ -7,14 +7,17 @@ public struct ElementsService: Service {
     public static let name = "elements"
     public static let migrations = ElementsDatabase.migrations
 
-    private let elements: Elements
-    private let watch: GatewayWatch
+    let elements: Elements
+    let watch: GatewayWatch
 
-    public init(_ context: ServiceContext) throws {
+    public init(_ context: ServiceContext) { self.init(context, watchTurn: GatewayLeases.turn) }
+
+    init(_ context: ServiceContext, watchTurn: Duration) {
         let database = ElementsDatabase(database: context.database)
         let leases = GatewayLeases()
         elements = Elements(database: database, ids: context.ids, clock: context.clock, leases: leases)
-        watch = GatewayWatch(database: database, leases: leases, bus: context.bus, log: context.log)
+        watch = GatewayWatch(
+            database: database, leases: leases, bus: context.bus, log: context.log, turn: watchTurn)
     }
 
     public var manifest: Manifest {

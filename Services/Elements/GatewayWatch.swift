@@ -14,13 +14,15 @@ final class GatewayWatch: Sendable {
     private let leases: GatewayLeases
     private let bus: any MessageBus
     private let log: Logger
+    private let turn: Duration
     private let running = Mutex<Running?>(nil)
 
-    init(database: ElementsDatabase, leases: GatewayLeases, bus: any MessageBus, log: Logger) {
+    init(database: ElementsDatabase, leases: GatewayLeases, bus: any MessageBus, log: Logger, turn: Duration) {
         self.database = database
         self.leases = leases
         self.bus = bus
         self.log = log
+        self.turn = turn
     }
 
     func start() throws(BusError) {
@@ -32,7 +34,7 @@ final class GatewayWatch: Sendable {
             while !Task.isCancelled {
                 if !hasFoundEarlier { hasFoundEarlier = await findEarlierGateways() }
                 do {
-                    try await Task.sleep(for: GatewayLeases.turn)
+                    try await Task.sleep(for: turn)
                 } catch {
                     return
                 }

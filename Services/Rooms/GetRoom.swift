@@ -6,7 +6,7 @@ extension Rooms {
     func getRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let room = try await room(try request.fields.string("roomId"))
-        guard room.isOpen(to: caller.id) else { throw ServiceError.roomNotFound }
+        guard room.membership.participant(caller.id) != nil else { throw ServiceError.roomNotFound }
         return Reply(.ok, room.json)
     }
 }

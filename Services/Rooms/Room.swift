@@ -14,8 +14,6 @@ struct Room: Sendable {
 
     var membership: Membership { Membership(roomID: id, participants: participants) }
 
-    func isOpen(to personID: String) -> Bool { participants.contains { $0.userID == personID } }
-
     /// Never empty: for a room without a name, who is in it.
     var displayName: String {
         name?.text ?? participants.map(\.friendlyName).joined(separator: " & ")

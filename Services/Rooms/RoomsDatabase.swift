@@ -132,7 +132,7 @@ enum RoomsDatabase {
     /// A text that sorts after every id: those have lower-case hexadecimal digits.
     private static let afterAllIDs = "~"
 
-    /// Rooms with their participants, a row for each of those, by the index that both orders share: never a query a room.
+    /// Rooms with their participants, those made last first: a row for each participant, never a query for each room.
     /// - Parameter source: which rooms, from `FROM` on; one of a few constants.
     private static func rooms(
         _ source: String, _ parameters: SQLValue..., on connection: any Connection

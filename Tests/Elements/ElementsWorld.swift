@@ -31,7 +31,8 @@ final class ElementsWorld: Sendable {
         context = ServiceContext(
             configuration: try Configuration(ElementsService.settings, arguments: []), database: database, bus: bus,
             clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
-        service = try ElementsService(context)
+        // Turns are the test's to take.
+        service = ElementsService(context, watchTurn: .seconds(86_400))
     }
 
     /// Runs the body while the service is on the bus.

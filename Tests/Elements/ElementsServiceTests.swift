@@ -1,0 +1,54 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Elements
+
+@Suite("The elements service on the bus")
+struct ElementsServiceTests {
+    @Test("every route and socket event is answered, and refused without a login")
+    func manifest() async throws {
+        try await ElementsWorld.serving { world in
+            let manifest = world.service.manifest
+            let limits = Set(manifest.limits.map(\.name))
+            for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {
+                let error = await #expect(throws: ServiceError.self) {
+                    try await world.ask(subject, JSONValue(parsing: #"{"roomId":"room-1"}"#))
+                }
+                #expect(error?.code == .unauthenticated)
+            }
+            let named = manifest.routes.compactMap(\.limit) + manifest.socketEvents.compactMap(\.limit)
+            #expect(Set(named) == limits)
+            #expect(manifest.hasEventLog && manifest.presenceSubject == "elements.presence")
+            #expect(
+                manifest.contribution?.fields.map(\.path) == [
+                    "elementCount", "badges.elements", "unseenElementCount", "updatedAt",
+                ])
+        }
+    }
+
+    @Test(
+        "what is no request of a gateway's is refused",
+        arguments: [
+            ("contribute", #"{"roomIds":[]}"#), ("contribute", #"{"userId":"a","roomIds":[1]}"#),
+            ("presence", #"{"isOpen":true,"rooms":[]}"#), ("presence", #"{"gateway":"g","rooms":[]}"#),
+            ("presence", #"{"gateway":"g","isOpen":true}"#), ("presence", #"{"gateway":"g","isOpen":true,"rooms":{}}"#),
+            ("presence", #"{"gateway":"g","isOpen":true,"rooms":[{"roomId":"a"}]}"#),
+        ])
+    func badRequests(name: String, json: String) async throws {
+        try await ElementsWorld.serving { world in
+            let request = try JSONValue(parsing: json)
+            await #expect(throws: ServiceError.self) { try await world.ask("elements.\(name)", request) }
+        }
+    }
+
+    @Test("a change's entry is in the log for whoever missed it")
+    func log() async throws {
+        try await ElementsWorld.serving { world in
+            _ = try await world.create(#","content":{"a":1}"#)
+            let told = try #require(world.takeEntries().first)
+            let reply = try await world.ask("elements.events", JSONValue(parsing: #"{"since":0}"#))
+            #expect(reply.data["entries"]?.array == [told.json])
+        }
+    }
+}
