@@ -179,6 +179,8 @@ final class EngineConnection {
     // MARK: Timers
 
     private func start(_ timer: EngineTimer, after delay: Duration) {
+        // An earlier one of the same actions may have ended the session, and a timer must not outlive it.
+        if engine.isClosed { return }
         if timer == .heartbeat { return startHeartbeat(after: delay) }
         stop(timer)
         timers[timer] = edge.loop.schedule(after: delay) { [unowned self] in perform(engine.timerFired(timer)) }

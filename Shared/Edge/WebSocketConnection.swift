@@ -90,8 +90,8 @@ final class WebSocketConnection: ChannelHandler {
     /// Takes a whole frame.
     func write(_ frame: [UInt8]) {
         channel.write(frame)
-        guard stallTimer == nil else { return }
-        // It is cancelled before this goes.
+        guard stallTimer == nil, channel.isOpen else { return }
+        // It is cancelled before this goes, at the latest when the channel has closed.
         stallTimer = edge.loop.schedule(after: edge.configuration.writeTimeout) { [unowned self] in checkStall() }
     }
 

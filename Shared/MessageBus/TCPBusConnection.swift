@@ -18,6 +18,8 @@ final class TCPBusConnection: ChannelHandler {
     private var lastHeard = LoopInstant.now()
     private var keepalive: LoopTimer?
     private var deadlines: LoopTimer?
+    /// A flush may have been asked for before: a timer that it started would outlive this.
+    private var isOver = false
 
     init(_ channel: Channel, bus: TCPBus) {
         self.channel = channel
@@ -31,6 +33,7 @@ final class TCPBusConnection: ChannelHandler {
 
     /// Sends what the bus has for this turn, and looks after deadlines while there are any.
     func flush() {
+        if isOver { return }
         let bytes = bus.takeOutgoing(for: LoopBound(self, to: loop))
         if !bytes.isEmpty {
             channel.write(bytes)
@@ -104,6 +107,7 @@ final class TCPBusConnection: ChannelHandler {
     func channelDidDrain(_ channel: Channel) { bus.sent(stillPending: 0) }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        isOver = true
         keepalive?.cancel()
         stopTicking()
         bus.disconnected(refusal: refusal)

@@ -45,6 +45,9 @@ public struct EngineSession: Sendable {
     /// False once it is closed, or only waits for its last packets to be fetched.
     public var isOpen: Bool { state == .polling || state == .webSocket }
 
+    /// True once nothing more happens.
+    public var isClosed: Bool { state == .closed }
+
     // MARK: The handshake
 
     public var handshakePacket: OutgoingPacket {

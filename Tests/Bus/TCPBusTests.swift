@@ -53,6 +53,32 @@ struct TCPBusTests {
         await finish(group)
     }
 
+    @Test("a request in the turn in which the connection is lost fails, and leaves no timer behind")
+    func lostWhileAsking() async throws {
+        let server = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let group = try EventLoopGroup(loopCount: 1)
+        let loop = group.next()
+        let bus = try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: "t", token: nil, on: loop)
+        let states = Arrivals<BusState>()
+        bus.onStateChange { states.add($0) }
+        // At every turn's end, so also at that of the turn that closes: it is noticed after this.
+        @Sendable func keepAsking() {
+            loop.atEndOfTurn {
+                bus.request("nobody", .null, .test()) { _ in }
+                if bus.isConnected { loop.execute { keepAsking() } }
+            }
+        }
+        loop.execute { keepAsking() }
+        await server.drain(timeout: .zero, grace: .milliseconds(10))
+        #expect(await states.next() == .disconnected)
+        // Later than a deadline would have been looked for.
+        await withCheckedContinuation { continuation in
+            loop.execute { loop.schedule(after: .milliseconds(30)) { continuation.resume() } }
+        }
+        await bus.close()
+        await finish(group)
+    }
+
     @Test("connecting waits for the broker to be there, and says once why it waits")
     func waits() async throws {
         // A port that was free a moment ago.

@@ -257,6 +257,23 @@ struct SocketTests {
         }
     }
 
+    @Test("a packet that ends the session leaves no timer behind, whatever comes after it in the same body")
+    func endAmidBody() async throws {
+        let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
+        let configuration = EdgeConfiguration(
+            endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(engine, SocketIOConfiguration()))])
+        try await TestServer.run(configuration: configuration) { server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let client = try server.client()
+            // A packet of no known type, then a pong, which starts the heartbeat anew.
+            #expect(try client.request("POST", target, body: "4garbage\u{1E}3").status == 200)
+            #expect(try client.request("GET", target).status == 400)
+            // Another session's ping comes after the time at which this one's would have been due.
+            let other = try server.webSocket()
+            #expect(try other.receiveFrame() == "2")
+        }
+    }
+
     @Test("draining closes WebSockets, and lets held polls go")
     func drain() async throws {
         try await TestServer.run { server in
