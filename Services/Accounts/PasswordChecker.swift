@@ -8,9 +8,6 @@ struct PasswordChecker: Sendable {
     let cost: PasswordHash.Cost
     let randomness: any Randomness
 
-    /// What waits longer than a few seconds has been given up by its caller.
-    static let maxWaiting = 64
-
     func hash(_ password: Password) async throws -> String {
         try await run { [cost, randomness] in
             try PasswordHash(of: password.text, cost: cost, randomness: randomness).text

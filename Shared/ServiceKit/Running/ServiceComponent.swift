@@ -22,13 +22,17 @@ struct ServiceComponent: Component {
 
     var address: String? { nil }
 
+    /// Blocking calls that wait for a thread; more are refused at once. A password takes a tenth of a second or two, and who
+    /// waits for more than a few seconds has given up.
+    private static let maxBlockingCalls = 40
+
     static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {
         let log = node.log.labelled(S.name)
         let directory = node.configuration.text(Setting.data.name)
         try makeDirectory(directory)
         let path = try databasePath(for: S.name, url: node.configuration.optional(Setting.databaseURL.name), directory)
         let database = try SQLiteDatabase(.file(path), migrations: S.migrations)
-        let workers = WorkerPool(threads: 2, maxWaiting: 256)
+        let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
             metrics: node.metrics, workers: workers, dataDirectory: directory)
