@@ -28,18 +28,7 @@ struct Room: Sendable {
             $0.member("createdBy", createdBy)
             $0.member("createdAt", createdAt.milliseconds)
             $0.member("updatedAt", updatedAt.milliseconds)
-            $0.member(
-                "participants",
-                array: { json in
-                    for participant in participants {
-                        json.object {
-                            $0.member("userId", participant.userID)
-                            $0.member("username", participant.username)
-                            $0.member("firstName", participant.firstName)
-                            $0.member("joinedAt", participant.joinedAt.milliseconds)
-                        }
-                    }
-                })
+            $0.member("participants", array: { for participant in participants { participant.write(to: &$0) } })
         }
     }
 

@@ -76,12 +76,24 @@ public struct Participant: Sendable, Equatable {
         self.joinedAt = joinedAt
     }
 
-    /// The members that the public contract shows, but for `isPresent`, which only gateways know.
+    /// The time is in milliseconds, as services have it: gateways write it for clients, with `isPresent`, which only they know.
     public func write(to json: inout JSONWriter) {
-        json.member("userId", userID)
-        json.member("username", username)
-        json.member("firstName", firstName)
-        json.member("joinedAt", joinedAt.isoSeconds)
+        json.object {
+            $0.member("userId", userID)
+            $0.member("username", username)
+            $0.member("firstName", firstName)
+            $0.member("joinedAt", joinedAt.milliseconds)
+        }
+    }
+
+    /// nil if it is not what `write(to:)` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let userID = object["userId"]?.string,
+            let username = object["username"]?.string, let joinedAt = object["joinedAt"]?.int
+        else { return nil }
+        self.init(
+            userID: userID, username: username, firstName: object["firstName"]?.string,
+            joinedAt: Timestamp(milliseconds: joinedAt))
     }
 }
 
@@ -99,39 +111,22 @@ public struct Membership: Sendable, Equatable {
 
     public func participant(_ userID: String) -> Participant? { participants.first { $0.userID == userID } }
 
-    public var json: JSONValue {
-        JSONWriter.object {
+    public func write(to json: inout JSONWriter) {
+        json.object {
             $0.member("roomId", roomID)
-            $0.member(
-                "participants",
-                array: { json in
-                    for participant in participants {
-                        json.object {
-                            $0.member("userId", participant.userID)
-                            $0.member("username", participant.username)
-                            $0.member("firstName", participant.firstName)
-                            $0.member("joinedAt", participant.joinedAt.milliseconds)
-                        }
-                    }
-                })
+            $0.member("participants", array: { for participant in participants { participant.write(to: &$0) } })
         }
     }
+
+    public var json: JSONValue { JSONWriter.value { write(to: &$0) } }
 
     /// nil if it is not what `json` writes.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let roomID = object["roomId"]?.string,
             let listed = object["participants"]?.array
         else { return nil }
-        var participants: [Participant] = []
-        for item in listed {
-            guard let member = item.object, let userID = member["userId"]?.string,
-                let username = member["username"]?.string, let joinedAt = member["joinedAt"]?.int
-            else { return nil }
-            participants.append(
-                Participant(
-                    userID: userID, username: username, firstName: member["firstName"]?.string,
-                    joinedAt: Timestamp(milliseconds: joinedAt)))
-        }
+        let participants = listed.compactMap(Participant.init)
+        guard participants.count == listed.count else { return nil }
         self.init(roomID: roomID, participants: participants)
     }
 }
