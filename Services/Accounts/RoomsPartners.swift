@@ -1,22 +1,14 @@
 import Contracts
 import JSON
 import MessageBus
+import ServiceKit
 
-/// Asks the rooms service: `rooms.partners {userId}` → `["userId", …]`.
+/// Asks the rooms service: `rooms.partners {userId, cursor?}` → `["userId", …]`, in pages.
 struct RoomsPartners: PartnerDirectory {
     let bus: any MessageBus
 
     func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
-        let answer: JSONValue
-        do {
-            answer = try await bus.request(
-                "rooms.partners", JSONWriter.object { $0.member("userId", personID) }, context)
-        } catch {
-            throw .unavailable("Rooms")
-        }
-        guard let ids = try Reply(answer).data.array else {
-            throw ServiceError(.internal, "A service gave no answer.")
-        }
+        let ids = try await bus.askForAll("rooms.partners", context, of: "Rooms") { $0.member("userId", personID) }
         return Set(ids.compactMap(\.string))
     }
 }

@@ -24,20 +24,6 @@ struct GatewayContext: Sendable {
     ) async throws(ServiceError) -> Reply {
         let context = BusContext(
             requestID: requestID, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id)
-        let answer: JSONValue
-        do throws(BusError) {
-            answer = try await bus.request(subject, data, context)
-        } catch {
-            // What is wrong is the request, if it is large, or else the reply: neither gets better by trying again.
-            if error == .lineTooLong, data.bytes.count > BusLimits.maxLine / 2 {
-                throw ServiceError(.payloadTooLarge, "That is more than can be taken at once.")
-            }
-            if error == .lineTooLong {
-                log.error("an answer is too long for the bus", ["subject": subject, "request": requestID])
-                throw ServiceError(.internal, "Something went wrong on our side.")
-            }
-            throw .unavailable("This part of the service")
-        }
-        return try Reply(answer)
+        return try await bus.ask(subject, data, context, of: "This part of the service", log: log)
     }
 }

@@ -35,14 +35,12 @@ extension Messaging {
     /// - Throws: `user_not_found` if the other is nobody.
     private func sharedRooms(
         of userID: String, and otherID: String, _ context: BusContext
-    ) async throws -> [String: Membership] {
-        let question = JSONWriter.object {
+    ) async throws(ServiceError) -> [String: Membership] {
+        let shared = try await bus.askForAll("rooms.shared", context, of: "Rooms") {
             $0.member("userId", userID)
             $0.member("otherUserId", otherID)
         }
-        let answer = try Reply(try await bus.request("rooms.shared", question, context))
-        let rooms = answer.data["rooms"]?.array?.compactMap(Membership.init) ?? []
-        return Dictionary(rooms.map { ($0.roomID, $0) }) { first, _ in first }
+        return Dictionary(shared.compactMap(Membership.init).map { ($0.roomID, $0) }) { first, _ in first }
     }
 
     /// Newest first. Rooms are looked at from the one with the latest change on, and no further than the page needs.

@@ -1,12 +1,14 @@
 import Contracts
-import JSON
 import ServiceKit
 
 extension Rooms {
-    /// For other services: `{userId}` → the ids of those who share a room with that person.
+    /// For other services: `{userId, cursor?}` → a page of the ids of those who share a room with that person.
     func listPartners(_ request: Request) async throws -> Reply {
         let userID = try request.fields.string("userId")
-        let partners = try await database.read { try RoomsDatabase.partners(of: userID, on: $0) }
-        return Reply(.ok, JSONWriter.value { $0.array(of: partners) { json, id in json.string(id) } })
+        let cursor = try request.fields.optionalString("cursor")
+        let partners = try await database.read {
+            try RoomsDatabase.partners(of: userID, after: cursor, limit: PageLimits.maxIDs, on: $0)
+        }
+        return Page(of: partners, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
     }
 }

@@ -12,7 +12,7 @@ extension Rooms {
         let callerID = try request.caller.id
         let page = try await pageOfRooms(request)
         var others: [String: Participant] = [:]
-        for participant in page.rooms.flatMap(\.participants) where participant.userID != callerID {
+        for participant in page.items.flatMap(\.participants) where participant.userID != callerID {
             others[participant.userID] = participant
         }
         let emails = await emails(of: Array(others.keys), request.onward())

@@ -1,19 +1,22 @@
 import Contracts
-import JSON
 import ServiceKit
 
 extension Rooms {
-    /// For other services: `{userId, otherUserId}` → `{rooms: [Membership]}`, the rooms that both are in, none for a person
-    /// and themselves.
+    /// For other services: `{userId, otherUserId, cursor?}` → a page of Memberships, the rooms that both are in, none for a
+    /// person and themselves.
     ///
     /// - Throws: `user_not_found` if the other is nobody.
     func listSharedRooms(_ request: Request) async throws -> Reply {
         let userID = try request.fields.string("userId")
         let otherID = try request.fields.string("otherUserId")
+        let cursor = try request.fields.optionalString("cursor")
         guard otherID.mayBeID else { throw ServiceError.userNotFound }
         let (rooms, isKnown) = try await database.read { connection in
             (
-                userID == otherID ? [] : try RoomsDatabase.rooms(sharedBy: userID, otherID, on: connection),
+                userID == otherID
+                    ? []
+                    : try RoomsDatabase.rooms(
+                        sharedBy: userID, otherID, before: cursor, limit: PageLimits.maxMemberships, on: connection),
                 try RoomsDatabase.isKnown(otherID, on: connection)
             )
         }
@@ -22,10 +25,6 @@ extension Rooms {
             let found = try await people.people([otherID], asRoommates: false, request.onward())
             guard found.contains(where: { $0.id == otherID }) else { throw ServiceError.userNotFound }
         }
-        return Reply(
-            .ok,
-            JSONWriter.object { json in
-                json.member("rooms", array: { for room in rooms { $0.value(room.membership.json) } })
-            })
+        return Page(of: rooms, lookedFor: PageLimits.maxMemberships, id: \.id) { $0.membership.write(to: &$1) }.reply
     }
 }

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import ServiceKit
 
 /// Asks the accounts service who people are.
 struct PeopleDirectory: Sendable {
@@ -17,15 +18,8 @@ struct PeopleDirectory: Sendable {
             $0.member("ids", array: { for id in ids { $0.string(id) } })
             $0.member("viewerSharesRooms", asRoommates)
         }
-        let answer: JSONValue
-        do {
-            answer = try await bus.request("accounts.people", question, context)
-        } catch {
-            throw .unavailable("Accounts")
-        }
-        guard let people = try Reply(answer).data.array else {
-            throw ServiceError(.internal, "A service gave no answer.")
-        }
+        let reply = try await bus.ask("accounts.people", question, context, of: "Accounts")
+        guard let people = reply.data.array else { throw .noAnswer }
         return people.compactMap(Person.init)
     }
 }

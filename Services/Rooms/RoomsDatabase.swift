@@ -101,26 +101,33 @@ enum RoomsDatabase {
             """, .text(personID), .text(cursor ?? afterAllIDs), .int(limit), on: connection)
     }
 
+    /// The rooms that two people are in, those made last first.
     static func rooms(
-        sharedBy personID: String, _ otherID: String, on connection: any Connection
+        sharedBy personID: String, _ otherID: String, before cursor: String?, limit: Int, on connection: any Connection
     ) throws -> [Room] {
         try rooms(
             """
-            FROM participants AS mine
-            JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
-            JOIN rooms ON rooms.id = mine.room_id
-            WHERE mine.person_id = $1
-            """, .text(personID), .text(otherID), on: connection)
+            FROM (
+                SELECT mine.room_id FROM participants AS mine
+                JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+                WHERE mine.person_id = $1 AND mine.room_id < $3
+                ORDER BY mine.room_id DESC LIMIT $4
+            ) AS shared JOIN rooms ON rooms.id = shared.room_id
+            """, .text(personID), .text(otherID), .text(cursor ?? afterAllIDs), .int(limit), on: connection)
     }
 
-    /// The ids of those who share a room with a person.
-    static func partners(of personID: String, on connection: any Connection) throws -> [String] {
+    /// The ids of those who share a room with a person, in their order.
+    /// - Parameter cursor: the last id that is known already.
+    static func partners(
+        of personID: String, after cursor: String?, limit: Int, on connection: any Connection
+    ) throws -> [String] {
         try connection.all(
             """
             SELECT DISTINCT theirs.person_id
             FROM participants AS mine JOIN participants AS theirs ON theirs.room_id = mine.room_id
-            WHERE mine.person_id = $1 AND theirs.person_id <> $1
-            """, personID
+            WHERE mine.person_id = $1 AND theirs.person_id <> $1 AND theirs.person_id > $2
+            ORDER BY theirs.person_id LIMIT $3
+            """, personID, cursor ?? "", limit
         ) { $0.text(0) }
     }
 

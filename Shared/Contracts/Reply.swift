@@ -61,14 +61,14 @@ public struct Reply: Sendable {
     ///
     /// - Throws: the service's `ServiceError`; `internal` if the answer is neither.
     public init(_ json: JSONValue) throws(ServiceError) {
-        guard let object = json.object else { throw ServiceError(.internal, "A service gave no answer.") }
+        guard let object = json.object else { throw .noAnswer }
         if let error = object["error"]?.object {
             throw ServiceError(
                 error["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
                 error["message"]?.string ?? "Something went wrong.", retryAfter: error["retryAfter"]?.int)
         }
         guard let status = object["status"]?.int.flatMap(Status.init), let data = object["data"] else {
-            throw ServiceError(.internal, "A service gave no answer.")
+            throw .noAnswer
         }
         self.init(status, data, page: object["page"], isDuplicate: object["duplicate"]?.bool ?? false)
         if let stream = object["stream"]?.string, let seq = object["seq"]?.int {

@@ -47,6 +47,8 @@ public struct ServiceError: Error, Sendable, Equatable {
     public static let messageNotFound = ServiceError(.messageNotFound, "There is no such message in this room.")
     public static let elementNotFound = ServiceError(.elementNotFound, "There is no such element in this room.")
     public static let userNotFound = ServiceError(.userNotFound, "There is no such person.")
+    /// For an answer of another service that is not what that service answers.
+    public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
 
     public static func unavailable(_ what: String) -> ServiceError {
         ServiceError(.serviceUnavailable, "\(what) cannot be reached right now. Try again in a moment.", retryAfter: 1)

@@ -42,9 +42,7 @@ final class FakeRooms: Sendable {
                 rooms.contains(where: { $0.participant(other) != nil })
             else { return ServiceError.userNotFound.json }
             let shared = rooms.filter { $0.participant(one) != nil && $0.participant(other) != nil }
-            return Reply(
-                .ok, JSONWriter.object { $0.member("rooms", array: { for room in shared { $0.value(room.json) } }) }
-            ).json
+            return Reply(.ok, JSONWriter.value { $0.array(of: shared) { $1.write(to: &$0) } }).json
         default:
             Issue.record("messaging asked \(subject)")
             return ServiceError.unavailable(subject).json

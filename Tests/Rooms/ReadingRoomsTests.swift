@@ -117,7 +117,7 @@ struct ServiceQuestionsTests {
                     $0.member("userId", person.id)
                     $0.member("otherUserId", otherID)
                 }
-                return reply.data["rooms"]?.array?.compactMap(Membership.init).map(\.roomID).sorted()
+                return reply.data.array?.compactMap(Membership.init).map(\.roomID).sorted()
             }
             #expect(try await shared(world.alice, world.bob.id) == ids)
             #expect(try await shared(world.bob, world.alice.id) == ids)

@@ -30,23 +30,27 @@ struct RoomTests {
         #expect(room(name: "Team", people).displayName == "Team")
     }
 
+    private func page(of rooms: [Room]) -> Page<Room> {
+        Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
+    }
+
     @Test("of a thousand fits one answer; what does not fit is on the next page")
     func ordinaryPage() {
-        let rooms = (0..<RoomPage.maxCount).map { room(id: $0, [("alice", "Alice"), ("bob", nil)]) }
-        #expect(RoomPage(of: Array(rooms.prefix(1000))).cursor == nil)
-        #expect(RoomPage(of: []).json == .emptyArray)
+        let rooms = (0..<PageLimits.maxRooms).map { room(id: $0, [("alice", "Alice"), ("bob", nil)]) }
+        #expect(page(of: Array(rooms.prefix(1000))).cursor == nil)
+        #expect(page(of: []).json == .emptyArray)
     }
 
     @Test("with the longest names of all leaves room on the bus' line for the people beside it")
     func longestPage() throws {
         let long = String(repeating: "🎉", count: 100)
         let username = String(repeating: "u", count: 32)
-        let rooms = (0..<RoomPage.maxCount).map { room(id: $0, name: long, [(username, long), (username, long)]) }
-        let page = RoomPage(of: rooms)
+        let rooms = (0..<PageLimits.maxRooms).map { room(id: $0, name: long, [(username, long), (username, long)]) }
+        let page = self.page(of: rooms)
         #expect(page.json.bytes.count < BusLimits.maxPassedOnLine / 2)
-        #expect(page.cursor?.string == page.rooms.last?.id)
-        #expect(page.json.array?.count == page.rooms.count)
-        let rest = RoomPage(of: Array(rooms.dropFirst(page.rooms.count)))
-        #expect(rest.rooms.first?.id == rooms[page.rooms.count].id)
+        #expect(page.cursor?.string == page.items.last?.id)
+        #expect(page.json.array?.count == page.items.count)
+        let rest = self.page(of: Array(rooms.dropFirst(page.items.count)))
+        #expect(rest.items.first?.id == rooms[page.items.count].id)
     }
 }

@@ -53,13 +53,8 @@ struct RoomComposer: Sendable {
     /// A room as the rooms service knows it and this person may see it.
     func base(of roomID: String, as caller: Caller, requestID: String) async throws(ServiceError) -> JSONValue {
         let context = BusContext(requestID: requestID, caller: caller.json, key: roomID)
-        let answer: JSONValue
-        do throws(BusError) {
-            answer = try await bus.request(Subject.room, JSONWriter.object { $0.member("roomId", roomID) }, context)
-        } catch {
-            throw .unavailable("Rooms")
-        }
-        return try Reply(answer).data
+        let question = JSONWriter.object { $0.member("roomId", roomID) }
+        return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }
 
     /// A person's badges in a room: those that are given, and the rest as their owners say.

@@ -66,8 +66,8 @@ public final class Memberships: Sendable {
         case .ask:
             // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
             let context = BusContext(requestID: context.requestID, key: roomID, trace: context.trace)
-            bus.request("rooms.membership", JSONWriter.object { $0.member("roomId", roomID) }, context) {
-                [self] answer in
+            let question = JSONWriter.object { $0.member("roomId", roomID) }
+            bus.ask("rooms.membership", question, context, of: "Rooms") { [self] answer in
                 finish(roomID, Self.membership(answer))
             }
         }
@@ -79,19 +79,8 @@ public final class Memberships: Sendable {
         }
     }
 
-    private static func membership(_ answer: Result<JSONValue, BusError>) -> Result<Membership, ServiceError> {
-        do throws(ServiceError) {
-            switch answer {
-            case .failure: return .failure(.unavailable("Rooms"))
-            case .success(let json):
-                guard let membership = Membership(try Reply(json).data) else {
-                    return .failure(ServiceError(.internal, "A service gave no answer."))
-                }
-                return .success(membership)
-            }
-        } catch {
-            return .failure(error)
-        }
+    private static func membership(_ answer: Result<Reply, ServiceError>) -> Result<Membership, ServiceError> {
+        answer.flatMap { reply in Membership(reply.data).map { .success($0) } ?? .failure(.noAnswer) }
     }
 
     /// Calls all who wait, in order, also those who come while it does; only then may newcomers find it known.

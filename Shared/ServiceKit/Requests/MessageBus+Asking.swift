@@ -1,0 +1,76 @@
+import Contracts
+import JSON
+import MessageBus
+
+extension MessageBus {
+    /// Asks a service, and reads its reply.
+    ///
+    /// - Parameters:
+    ///   - owner: whom a person is told is away, as a sentence begins with it: "Rooms".
+    ///   - log: is told of an answer that was too long for the bus, which the asking service cannot mend.
+    /// - Throws: the error that the service answered with; `service_unavailable` where asking again may help, as nobody is
+    ///   there or no reply came by the context's deadline (the request may have been carried out); `payload_too_large` if the
+    ///   question is too long for the bus; `internal_error` if the answer is too long, or none.
+    public func ask(
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
+    ) async throws(ServiceError) -> Reply {
+        let result: Result<Reply, ServiceError> = await withCheckedContinuation { continuation in
+            ask(subject, data, context, of: owner, log: log) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// The same for those who must not suspend: the completion is called once, maybe before this returns, where the bus calls
+    /// its own. It must not block.
+    public func ask(
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
+        completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
+    ) {
+        let isLong = data.bytes.count > BusLimits.maxLine / 2
+        request(subject, data, context) { answer in
+            do throws(ServiceError) {
+                switch answer {
+                case .success(let json): completion(.success(try Reply(json)))
+                // What is wrong is the question, if it is long, or else the answer: neither gets better by trying again.
+                case .failure(.lineTooLong) where isLong:
+                    throw ServiceError(.payloadTooLarge, "That is more than can be taken at once.")
+                case .failure(.lineTooLong):
+                    log.error("an answer is too long for the bus", ["subject": subject, "request": context.requestID])
+                    throw ServiceError(.internal, "Something went wrong on our side.")
+                case .failure: throw .unavailable(owner)
+                }
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    /// Asks for a list to its end. It comes in pages that fit the bus: each `page` is the `cursor` to ask on with.
+    ///
+    /// - Parameters:
+    ///   - context: its timeout is for all pages together.
+    ///   - write: the members of the question, but for `cursor`.
+    /// - Throws: as `ask`; nothing of a list that could not be had whole.
+    public func askForAll(
+        _ subject: String, _ context: BusContext, of owner: String, _ write: (inout JSONWriter) -> Void
+    ) async throws(ServiceError) -> [JSONValue] {
+        let deadline = ContinuousClock.now + context.timeout
+        let members = JSONWriter.object(write)
+        var context = context
+        var items: [JSONValue] = []
+        var question = members
+        while true {
+            let reply = try await ask(subject, question, context, of: owner)
+            guard let page = reply.data.array else { throw .noAnswer }
+            items += page
+            guard let cursor = reply.page?.string else { return items }
+            context.timeout = ContinuousClock.now.duration(to: deadline)
+            // A bus in this process may answer however late it is.
+            guard context.timeout > .zero else { throw .unavailable(owner) }
+            question = JSONWriter.object {
+                $0.members(of: members)
+                $0.member("cursor", cursor)
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Testing
+
+@testable import Rooms
+
+@Suite("Pages of what is too long for the bus")
+struct PageTests {
+    private func page(of items: [String], lookedFor limit: Int) -> Page<String> {
+        Page(of: items, lookedFor: limit, id: \.self) { $1.string($0) }
+    }
+
+    @Test("all that were found fit: there is no page, and none after an empty one")
+    func last() {
+        let page = page(of: ["a", "b"], lookedFor: 3)
+        #expect(page.json.text == #"["a","b"]"# && page.items == ["a", "b"] && page.cursor == nil)
+        #expect(self.page(of: [], lookedFor: 3).cursor == nil)
+    }
+
+    @Test("as many as were looked for: there may be more, also if all of them fit")
+    func fullByNumber() {
+        #expect(page(of: ["a", "b", "c"], lookedFor: 3).cursor?.string == "c")
+    }
+
+    @Test("more than fit are left for the next page, which goes on after the last that fits")
+    func fullByLength() {
+        let items = (0..<20).map { "\($0)" + String(repeating: "x", count: 60_000) }
+        let page = page(of: items, lookedFor: 100)
+        #expect(page.items == Array(items[..<8]))
+        #expect(page.json.bytes.count < PageLimits.maxBytes + 60_010)
+        #expect(page.cursor?.string == items[7])
+    }
+
+    @Test("many people and many shared rooms come whole, though no line of the bus would hold them")
+    func whole() async throws {
+        try await RoomsWorld.serving { world in
+            let now = world.clock.now()
+            func participant(_ id: String) -> Participant {
+                Participant(userID: id, username: "somebody", firstName: nil, joinedAt: now)
+            }
+            let (alice, bob) = (world.alice, world.bob)
+            let others = (10_000..<16_000).map { String(repeating: "i", count: 200) + "\($0)" }
+            let rooms = others.enumerated().map { number, other in
+                Room(
+                    id: "room-\(10_000 + number)", name: nil, createdBy: alice.id, createdAt: now, updatedAt: now,
+                    participants: [alice.id, bob.id, other].map(participant))
+            }
+            try await world.context.database.write { connection in
+                for room in rooms { try RoomsDatabase.insert(room, key: nil, on: connection) }
+            }
+            func all(_ subject: String, _ write: (inout JSONWriter) -> Void) async throws -> [JSONValue] {
+                try await world.bus.askForAll(subject, BusContext(requestID: "test"), of: "Rooms", write)
+            }
+            let partners = try await all("rooms.partners") { $0.member("userId", alice.id) }
+            #expect(partners.compactMap(\.string) == [bob.id] + others)
+            let shared = try await all("rooms.shared") {
+                $0.member("userId", alice.id)
+                $0.member("otherUserId", bob.id)
+            }
+            #expect(shared.compactMap(Membership.init) == rooms.reversed().map(\.membership))
+        }
+    }
+}
