@@ -32,8 +32,14 @@ struct AccountsDatabase: Sendable {
                     expires_at INTEGER NOT NULL
                 );
                 CREATE INDEX sessions_by_expiry ON sessions (expires_at)
-                """)
+                """),
+        Migration(
+            version: 2, name: "sessions by person",
+            sql: "CREATE INDEX sessions_by_person ON sessions (person_id, expires_at)"),
     ]
+
+    /// More devices than anyone signs in on. Without an end, a client that signs in for every call would fill the disk.
+    static let maxSessionsOfPerson = 100
 
     // MARK: Writes
 
@@ -87,6 +93,12 @@ struct AccountsDatabase: Sendable {
     private static func insert(_ session: NewSession, of personID: String, on connection: any Connection) throws {
         // Here, because sessions are added as often as they end: no job of its own is needed.
         try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
+        // What expires last was used last.
+        try connection.execute(
+            """
+            DELETE FROM sessions WHERE person_id = $1 AND id NOT IN
+                (SELECT id FROM sessions WHERE person_id = $1 ORDER BY expires_at DESC, id LIMIT $2)
+            """, personID, Self.maxSessionsOfPerson - 1)
         try connection.execute(
             "INSERT INTO sessions (id, person_id, token_hash, expires_at) VALUES ($1, $2, $3, $4)",
             session.token.sessionID, personID, session.token.hash, session.expiry.milliseconds)

@@ -77,6 +77,22 @@ struct SessionTests {
         #expect(sessions == 1)
     }
 
+    @Test("of too many sessions of one person, those that were away for longest end, and nobody else's")
+    func cap() async throws {
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        var second = try await world.login("alice").refreshToken
+        for _ in 2..<AccountsDatabase.maxSessionsOfPerson {
+            world.clock.advance(by: .seconds(1))
+            _ = try await world.login("alice")
+        }
+        second = try await world.refresh(second).refreshToken
+        world.clock.advance(by: .seconds(1))
+        let last = try await world.login("alice").refreshToken
+        #expect(await isRefused(alice.refreshToken))
+        for token in [second, last, bob.refreshToken] { #expect(await !isRefused(token)) }
+    }
+
     @Test("signing out ends the session, twice does no harm, and one can sign in again")
     func logout() async throws {
         let alice = try await world.person("alice")
