@@ -41,9 +41,9 @@ public struct AccountsService: Service {
         Manifest(
             service: Self.name,
             routes: [
-                Route("POST", "/api/auth/register", "accounts.register", needsLogin: false, limit: "register"),
-                Route("POST", "/api/auth/login", "accounts.login", needsLogin: false, limit: "login"),
-                Route("POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limit: "refresh"),
+                Route("POST", "/api/auth/register", "accounts.register", needsLogin: false, limits: ["register"]),
+                Route("POST", "/api/auth/login", "accounts.login", needsLogin: false, limits: ["login", "sign_ins"]),
+                Route("POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"]),
                 Route("POST", "/api/auth/logout", "accounts.logout"),
                 Route("GET", "/api/users/me", "accounts.me"),
                 Route("GET", "/api/users/without-rooms", "accounts.without-rooms"),
@@ -51,6 +51,8 @@ public struct AccountsService: Service {
             limits: [
                 RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
                 RateLimit("login", .failures, perPerson: 10, perAddress: 100, seconds: 300),
+                // The right password costs a hash and a session, too.
+                RateLimit("sign_ins", perPerson: 60, perAddress: 600, seconds: 300),
                 RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
             ])
     }

@@ -11,7 +11,7 @@ struct GatewaySettings: Sendable {
     let requiredServices: [String]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
-    static let limits = ["sends", "elements", "register", "login", "refresh"]
+    static let limits = ["sends", "elements", "register", "login", "sign_ins", "refresh"]
 
     static let all: [Setting] =
         [
@@ -56,6 +56,7 @@ struct GatewaySettings: Sendable {
         case "elements": "change elements"
         case "register": "register"
         case "login": "fail to log in"
+        case "sign_ins": "log in, also rightly"
         default: "refresh tokens"
         }
     }

@@ -19,7 +19,7 @@ public struct MessagingService: Service {
             service: Self.name,
             routes: [
                 Route("GET", "/api/rooms/:roomId/messages", "messaging.list"),
-                Route("POST", "/api/rooms/:roomId/messages", "messaging.send", limit: "sends"),
+                Route("POST", "/api/rooms/:roomId/messages", "messaging.send", limits: ["sends"]),
                 Route("DELETE", "/api/rooms/:roomId/messages/:messageId", "messaging.delete"),
                 Route("POST", "/api/rooms/:roomId/messages/read", "messaging.read"),
                 Route("GET", "/api/users/:userId/messages", "messaging.conversation"),
@@ -27,7 +27,7 @@ public struct MessagingService: Service {
             socketEvents: [
                 SocketEvent(
                     "message:send", "messaging.send", ackName: "message",
-                    ackCopies: [("messageId", "id"), ("seq", "seq"), ("createdAt", "createdAt")], limit: "sends"),
+                    ackCopies: [("messageId", "id"), ("seq", "seq"), ("createdAt", "createdAt")], limits: ["sends"]),
                 SocketEvent("message:delete", "messaging.delete"),
                 SocketEvent("messages:mark-read", "messaging.read"),
             ],

@@ -35,7 +35,7 @@ extension Route {
             $0.member("subject", subject)
             $0.member("needsLogin", needsLogin)
             $0.member("answer", answer.rawValue)
-            $0.member("limit", limit)
+            $0.member("limits", array: { for limit in limits { $0.string(limit) } })
         }
     }
 
@@ -45,7 +45,8 @@ extension Route {
             let answer = object["answer"]?.string.flatMap(Answer.init)
         else { return nil }
         self.init(
-            method, path, subject, needsLogin: needsLogin, answer: answer, limit: object["limit"]?.string)
+            method, path, subject, needsLogin: needsLogin, answer: answer,
+            limits: object["limits"]?.array?.compactMap(\.string) ?? [])
     }
 }
 
@@ -56,7 +57,7 @@ extension SocketEvent {
             $0.member("subject", subject)
             $0.member("ackName", ackName)
             $0.member("ackCopies", object: { for copy in ackCopies { $0.member(copy.name, copy.from) } })
-            $0.member("limit", limit)
+            $0.member("limits", array: { for limit in limits { $0.string(limit) } })
         }
     }
 
@@ -65,7 +66,8 @@ extension SocketEvent {
         else { return nil }
         let copies = object["ackCopies"]?.object?.all.map { (name: $0.name, from: $0.value.string ?? $0.name) } ?? []
         self.init(
-            event, subject, ackName: object["ackName"]?.string, ackCopies: copies, limit: object["limit"]?.string)
+            event, subject, ackName: object["ackName"]?.string, ackCopies: copies,
+            limits: object["limits"]?.array?.compactMap(\.string) ?? [])
     }
 }
 

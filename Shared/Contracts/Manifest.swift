@@ -47,19 +47,19 @@ public struct Route: Sendable, Equatable {
     public let subject: String
     public let needsLogin: Bool
     public let answer: Answer
-    /// The name of the rate limit that a call counts against.
-    public let limit: String?
+    /// The names of the rate limits that a call counts against.
+    public let limits: [String]
 
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
-        limit: String? = nil
+        limits: [String] = []
     ) {
         self.method = method
         self.path = path
         self.subject = subject
         self.needsLogin = needsLogin
         self.answer = answer
-        self.limit = limit
+        self.limits = limits
     }
 }
 
@@ -71,21 +71,22 @@ public struct SocketEvent: Sendable, Equatable {
     public let ackName: String?
     /// Members of the data that the ack repeats: the name in the ack, and the one in the data.
     public let ackCopies: [(name: String, from: String)]
-    public let limit: String?
+    /// The names of the rate limits that it counts against.
+    public let limits: [String]
 
     public init(
         _ event: String, _ subject: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [],
-        limit: String? = nil
+        limits: [String] = []
     ) {
         self.event = event
         self.subject = subject
         self.ackName = ackName
         self.ackCopies = ackCopies
-        self.limit = limit
+        self.limits = limits
     }
 
     public static func == (a: SocketEvent, b: SocketEvent) -> Bool {
-        a.event == b.event && a.subject == b.subject && a.ackName == b.ackName && a.limit == b.limit
+        a.event == b.event && a.subject == b.subject && a.ackName == b.ackName && a.limits == b.limits
             && a.ackCopies.elementsEqual(b.ackCopies, by: ==)
     }
 }

@@ -21,8 +21,10 @@ struct ContractsTests {
     func manifests() throws {
         let manifest = Manifest(
             service: "stars",
-            routes: [Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limit: "stars")],
-            socketEvents: [SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")])],
+            routes: [Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limits: ["stars", "more"])],
+            socketEvents: [
+                SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")], limits: ["stars"])
+            ],
             contribution: Contribution(
                 subject: "stars.contribute", fields: [.init("badges.stars", zero: JSONValue(0))]),
             hasEventLog: true, presenceSubject: "stars.presence",

@@ -17,7 +17,7 @@ struct ElementsServiceTests {
                 }
                 #expect(error?.code == .unauthenticated)
             }
-            let named = manifest.routes.compactMap(\.limit) + manifest.socketEvents.compactMap(\.limit)
+            let named = manifest.routes.flatMap(\.limits) + manifest.socketEvents.flatMap(\.limits)
             #expect(Set(named) == limits)
             #expect(manifest.hasEventLog && manifest.presenceSubject == "elements.presence")
             #expect(

@@ -30,17 +30,20 @@ struct GatewayWorld: Sendable {
             Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
             Route("GET", "/api/rooms/:roomId", "rooms.get", answer: .room),
             Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
-            Route("POST", "/api/open", "rooms.open", needsLogin: false, limit: "logins"),
+            Route("POST", "/api/open", "rooms.open", needsLogin: false, limits: ["logins", "sign_ins"]),
             Route("DELETE", "/api/rooms/:roomId/things/:thing", "rooms.remove"),
         ],
-        limits: [RateLimit("logins", .failures, perPerson: 2, perAddress: 1000, seconds: 3600)])
+        limits: [
+            RateLimit("logins", .failures, perPerson: 2, perAddress: 1000, seconds: 3600),
+            RateLimit("sign_ins", perPerson: 1000, perAddress: 1000, seconds: 3600),
+        ])
 
     private static let chatManifest = Manifest(
         service: "chat", routes: [Route("GET", "/api/chat", "chat.list")],
         socketEvents: [
             SocketEvent("chat:send", "chat.send", ackName: "message", ackCopies: [("messageId", "id")]),
             SocketEvent("chat:read", "chat.read"),
-            SocketEvent("chat:rare", "chat.rare", limit: "rare"),
+            SocketEvent("chat:rare", "chat.rare", limits: ["rare"]),
         ],
         contribution: Contribution(
             subject: "chat.contribute",

@@ -161,6 +161,37 @@ struct RequestTests {
         }
     }
 
+    @Test("guesses that are sent together are counted before they are answered")
+    func failuresTogether() async throws {
+        try await GatewayWorld.run { world in
+            let asked = world.rooms.hold("rooms.open")
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 1...3 {
+                    group.addTask {
+                        try await world.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#).status
+                    }
+                }
+                let refused = try await group.next()
+                for request in try await asked.next(2) {
+                    request.reply(ServiceError(.invalidCredentials, "No.").json)
+                }
+                return try await group.reduce(into: [refused]) { $0.append($1) }
+            }
+            #expect(statuses == [429, 401, 401])
+        }
+    }
+
+    @Test("a call counts against each limit of its route, and against none if one is at its end")
+    func severalLimits() async throws {
+        try await GatewayWorld.run(["--rate-sign-ins", "3/1h,1000/1h"]) { world in
+            world.rooms.on("rooms.open", reply: Reply())
+            for status in [200, 200, 200, 429] {
+                let answer = try await world.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#)
+                #expect(answer.status == status)
+            }
+        }
+    }
+
     @Test("it says that it is up, and whether every required service is")
     func operations() async throws {
         try await GatewayWorld.run { world in

@@ -21,7 +21,7 @@ struct ManifestTests {
                 try await world.expect(.unauthenticated) { try await world.ask(subject, by: nil) }
             }
             let limits = Set(manifest.limits.map(\.name))
-            for limit in manifest.routes.compactMap(\.limit) + manifest.socketEvents.compactMap(\.limit) {
+            for limit in manifest.routes.flatMap(\.limits) + manifest.socketEvents.flatMap(\.limits) {
                 #expect(limits.contains(limit))
             }
             let room = world.rooms.make("room", "alice", "bob")

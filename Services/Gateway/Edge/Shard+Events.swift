@@ -110,11 +110,13 @@ extension Shard {
             throw ServiceError(.malformedRequest, "There is no event of this name.")
         }
         let data = try Self.payload(of: event)
-        try checkRate(
-            declared.limit.flatMap { catalog.limits[$0] }, person: client.caller.id, address: client.address)
-        let reply = try await context.ask(
-            declared.subject, data, as: client.caller, requestID: makeRequestID(of: client), key: data["roomId"]?.string
-        )
+        let reply = try await limited(
+            by: declared.limits, in: catalog, person: client.caller.id, address: client.address
+        ) { () async throws(ServiceError) -> Reply in
+            try await context.ask(
+                declared.subject, data, as: client.caller, requestID: makeRequestID(of: client),
+                key: data["roomId"]?.string)
+        }
         await fannedOut(reply.position)
         return Self.ack(declared, reply)
     }

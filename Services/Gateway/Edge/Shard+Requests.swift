@@ -47,17 +47,12 @@ extension Shard {
                 caller = claims.caller
             }
             let data = try Self.data(of: request, parameters)
-            let limit = route.limit.flatMap { catalog.limits[$0] }
-            let named = caller?.id ?? data["username"]?.string?.lowercased()
-            try checkRate(limit, person: named, address: peer.ip)
             let sort = try Self.sort(route, data)
             let key = parameters.first { $0.name == "roomId" }?.value
-            let reply: Reply
-            do throws(ServiceError) {
-                reply = try await ask(route, data, as: caller, requestID: id, key: key)
-            } catch {
-                noteFailure(error, limit, person: named, address: peer.ip)
-                throw error
+            let named = caller?.id ?? data["username"]?.string?.lowercased()
+            let reply = try await limited(by: route.limits, in: catalog, person: named, address: peer.ip) {
+                () async throws(ServiceError) -> Reply in
+                try await ask(route, data, as: caller, requestID: id, key: key)
             }
             responder.send(try await response(reply, route, caller, sort, requestID: id))
         } catch {
@@ -136,24 +131,6 @@ extension Shard {
         }
         return sort
     }
-
-    // MARK: Rates
-
-    func checkRate(_ limit: RateLimit?, person: String?, address: String) throws(ServiceError) {
-        guard let limit else { return }
-        let wait = context.limiter.take(
-            limit, person: person, address: address, counting: limit.counted == .calls, now: monotonicMilliseconds)
-        if let wait {
-            throw ServiceError(.rateLimited, "That was too often. Try again in \(wait) s.", retryAfter: wait)
-        }
-    }
-
-    private func noteFailure(_ error: ServiceError, _ limit: RateLimit?, person: String?, address: String) {
-        guard let limit, limit.counted == .failures, error.code == .invalidCredentials else { return }
-        _ = context.limiter.take(limit, person: person, address: address, now: monotonicMilliseconds)
-    }
-
-    private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }
 
     // MARK: The response
 
