@@ -11,7 +11,7 @@ struct GatewaySettings: Sendable {
     let requiredServices: [String]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
-    static let limits = ["sends", "elements", "register", "login", "sign_ins", "refresh"]
+    static let limits = ["rooms", "sends", "elements", "register", "login", "sign_ins", "refresh"]
 
     static let all: [Setting] =
         [
@@ -52,6 +52,7 @@ struct GatewaySettings: Sendable {
 
     private static func purpose(of limit: String) -> String {
         switch limit {
+        case "rooms": "make or rename rooms"
         case "sends": "send messages"
         case "elements": "change elements"
         case "register": "register"

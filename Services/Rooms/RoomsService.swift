@@ -19,13 +19,14 @@ public struct RoomsService: Service {
         Manifest(
             service: Self.name,
             routes: [
-                Route("POST", "/api/rooms", "rooms.create", answer: .room),
+                Route("POST", "/api/rooms", "rooms.create", answer: .room, limits: ["rooms"]),
                 Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
                 Route("GET", "/api/rooms/grouped-by-person", "rooms.by-person", answer: .roomsByPerson),
                 Route("GET", "/api/rooms/:roomId", Subject.room, answer: .room),
-                Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
+                Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room, limits: ["rooms"]),
             ],
-            hasEventLog: true)
+            hasEventLog: true,
+            limits: [RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60)])
     }
 
     public func register(in requests: inout RequestTable) {

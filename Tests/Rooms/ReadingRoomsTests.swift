@@ -138,7 +138,10 @@ struct ServiceQuestionsTests {
     func manifest() async throws {
         try await RoomsWorld.serving { world in
             #expect(world.service.manifest.hasEventLog)
+            let limits = Set(world.service.manifest.limits.map(\.name))
             for route in world.service.manifest.routes {
+                #expect(route.method == "GET" ? route.limits.isEmpty : !route.limits.isEmpty)
+                #expect(limits.isSuperset(of: route.limits))
                 #expect(await failure { try await world.ask(route.subject) }?.code == .unauthenticated)
             }
         }
