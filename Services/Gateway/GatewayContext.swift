@@ -22,8 +22,22 @@ struct GatewayContext: Sendable {
     func ask(
         _ subject: String, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
     ) async throws(ServiceError) -> Reply {
-        let context = BusContext(
-            requestID: requestID, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id)
-        return try await bus.ask(subject, data, context, of: "This part of the service", log: log)
+        try await bus.ask(
+            subject, data, busContext(caller, requestID: requestID, key: key), of: Self.anyService, log: log)
+    }
+
+    /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
+    func askForPages(
+        _ subject: String, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
+    ) async throws(ServiceError) -> [Reply] {
+        try await bus.askForPages(
+            subject, data, busContext(caller, requestID: requestID, key: key), of: Self.anyService, log: log)
+    }
+
+    /// What a person calls a service that the gateway knows nothing of.
+    private static let anyService = "This part of the service"
+
+    private func busContext(_ caller: Caller?, requestID: String, key: String?) -> BusContext {
+        BusContext(requestID: requestID, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id)
     }
 }

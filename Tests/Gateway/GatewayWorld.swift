@@ -28,6 +28,7 @@ struct GatewayWorld: Sendable {
         service: "rooms",
         routes: [
             Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
+            Route("GET", "/api/rooms/grouped-by-person", "rooms.by-person", answer: .roomsByPerson),
             Route("GET", "/api/rooms/:roomId", "rooms.get", answer: .room),
             Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
             Route("POST", "/api/open", "rooms.open", needsLogin: false, limits: ["logins", "sign_ins"]),

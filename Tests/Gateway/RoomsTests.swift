@@ -34,6 +34,54 @@ struct RoomsTests {
         }
     }
 
+    @Test("a list in pages is one list, and its pages share the time that one answer has")
+    func pages() async throws {
+        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
+            world.serveRoom()
+            let asked = world.rooms.hold("rooms.list")
+            async let response = world.request("GET", "/api/rooms/my-rooms?sort=content")
+            var left: [Duration] = []
+            for (number, next) in ["b", "c", nil].enumerated() {
+                let request = try await asked.next()
+                #expect(request.data["cursor"]?.string == [nil, "b", "c"][number])
+                #expect(request.data["sort"]?.string == "content")
+                left.append(request.context.timeout)
+                let rooms = (1...2).map {
+                    GatewayWorld.base("\(number)\($0)", updatedAt: 9000 - number * 2000 - $0 * 1000)
+                }
+                let page = JSONWriter.value { $0.array(of: rooms) { $0.value($1) } }
+                request.reply(Reply(.ok, page, page: next.map { JSONValue($0) }).json)
+            }
+            let ids = try await response.json["data"]?.array?.map { $0["id"]?.string }
+            #expect(ids == ["01", "02", "11", "12", "21", "22"])
+            #expect(left[0] > left[1] && left[1] > left[2])
+        }
+    }
+
+    @Test("of a list by people the rooms and the people of all pages come together")
+    func pagesByPerson() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            world.rooms.on("rooms.by-person") { request in
+                let isLast = request.data["cursor"] != nil
+                let page = JSONWriter.object { json in
+                    json.member("rooms", array: { $0.value(GatewayWorld.base(isLast ? "2" : "1")) })
+                    json.member(
+                        "people",
+                        array: { json in
+                            if isLast {
+                                json.value(Person(id: "bob", username: "bob", firstName: nil, email: nil).json)
+                            }
+                        })
+                }
+                request.reply(Reply(.ok, page, page: isLast ? nil : JSONValue("more")).json)
+            }
+            let people = try await world.request("GET", "/api/rooms/grouped-by-person").json["data"]?.array
+            #expect(people?.map { $0["id"]?.string } == ["bob"])
+            #expect(people?.first?["rooms"]?.array?.count == 2)
+        }
+    }
+
     @Test("a contributor that is away is named, and what it last said stands in; without that, its zeros")
     func degraded() async throws {
         try await GatewayWorld.run { world in

@@ -64,32 +64,25 @@ extension Shard {
     private func ask(
         _ route: Route, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
     ) async throws(ServiceError) -> Reply {
-        var reply = try await context.ask(route.subject, data, as: caller, requestID: requestID, key: key)
-        guard route.answer == .rooms || route.answer == .roomsByPerson else { return reply }
-        while let cursor = reply.page?.string {
-            let next = JSONWriter.object {
-                $0.members(of: data)
-                $0.member("cursor", cursor)
-            }
-            let more = try await context.ask(route.subject, next, as: caller, requestID: requestID, key: key)
-            reply.data = Self.joined(reply.data, more.data)
-            reply.page = more.page
+        guard route.answer == .rooms || route.answer == .roomsByPerson else {
+            return try await context.ask(route.subject, data, as: caller, requestID: requestID, key: key)
         }
-        reply.page = nil
-        return reply
+        let pages = try await context.askForPages(route.subject, data, as: caller, requestID: requestID, key: key)
+        return Reply(.ok, Self.joined(pages.map(\.data)))
     }
 
-    /// Two lists as one; of objects, each member that is a list.
-    private static func joined(_ first: JSONValue, _ second: JSONValue) -> JSONValue {
+    /// Lists as one; of objects, each member that is a list.
+    private static func joined(_ pages: [JSONValue]) -> JSONValue {
+        guard let first = pages.first, pages.count > 1 else { return pages.first ?? .emptyArray }
         guard first.kind == .array else {
             return JSONWriter.object { json in
-                for (name, value) in first.object?.all ?? [] {
-                    json.member(name, joined(value, second[name] ?? .emptyArray))
+                for (name, _) in first.object?.all ?? [] {
+                    json.member(name, joined(pages.map { $0[name] ?? .emptyArray }))
                 }
             }
         }
-        return JSONWriter.value(reservingCapacity: first.bytes.count + second.bytes.count) { json in
-            json.array(of: (first.array ?? []) + (second.array ?? [])) { $0.value($1) }
+        return JSONWriter.value(reservingCapacity: pages.reduce(0) { $0 + $1.bytes.count }) { json in
+            json.array(of: pages.flatMap { $0.array ?? [] }) { $0.value($1) }
         }
     }
 

@@ -48,29 +48,41 @@ extension MessageBus {
     /// Asks for a list to its end. It comes in pages that fit the bus: each `page` is the `cursor` to ask on with.
     ///
     /// - Parameters:
+    ///   - data: an object; the question, but for `cursor`.
     ///   - context: its timeout is for all pages together.
-    ///   - write: the members of the question, but for `cursor`.
+    /// - Returns: the replies, in order; one at least.
     /// - Throws: as `ask`; nothing of a list that could not be had whole.
-    public func askForAll(
-        _ subject: String, _ context: BusContext, of owner: String, _ write: (inout JSONWriter) -> Void
-    ) async throws(ServiceError) -> [JSONValue] {
+    public func askForPages(
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
+    ) async throws(ServiceError) -> [Reply] {
         let deadline = ContinuousClock.now + context.timeout
-        let members = JSONWriter.object(write)
         var context = context
-        var items: [JSONValue] = []
-        var question = members
-        while true {
-            let reply = try await ask(subject, question, context, of: owner)
-            guard let page = reply.data.array else { throw .noAnswer }
-            items += page
-            guard let cursor = reply.page?.string else { return items }
+        var pages = [try await ask(subject, data, context, of: owner, log: log)]
+        while let cursor = pages.last?.page?.string {
             context.timeout = ContinuousClock.now.duration(to: deadline)
             // A bus in this process may answer however late it is.
             guard context.timeout > .zero else { throw .unavailable(owner) }
-            question = JSONWriter.object {
-                $0.members(of: members)
+            let question = JSONWriter.object {
+                $0.members(of: data)
                 $0.member("cursor", cursor)
             }
+            pages.append(try await ask(subject, question, context, of: owner, log: log))
         }
+        return pages
+    }
+
+    /// The items of a list that comes in pages, all of them.
+    ///
+    /// - Parameter write: the members of the question, but for `cursor`.
+    /// - Throws: as `askForPages`; `internal_error` if a page is no list.
+    public func askForAll(
+        _ subject: String, _ context: BusContext, of owner: String, _ write: (inout JSONWriter) -> Void
+    ) async throws(ServiceError) -> [JSONValue] {
+        var items: [JSONValue] = []
+        for page in try await askForPages(subject, JSONWriter.object(write), context, of: owner) {
+            guard let found = page.data.array else { throw .noAnswer }
+            items += found
+        }
+        return items
     }
 }
