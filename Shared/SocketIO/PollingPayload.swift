@@ -4,16 +4,22 @@ import Security
 public enum PollingPayload {
     /// In one answer. The stock Python clients drop what exceeds it.
     public static let maxPackets = 16
+    /// In one POST: what a client saved up while it was away, and more than applications take at once. A packet may be a
+    /// single byte, and is some hundred once it is parsed.
+    public static let maxReceivedPackets = 4096
 
     private static let separator: UInt8 = 0x1E
     private static let binaryMark = UInt8(ascii: "b")
 
     /// Parses the body of a POST.
     ///
-    /// - Throws: if any packet is malformed; then none of them counts.
+    /// - Throws: if any packet is malformed, or there are more than `maxReceivedPackets`; then none of them counts.
     public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
         guard String(validating: body, as: UTF8.self) != nil else {
             throw ProtocolViolation("a payload that is no UTF-8")
+        }
+        guard body.count(where: { $0 == separator }) < maxReceivedPackets else {
+            throw ProtocolViolation("a payload of too many packets")
         }
         var packets: [EnginePacket] = []
         for part in body.split(separator: separator, omittingEmptySubsequences: false) {

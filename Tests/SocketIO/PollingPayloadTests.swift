@@ -21,6 +21,16 @@ struct PollingPayloadTests {
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body.bytes) }
     }
 
+    @Test("a payload of too many packets is refused whole, one of as many as may be is not")
+    func refusesTooMany() throws {
+        func body(_ count: Int) -> ArraySlice<UInt8> {
+            Array(repeating: "6", count: count).joined(separator: "\u{1E}").bytes
+        }
+        let most = PollingPayload.maxReceivedPackets
+        #expect(try PollingPayload.parse(body(most)).count == most)
+        #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body(most + 1)) }
+    }
+
     @Test("a payload that is no UTF-8 is refused")
     func refusesBadText() {
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse([0x34, 0xC0, 0xAF]) }
