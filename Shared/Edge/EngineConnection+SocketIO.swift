@@ -5,7 +5,7 @@ import SocketIO
 /// The Socket.IO layer, where the endpoint has it.
 extension EngineConnection {
     func deliver(_ message: EnginePacket) {
-        guard engine.isOpen else { return }
+        guard takesMessages else { return }
         if socketIO == nil {
             edge.delegate.socket(socket, received: message)
         } else if let actions = socketIO?.receive(message) {
@@ -14,7 +14,7 @@ extension EngineConnection {
     }
 
     func perform(_ actions: [SocketIOAction]) {
-        for action in actions where engine.isOpen {
+        for action in actions where takesMessages {
             switch action {
             case .send(let packet): send(packet)
             case .checkConnect(let namespace, let auth):

@@ -16,6 +16,9 @@ final class EngineConnection {
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
+    /// False once the application has closed the socket, or was told that it has closed. The engine may be closed before
+    /// that: a client's last messages come in one POST with its close packet, which the engine takes whole.
+    private(set) var takesMessages = true
     /// Why it ends, if that is more than its engine knows.
     private var closeReason: SocketCloseReason?
 
@@ -209,16 +212,21 @@ final class EngineConnection {
     // MARK: The end
 
     func close(_ reason: SocketCloseReason) {
+        takesMessages = false
         closeReason = closeReason ?? reason
         perform(engine.close())
     }
 
     /// Closes once what was sent has arrived.
-    func leaveEngine() { perform(engine.leave()) }
+    func leaveEngine() {
+        takesMessages = false
+        perform(engine.leave())
+    }
 
     func drain() { close(.draining) }
 
     private func end(_ reason: EngineCloseReason) {
+        takesMessages = false
         for timer in timers.values { timer.cancel() }
         timers = [:]
         heartbeat?.cancel()

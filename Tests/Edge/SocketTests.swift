@@ -274,6 +274,34 @@ struct SocketTests {
         }
     }
 
+    @Test(
+        "what comes before a close packet in the same body is delivered, and nothing after the application has closed")
+    func messagesBeforeClose() async throws {
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
+            if event.name == "end" { socket.closeTransport() }
+        })
+        try await TestServer.run(behaviour) { server in
+            func post(_ packets: String...) async throws {
+                let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+                let body = packets.joined(separator: "\u{1E}")
+                #expect(try server.client().request("POST", target, body: body).body == "ok")
+                _ = await server.next()
+            }
+            try await post("40", "421[\"a\"]", "42[\"b\"]", "1", "42[\"late\"]")
+            #expect(await server.next() == .event("a", [], ack: 1))
+            #expect(await server.next() == .event("b", [], ack: nil))
+            #expect(await server.next() == .closed(.engine(.closedByClient)))
+            try await post("40", "42[\"end\"]", "42[\"late\"]", "1")
+            #expect(await server.next() == .event("end", [], ack: nil))
+            let closed = await server.next()
+            guard case .closed = closed else {
+                Issue.record("\(String(describing: closed)) came after the end")
+                return
+            }
+            #expect(server.edge.counters.sockets.value == 0)
+        }
+    }
+
     @Test("draining closes WebSockets, and lets held polls go")
     func drain() async throws {
         try await TestServer.run { server in
