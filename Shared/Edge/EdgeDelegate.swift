@@ -16,8 +16,8 @@ public protocol EdgeDelegate: AnyObject {
 
     func socket(_ socket: Socket, received event: SocketIOEvent)
 
-    /// An event came with attachments where none are taken. An ack, if it wants one, is still to be sent.
-    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent)
+    /// An event came that is not taken; the socket goes on. An ack, if it wants one, is still to be sent.
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal)
 
     /// The answer to an event that was sent with an id.
     func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue])

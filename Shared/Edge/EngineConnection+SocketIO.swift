@@ -21,9 +21,9 @@ extension EngineConnection {
                 edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
             // A handler of an earlier event may have ended the connection to the namespace.
             case .event(let event) where isConnected(to: event.namespace): edge.delegate.socket(socket, received: event)
-            case .refuseAttachments(let event) where isConnected(to: event.namespace):
-                edge.delegate.socket(socket, refusedAttachmentsOf: event)
-            case .event, .refuseAttachments: break
+            case .refuse(let event, let refusal) where isConnected(to: event.namespace):
+                edge.delegate.socket(socket, refused: event, because: refusal)
+            case .event, .refuse: break
             case .ack(let namespace, let id, let arguments, _):
                 edge.delegate.socket(socket, receivedAck: id, namespace: namespace, arguments: arguments)
             case .disconnected(let namespace): edge.delegate.socket(socket, leftNamespace: namespace)

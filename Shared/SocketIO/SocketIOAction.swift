@@ -6,8 +6,8 @@ public enum SocketIOAction: Sendable, Equatable {
     /// Answer with the session's `accept` or `refuse`, now or later.
     case checkConnect(namespace: String, auth: JSONValue?)
     case event(SocketIOEvent)
-    /// The event came with attachments, which this server does not take. `attachments` is empty.
-    case refuseAttachments(SocketIOEvent)
+    /// The event is not to be done; its ack, if it wants one, is still to be sent.
+    case refuse(SocketIOEvent, SocketIORefusal)
     case ack(namespace: String, id: Int, arguments: [JSONValue], attachments: [[UInt8]])
     /// The client left this namespace.
     case disconnected(namespace: String)

@@ -43,7 +43,10 @@ public struct SocketIODecoder: Sendable {
         let packet = try SocketIOPacket(parsing: text)
         guard packet.attachmentCount > 0 else { return Message(packet: packet, attachments: []) }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
-        if let payload = packet.payload, !Self.placeholdersFit(payload, count: packet.attachmentCount) {
+        // Placeholders are looked for level by level, which one that is too deep must not be.
+        if !packet.isTooDeep, let payload = packet.payload,
+            !Self.placeholdersFit(payload, count: packet.attachmentCount)
+        {
             throw ProtocolViolation("a placeholder without its attachment")
         }
         state = .gathering(packet: packet, attachments: [], missing: packet.attachmentCount, bytes: 0)

@@ -10,3 +10,12 @@ public struct SocketIOEvent: Sendable, Equatable {
     /// If the client waits for an ack.
     public let ackID: Int?
 }
+
+/// Why an event is not delivered, though its session goes on.
+public enum SocketIORefusal: Sendable, Equatable {
+    /// It came with attachments, which this server does not take. They are left out.
+    case attachments
+    /// Its arguments, which are left out, are nested deeper than `JSONValue.defaultMaxDepth`, or than 32 levels with
+    /// attachments.
+    case depth
+}

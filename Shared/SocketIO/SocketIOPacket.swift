@@ -19,6 +19,8 @@ public struct SocketIOPacket: Sendable, Equatable {
     public private(set) var arguments: [JSONValue] = []
     /// CONNECT: an object or nil. CONNECT_ERROR: an object or a string. Events and acks: the whole array.
     public private(set) var payload: JSONValue?
+    /// Of an event: its payload is JSON, but nested too deeply to be handed on. It has a name and no arguments.
+    public private(set) var isTooDeep = false
     /// How many binary messages follow this one.
     public private(set) var attachmentCount = 0
 
@@ -69,7 +71,8 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            throw ProtocolViolation("a payload that is no JSON")
+            value = try Self.deepEvent(kind, text)
+            isTooDeep = true
         }
         payload = value
         guard let values = value.array else { return }
@@ -77,10 +80,18 @@ public struct SocketIOPacket: Sendable, Equatable {
         case .event, .binaryEvent:
             guard let first = values.first else { return }
             eventName = first.string ?? (first.kind == .number ? first.text : nil)
-            arguments = Array(values.dropFirst())
+            if !isTooDeep { arguments = Array(values.dropFirst()) }
         default:
             arguments = values
         }
+    }
+
+    /// What is wrong with an event that is JSON but for its depth is a request of the application's, not the packet: its
+    /// sender is told. Neither checking it nor looking for its name recurses.
+    private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
+        let objection = ProtocolViolation("a payload that is no JSON")
+        guard kind == .event || kind == .binaryEvent else { throw objection }
+        do throws(JSONError) { return try JSONValue(parsing: text, maxDepth: .max) } catch { throw objection }
     }
 
     /// Which parts a packet of this kind has.

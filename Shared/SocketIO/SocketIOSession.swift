@@ -96,8 +96,8 @@ public struct SocketIOSession: Sendable {
         let event = SocketIOEvent(
             namespace: packet.namespace, name: packet.eventName ?? "", arguments: packet.arguments,
             attachments: message.attachments, ackID: packet.id)
-        return packet.attachmentCount > 0 && !configuration.acceptsAttachments
-            ? .refuseAttachments(event) : .event(event)
+        if packet.attachmentCount > 0, !configuration.acceptsAttachments { return .refuse(event, .attachments) }
+        return packet.isTooDeep ? .refuse(event, .depth) : .event(event)
     }
 
     private mutating func forget(_ queue: [SocketIODecoder.Message]) {

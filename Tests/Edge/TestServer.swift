@@ -9,7 +9,7 @@ import Synchronization
 enum Told: Sendable, Equatable {
     case asked(namespace: String, auth: String?, query: String?, authorization: String?)
     case event(String, [String], ack: Int?)
-    case refusedAttachments(String, ack: Int?)
+    case refused(String, ack: Int?, SocketIORefusal)
     case ack(Int, [String])
     case left(String)
     case message(String)
@@ -53,8 +53,8 @@ final class TestDelegate: EdgeDelegate {
         behaviour.onEvent(socket, event)
     }
 
-    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {
-        told.yield(.refusedAttachments(event.name, ack: event.ackID))
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+        told.yield(.refused(event.name, ack: event.ackID, refusal))
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
     }
 

@@ -107,6 +107,25 @@ struct SocketTests {
         }
     }
 
+    @Test("an event that is nested too deeply is malformed, with an ack and without; the socket goes on")
+    func tooDeep() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            let nested = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
+            let answer = try await client.ask("chat:send", nested)
+            #expect(answer["success"]?.bool == false)
+            #expect(answer["error"]?["code"]?.string == "malformed_request")
+            try await client.emit("chat:send", nested)
+            guard case .event("request:error", let told) = try await client.next() else {
+                Issue.record("nothing was told")
+                return
+            }
+            #expect(told["event"]?.string == "chat:send" && told["error"]?["code"]?.string == "malformed_request")
+            world.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
+            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+        }
+    }
+
     @Test("an unknown event may be that of a service that was not heard from yet")
     func pending() async throws {
         try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in

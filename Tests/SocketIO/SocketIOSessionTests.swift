@@ -142,9 +142,32 @@ struct SocketIOSessionTests {
         #expect(refuses.receive(EnginePacket("51-4[\"a\"]")) == [])
         #expect(
             refuses.receive(EnginePacket(binary: [1])) == [
-                .refuseAttachments(SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4))
+                .refuse(
+                    SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4), .attachments)
             ])
         #expect(refuses.receive(EnginePacket("2[\"b\"]")) == [event("b")])
+    }
+
+    @Test("an event that is nested too deeply is refused by name, however deep, and the session goes on")
+    func tooDeep() {
+        var session = connected()
+        for depth in [512, 500_000] {
+            let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            let refused = SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4)
+            #expect(session.receive(EnginePacket("24[\"a\",\(nested)]")) == [.refuse(refused, .depth)])
+            #expect(session.receive(EnginePacket("51-4[\"a\",\(nested)]")) == [])
+            #expect(
+                session.receive(EnginePacket(binary: [1])) == [
+                    .refuse(
+                        SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [[1]], ackID: 4), .depth)
+                ])
+        }
+        let fits = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
+        guard case .event = session.receive(EnginePacket("24[\"a\",\(fits)]")).first else {
+            Issue.record("511 levels in an array are 512, which may be")
+            return
+        }
+        #expect(isClosed(session.receive(EnginePacket("34[\(String(repeating: "[", count: 600))"))))
     }
 
     @Test("an ack from the client is passed on")

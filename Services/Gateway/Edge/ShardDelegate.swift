@@ -26,8 +26,13 @@ final class ShardDelegate: EdgeDelegate {
         shard.assumeIsolated { $0.receive(event, on: socket) }
     }
 
-    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {
-        Shard.fail(event, .init(.malformedRequest, "Attachments are not taken here."), to: socket)
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+        let message =
+            switch refusal {
+            case .attachments: "Attachments are not taken here."
+            case .depth: "The event's payload is nested too deeply."
+            }
+        Shard.fail(event, .init(.malformedRequest, message), to: socket)
     }
 
     func socket(_ socket: Socket, leftNamespace namespace: String) {

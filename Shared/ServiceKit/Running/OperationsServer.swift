@@ -55,7 +55,7 @@ private final class OperationsDelegate: EdgeDelegate {
     // No sockets are served here.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
     func socket(_ socket: Socket, received event: SocketIOEvent) {}
-    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 }
 

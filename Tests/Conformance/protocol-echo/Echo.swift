@@ -38,7 +38,7 @@ final class Echo: EdgeDelegate {
         }
     }
 
-    func socket(_ socket: Socket, refusedAttachmentsOf event: SocketIOEvent) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
 
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 
