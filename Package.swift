@@ -67,25 +67,28 @@ let package = Package(
                 "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
                 "Workers",
             ]),
+        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
         .executableTarget(
             name: "parlor-bench", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Load",
             exclude: ["README.md"], swiftSettings: settings),
-        tests("JSON", ["JSON"]),
-        tests("Contracts", ["Contracts", "JSON"]),
-        tests("ServiceKit", ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+        tests("JSON", ["JSON", "TestSupport"]),
+        tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
+        tests(
+            "ServiceKit",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport", "Workers"]),
         tests("Security", ["Security", "JSON"]),
-        tests("Reactor", ["Reactor", "Workers"]),
-        tests("HTTP", ["HTTP"]),
-        tests("WebSocket", ["WebSocket"]),
-        tests("SocketIO", ["SocketIO", "JSON"]),
-        tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON"]),
+        tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
+        tests("HTTP", ["HTTP", "TestSupport"]),
+        tests("WebSocket", ["TestSupport", "WebSocket"]),
+        tests("SocketIO", ["SocketIO", "JSON", "TestSupport"]),
+        tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("Workers", ["Workers"]),
         tests("Storage", ["Storage", "JSON", "Workers"]),
-        tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON"]),
+        tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
         tests(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
@@ -100,7 +103,7 @@ let package = Package(
             "Gateway",
             [
                 "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
-                "SocketIO", "Storage", "Workers",
+                "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
     ]
         + service(

@@ -2,6 +2,7 @@ import Bus
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
 /// Raw lines against a broker on a port.
@@ -172,7 +173,7 @@ struct BrokerWireTests {
             await Task.yield()
         } while answer?.contains("no_responders") == true
         #expect(answer == #"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#)
-        #expect(throws: RawClient.Failure.self) { try RawClient(port: server.port) }
+        #expect(throws: WireError.refused) { try RawClient(port: server.port) }
         try client.send(line: #"{"op":"res","id":1,"data":"done"}"#)
         #expect(try client.receiveToTheEnd() == [#"{"op":"res","id":1,"data":"done"}"#])
         await drained

@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import TestSupport
 import Testing
 
 /// Does what PROTOCOL.md shows, so that the document and the broker cannot drift apart.

@@ -2,6 +2,7 @@ import Edge
 import HTTP
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("HTTP at the edge")
@@ -188,7 +189,7 @@ struct HTTPTests {
                 #expect(try client.isClosed())
             }
             await drained
-            #expect(throws: RawClient.Refused.self) { try server.client() }
+            #expect(throws: WireError.refused) { try server.client() }
         }
     }
 }

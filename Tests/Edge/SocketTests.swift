@@ -3,6 +3,7 @@ import JSON
 import Reactor
 import SocketIO
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Sockets at the edge")

@@ -4,6 +4,7 @@ import JSON
 import Reactor
 import SocketIO
 import Synchronization
+import TestSupport
 
 /// What a delegate was told.
 enum Told: Sendable, Equatable {

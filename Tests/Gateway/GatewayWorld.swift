@@ -4,6 +4,7 @@ import MessageBus
 import Reactor
 import Security
 import ServiceKit
+import TestSupport
 import Testing
 import Workers
 
@@ -105,7 +106,7 @@ struct GatewayWorld: Sendable {
 
     func request(
         _ method: String, _ target: String, as caller: Caller? = ada, body: String = "", headers: [String] = []
-    ) async throws -> WireClient.Response {
+    ) async throws -> RawResponse {
         let client = try WireClient(port: port, workers)
         let authorization = caller.map { ["Authorization: Bearer \(token(for: $0))"] } ?? []
         return try await client.request(method, target, headers: authorization + headers, body: body)

@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @Suite("However the bytes are cut")
@@ -49,7 +50,7 @@ struct SplitTests {
 
     @Test("no bytes crash the parser, and how they are cut makes no difference", arguments: 1...8)
     func fuzz(seed: UInt64) throws {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<250 {
             var bytes = Array(try #require(Self.texts.randomElement(using: &random)).utf8)
             for _ in 0..<Int.random(in: 0...4, using: &random) { Self.mutate(&bytes, &random) }

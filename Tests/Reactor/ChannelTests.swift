@@ -1,6 +1,7 @@
 import Glibc
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -13,7 +14,7 @@ struct ChannelTests {
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for number in 0..<50 {
                         tasks.addTask {
-                            let client = try BlockingClient(port: listener.port)
+                            let client = try BlockingSocket(port: listener.port)
                             let text = "round \(round), client \(number)"
                             try client.send(text)
                             #expect(try client.receiveText(text.utf8.count) == text)
@@ -38,7 +39,7 @@ struct ChannelTests {
                 }
             }
             let expected = (0..<500).map { "\($0)\n" }.joined() + "end"
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             try client.send("go")
             #expect(try client.receiveText(expected.utf8.count) == expected)
             // The client may have the bytes before the loop has counted them.
@@ -53,7 +54,7 @@ struct ChannelTests {
     func broadcasts() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            var pairs: [(channel: Channel, client: BlockingClient)] = []
+            var pairs: [(channel: Channel, client: BlockingSocket)] = []
             for _ in 0..<5 { pairs.append(try await connected(on: group, receiveBuffer: 4096)) }
             let channels = pairs.map(\.channel)
             for turn in 0..<400 {
@@ -92,11 +93,11 @@ struct ChannelTests {
                     for piece in pieces { channel.write(piece) }
                 }
             }
-            let slow = try BlockingClient(port: listener.port, receiveBuffer: 64 * 1024)
+            let slow = try BlockingSocket(port: listener.port, receiveBuffer: 64 * 1024)
             try slow.send("all")
             #expect(await events.next() == .received(Array("all".utf8)))
 
-            let other = try BlockingClient(port: listener.port)
+            let other = try BlockingSocket(port: listener.port)
             try other.send("hello")
             #expect(try other.receiveText(5) == "hello")
 
@@ -134,7 +135,7 @@ struct ChannelTests {
             let (channel, client) = try await connected(on: group, events: events.source)
             await on(loop) { channel.pauseReading() }
             try client.send("held")
-            client.finish()
+            client.finishSending()
             // The loop gets round to another connection in between.
             let (_, other) = try await connected(on: group)
             try other.send("x")
@@ -159,7 +160,7 @@ struct ChannelTests {
             }
             #expect(client.isAtEnd())
             try client.send("late")
-            client.finish()
+            client.finishSending()
             await on(loop) {}
             let before = loop.counters.turns.value
             await withCheckedContinuation { continuation in

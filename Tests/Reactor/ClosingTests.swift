@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Reactor
@@ -38,7 +39,7 @@ struct ClosingTests {
                     channel.close()
                 }
             }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             for _ in 0..<64 { try client.send([UInt8](repeating: 0, count: 64 * 1024)) }
             #expect(try client.receiveText(6) == "enough")
             #expect(client.isAtEnd())
@@ -51,7 +52,7 @@ struct ClosingTests {
             let events = Events(of: ChannelEvent.self)
             let (channel, client) = try await connected(on: group, events: events.source)
             await on(group.loops[0]) { channel.write(Array("last words".utf8)) }
-            client.finish()
+            client.finishSending()
             #expect(try client.receiveText(10) == "last words")
             #expect(client.isAtEnd())
             #expect(await events.next() == .drained)
@@ -70,9 +71,9 @@ struct ClosingTests {
                 channels.source.yield(channel)
                 return Recorder(events.source, staysHalfOpen: true)
             }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             let channel = try #require(await channels.next())
-            client.finish()
+            client.finishSending()
             #expect(await events.next() == .peerFinished)
             await on(loop) { channel.write(Array("still here".utf8)) }
             #expect(try client.receiveText(10) == "still here")
@@ -99,7 +100,7 @@ struct ClosingTests {
             #expect(await events.next() == .drained)
             try client.send("thanks")
             #expect(await events.next() == .received(Array("thanks".utf8)))
-            client.finish()
+            client.finishSending()
             #expect(await events.next() == .peerFinished)
             #expect(await events.next() == .closed(.peerClosed))
         }
@@ -183,7 +184,7 @@ struct ClosingTests {
                     reopened.source.yield(third.descriptor == number)
                 }
             }
-            let clients = [try BlockingClient(port: listener.port), try BlockingClient(port: listener.port)]
+            let clients = [try BlockingSocket(port: listener.port), try BlockingSocket(port: listener.port)]
             let both = [try #require(await channels.next()), try #require(await channels.next())]
             pair.withLock { $0 = both }
             let before = loop.counters.reads.value
@@ -208,7 +209,7 @@ struct ClosingTests {
             channel.shutdownOutput()
         }
         #expect(client.isAtEnd())
-        client.finish()
+        client.finishSending()
         while await on(loop, { channel.token != nil }) {}
         group.shutdown()
         #expect(await events.next() == .closed(.loopStopped))

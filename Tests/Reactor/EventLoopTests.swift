@@ -1,5 +1,6 @@
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -51,7 +52,7 @@ struct EventLoopTests {
                     seen.note(0)
                 }
             }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             try client.send("x")
             let outcome = try #require(await outcomes.next())
             #expect(outcome.order == [0, 1, 2])

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Reactor
@@ -16,10 +17,10 @@ struct ListenerTests {
             }
             #expect(listener.port != 0)
             var loops: Set<Int> = []
-            var clients: [BlockingClient] = []
+            var clients: [BlockingSocket] = []
             // The kernel spreads by a hash of the ports: that 200 all meet one of two loops will not happen.
             while loops.count < 2, clients.count < 200 {
-                clients.append(try BlockingClient(port: listener.port))
+                clients.append(try BlockingSocket(port: listener.port))
                 loops.insert(try #require(await seen.next()))
             }
             #expect(loops == [0, 1])
@@ -42,7 +43,7 @@ struct ListenerTests {
     func close() async throws {
         try await withLoops { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             try client.send("a")
             #expect(try client.receiveText(1) == "a")
             listener.close()
@@ -79,7 +80,7 @@ struct ListenerTests {
                 peers.source.yield(channel.peer)
                 return Echo()
             }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             let peer = try #require(await peers.next())
             #expect(!peer.isIPv6)
             #expect("\(peer)".hasPrefix("127.0.0.1:"))
@@ -119,7 +120,7 @@ struct ListenerTests {
                 },
                 onError: { errors.source.yield($0) }, makeHandler: { _ in Echo() })
             acceptor.start()
-            let client = try BlockingClient(port: socket.localAddress().port)
+            let client = try BlockingSocket(port: socket.localAddress().port)
             try client.send("patience")
             #expect(try client.receiveText(8) == "patience")
             #expect(await errors.next() == SystemError("accept", code: code))
@@ -145,7 +146,7 @@ struct ListenerTests {
                 },
                 onError: { Issue.record("told of \($0)") }, makeHandler: { _ in Echo() })
             acceptor.start()
-            let client = try BlockingClient(port: socket.localAddress().port)
+            let client = try BlockingSocket(port: socket.localAddress().port)
             try client.send("next")
             #expect(try client.receiveText(4) == "next")
         }

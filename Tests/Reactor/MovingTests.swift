@@ -1,4 +1,5 @@
 import Reactor
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -21,7 +22,7 @@ struct MovingTests {
                     }
                 }
             }
-            let client = try BlockingClient(port: listener.port)
+            let client = try BlockingSocket(port: listener.port)
             try client.send("first")
             #expect(await events.next() == .received(Array("unread".utf8)))
             #expect(try client.receiveText(2) == "12")

@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import TestSupport
 import Testing
 
 @testable import ServiceKit

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import WebSocket
 
@@ -37,7 +38,7 @@ struct SplitTests {
 
     @Test("no bytes crash the parser, and how they are cut makes no difference", arguments: 1...8)
     func fuzz(seed: UInt64) throws {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         for round in 0..<400 {
             var bytes = try #require(Self.streams.randomElement(using: &random))
             if round % 4 == 0 { bytes = (0..<40).map { _ in .random(in: 0...255, using: &random) } }

@@ -1,0 +1,106 @@
+import Glibc
+import Synchronization
+
+/// A client's end of a TCP connection to this machine, on plain blocking calls: nothing of what is tested is in it.
+///
+/// It may be used from several threads; each call blocks its thread, at most for ten seconds.
+public final class BlockingSocket: Sendable {
+    public let descriptor: Int32
+    private let isClosed = Atomic<Bool>(false)
+
+    /// Longer than anything takes that a test waits for, also on a machine that is busy.
+    private static let patience = timeval(tv_sec: 10, tv_usec: 0)
+
+    /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
+    /// - Throws: `WireError`; `.refused` if nobody listens.
+    public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
+        setOption(SOL_SOCKET, SO_RCVTIMEO, Self.patience)
+        setOption(SOL_SOCKET, SO_SNDTIMEO, Self.patience)
+        // Tests send lines byte by byte: each is to be a packet of its own.
+        setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+        if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafeBytes(of: address) {
+            connect(
+                descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+        guard result == 0 else { throw errno == ECONNREFUSED ? WireError.refused : WireError.failed("connect", errno) }
+    }
+
+    deinit { disconnect() }
+
+    private func setOption(_ level: Int32, _ name: Int32, _ value: some BitwiseCopyable) {
+        var value = value
+        setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout.size(ofValue: value)))
+    }
+
+    /// Closes the socket now.
+    public func disconnect() {
+        if !isClosed.exchange(true, ordering: .relaxed) { close(descriptor) }
+    }
+
+    public func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw WireError.failed("send", errno) }
+            sent += count
+        }
+    }
+
+    public func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    /// What is there, once there is something: as much as fits 64 KiB. Empty at the end of the connection.
+    public func receive() throws -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
+            result = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            count = max(result, 0)
+        }
+        guard result >= 0 else { throw WireError.failed("recv", errno) }
+        return bytes
+    }
+
+    /// Exactly so many bytes, or fewer at the end.
+    public func receive(_ wanted: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: wanted)
+        var filled = 0
+        while filled < wanted {
+            let count = bytes.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress.map { $0 + filled }, wanted - filled, 0)
+            }
+            guard count >= 0 else { throw WireError.failed("recv", errno) }
+            if count == 0 { break }
+            filled += count
+        }
+        return Array(bytes.prefix(filled))
+    }
+
+    public func receiveText(_ wanted: Int) throws -> String { String(decoding: try receive(wanted), as: UTF8.self) }
+
+    /// Whether the server has closed in order (true) or by a reset (false), with nothing left to read.
+    public func isAtEnd() -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, 0) == 0
+    }
+
+    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+}
+
+/// Why a client gave up.
+public enum WireError: Error, Equatable {
+    /// Nobody listens.
+    case refused
+    /// A call of the system, and its `errno`: `EAGAIN` when it took too long.
+    case failed(String, Int32)
+    /// What came is not what this client can read.
+    case unexpected(String)
+}
