@@ -31,6 +31,7 @@ public struct JSONObject: Sendable {
             let isSame = name.withUTF8 { written.count == $0.count && written.elementsEqual($0) }
             return (isSame, !isSame && written.contains(UInt8(ascii: "\\")))
         }
-        return isSame || (isEscaped && JSONScanner.unescaped(text.part(place)) == name)
+        // By bytes again: two texts that look alike are equal as strings, and two names.
+        return isSame || (isEscaped && JSONScanner.unescaped(text.part(place)).utf8.elementsEqual(name.utf8))
     }
 }
