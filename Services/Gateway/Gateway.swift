@@ -83,6 +83,7 @@ public struct Gateway: Component {
         var configuration = EdgeConfiguration(endpoints: [endpoint])
         configuration.maxPendingBytes = settings.maxPendingBytes
         configuration.writeTimeout = settings.writeTimeout
+        configuration.trustedProxies = settings.trustedProxies
         configuration.instance = gatewayID.filter { $0 != "-" }
         return configuration
     }

@@ -1,3 +1,4 @@
+import Reactor
 import ServiceKit
 
 /// The gateway's settings, read once.
@@ -9,6 +10,7 @@ struct GatewaySettings: Sendable {
     let maxPendingBytes: Int
     let writeTimeout: Duration
     let requiredServices: [String]
+    let trustedProxies: [IPNetwork]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits = ["rooms", "sends", "elements", "register", "login", "sign_ins", "refresh"]
@@ -34,6 +36,9 @@ struct GatewaySettings: Sendable {
             Setting(
                 "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
                 "How long a socket may take nothing of what waits for it"),
+            Setting(
+                "TRUSTED_PROXIES", .networks, default: "",
+                "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
             Setting(
                 "REQUIRED_SERVICES", .text, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),
@@ -70,6 +75,7 @@ struct GatewaySettings: Sendable {
         requestTimeout = configuration.duration("REQUEST_TIMEOUT")
         maxPendingBytes = configuration.number("MAX_PENDING_BYTES")
         writeTimeout = configuration.duration("WRITE_TIMEOUT")
-        requiredServices = configuration.text("REQUIRED_SERVICES").split(separator: ",").map { String($0).trimmed }
+        requiredServices = configuration.list("REQUIRED_SERVICES")
+        trustedProxies = configuration.networks("TRUSTED_PROXIES")
     }
 }

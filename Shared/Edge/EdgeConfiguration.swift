@@ -1,4 +1,5 @@
 import HTTP
+import Reactor
 import SocketIO
 
 /// What an `EdgeServer` serves, and its limits.
@@ -17,6 +18,9 @@ public struct EdgeConfiguration: Sendable {
     public var maxPendingBytes = 1 << 20
     /// How long a client may take nothing of what waits for it.
     public var writeTimeout: Duration = .seconds(10)
+
+    /// Whose `X-Forwarded-For` is believed. All others' is not looked at: anyone can send it.
+    public var trustedProxies: [IPNetwork] = []
 
     /// Starts every session id, so that instances behind one balancer tell theirs apart. Letters and digits.
     public var instance = ""

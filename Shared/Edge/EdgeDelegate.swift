@@ -6,7 +6,9 @@ import SocketIO
 /// What an application does with requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
     /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder)
+    ///
+    /// - Parameter client: the peer, or whom a trusted proxy speaks for.
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder)
 
     /// The answer to a request that could not be served. Also the place to log it.
     func response(to failure: HTTPFailure) -> HTTPResponse

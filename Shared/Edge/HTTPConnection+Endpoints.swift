@@ -65,7 +65,8 @@ extension HTTPConnection {
         if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
 
         let handshake = SocketHandshake(
-            queryText: request.query ?? "", authorization: request.headers["Authorization"], peer: channel.peer)
+            queryText: request.query ?? "", authorization: request.headers["Authorization"], client: client(of: request)
+        )
         if query["transport"] == "websocket" {
             guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
             edge.makeSession(.webSocket, at: endpoint, configuration: engine, handshake: handshake).start(on: webSocket)

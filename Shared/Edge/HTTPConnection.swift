@@ -104,8 +104,12 @@ final class HTTPConnection: ChannelHandler {
         if let endpoint {
             serve(request, at: endpoint, exchange: id)
         } else {
-            edge.delegate.respond(to: request, from: channel.peer, using: responder(id))
+            edge.delegate.respond(to: request, from: client(of: request), using: responder(id))
         }
+    }
+
+    func client(of request: HTTPRequest) -> IPAddress {
+        edge.configuration.client(of: request, from: channel.peer.ip)
     }
 
     /// Goes on with a request that came in on another loop. Before anything else is received here.

@@ -7,7 +7,8 @@ public struct SocketHandshake: Sendable {
     let queryText: String
     /// The `Authorization` field, whole.
     public let authorization: String?
-    public let peer: PeerAddress
+    /// The peer, or whom a trusted proxy spoke for.
+    public let client: IPAddress
 
     /// Parsed anew with each call.
     public var query: HTTPQuery? { HTTPQuery(parsing: queryText) }

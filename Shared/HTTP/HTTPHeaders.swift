@@ -47,7 +47,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// The members of a list, over all its fields, in order and in lower case; empty members are kept.
-    func members(_ name: String) -> [String] {
+    public func members(_ name: String) -> [String] {
         all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
             let member = Array(member.lowercased().utf8)
             return member.span.text(member.span.trimming(0..<member.count))

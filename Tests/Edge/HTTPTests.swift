@@ -8,7 +8,7 @@ import Testing
 @Suite("HTTP at the edge")
 struct HTTPTests {
     /// Answers with the method and target, after `/slow` in another turn of the loop.
-    private static let echo = TestDelegate.Behaviour(onRequest: { request, responder in
+    private static let echo = TestDelegate.Behaviour(onRequest: { request, _, responder in
         let body = Array("\(request.method) \(request.target) \(request.body.count)".utf8)
         let response = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: body)
         if request.path == "/dropped" { return }
@@ -101,7 +101,7 @@ struct HTTPTests {
 
     @Test("the request id is the caller's if it is sane")
     func requestID() async throws {
-        let behaviour = TestDelegate.Behaviour(onRequest: { _, responder in
+        let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in
             responder.send(HTTPResponse(status: 200, body: Array(responder.requestID.utf8)))
         })
         try await TestServer.run(behaviour) { server in
@@ -148,7 +148,7 @@ struct HTTPTests {
 
     @Test("a client that does not take its answer is cut off")
     func slowReader() async throws {
-        let large = TestDelegate.Behaviour(onRequest: { _, responder in
+        let large = TestDelegate.Behaviour(onRequest: { _, _, responder in
             responder.send(HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 16 << 20)))
         })
         try await TestServer.run(configuration: .socketIO().with { $0.writeTimeout = .milliseconds(100) }, large) {
@@ -163,7 +163,7 @@ struct HTTPTests {
     @Test("draining lets open requests finish, then closes")
     func drain() async throws {
         let held = Mutex<HTTPResponder?>(nil)
-        let behaviour = TestDelegate.Behaviour(onRequest: { request, responder in
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
             if request.path == "/held" { return held.withLock { $0 = responder } }
             responder.send(HTTPResponse(status: 200))
         })

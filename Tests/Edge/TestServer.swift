@@ -20,7 +20,7 @@ enum Told: Sendable, Equatable {
 /// Tells a test what it was told, and does what the test says.
 final class TestDelegate: EdgeDelegate {
     struct Behaviour: Sendable {
-        var onRequest: @Sendable (HTTPRequest, HTTPResponder) -> Void = { _, responder in
+        var onRequest: @Sendable (HTTPRequest, IPAddress, HTTPResponder) -> Void = { _, _, responder in
             responder.send(HTTPResponse(status: 404))
         }
         var onConnect: @Sendable (Socket, JSONValue?) -> Void = { socket, _ in socket.accept() }
@@ -37,8 +37,8 @@ final class TestDelegate: EdgeDelegate {
         self.told = told
     }
 
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
-        behaviour.onRequest(request, responder)
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        behaviour.onRequest(request, client, responder)
     }
 
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {

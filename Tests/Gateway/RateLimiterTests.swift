@@ -1,4 +1,5 @@
 import Contracts
+import Reactor
 import ServiceKit
 import Testing
 
@@ -9,12 +10,20 @@ struct RateLimiterTests {
     private let limiter = RateLimiter(isOn: true, overrides: [:])
     private let sends = RateLimit("sends", perPerson: 3, perAddress: 6, seconds: 3)
 
-    private func take(_ person: String?, at now: Int, from address: String = "a") -> Int? {
+    private static let home = address("10.0.0.1")
+    private static let other = address("10.0.0.2")
+
+    private static func address(_ text: String) -> IPAddress {
+        guard let address = IPAddress(text) else { preconditionFailure("\(text) is no address") }
+        return address
+    }
+
+    private func take(_ person: String?, at now: Int, from address: IPAddress = home) -> Int? {
         limiter.take([sends], person: person, address: address, now: now)
     }
 
     private func giveBack(_ person: String?, at now: Int) {
-        limiter.giveBack([sends], person: person, address: "a", now: now)
+        limiter.giveBack([sends], person: person, address: Self.home, now: now)
     }
 
     @Test("a burst up to the limit passes, the next is told how long to wait")
@@ -44,8 +53,8 @@ struct RateLimiterTests {
     func perAddress() {
         for person in ["ada", "bob"] { for _ in 1...3 { #expect(take(person, at: 1000) == nil) } }
         #expect(take("cy", at: 1000) == 1)
-        #expect(take("cy", at: 1000, from: "b") == nil)
-        #expect(take("ada", at: 1000, from: "b") == 1)
+        #expect(take("cy", at: 1000, from: Self.other) == nil)
+        #expect(take("ada", at: 1000, from: Self.other) == 1)
     }
 
     @Test("without a person, only the address counts")
@@ -78,7 +87,7 @@ struct RateLimiterTests {
     @Test("of several limits the longest wait counts, and what one refuses counts against none")
     func several() {
         let rare = RateLimit("rare", perPerson: 1, perAddress: 1, seconds: 60)
-        func both() -> Int? { limiter.take([sends, rare], person: "ada", address: "a", now: 1000) }
+        func both() -> Int? { limiter.take([sends, rare], person: "ada", address: Self.home, now: 1000) }
         #expect(both() == nil)
         for _ in 1...5 { #expect(both() == 60) }
         for _ in 1...2 { #expect(take("ada", at: 1000) == nil) }
@@ -88,31 +97,45 @@ struct RateLimiterTests {
     @Test("the wait is told in whole seconds, rounded up")
     func wait() {
         let slow = RateLimit("slow", perPerson: 1, perAddress: 1, seconds: 60)
-        #expect(limiter.take([slow], person: "ada", address: "a", now: 0) == nil)
-        #expect(limiter.take([slow], person: "ada", address: "a", now: 100) == 60)
-        #expect(limiter.take([slow], person: "ada", address: "a", now: 58_001) == 2)
+        #expect(limiter.take([slow], person: "ada", address: Self.home, now: 0) == nil)
+        #expect(limiter.take([slow], person: "ada", address: Self.home, now: 100) == 60)
+        #expect(limiter.take([slow], person: "ada", address: Self.home, now: 58_001) == 2)
     }
 
     @Test("limits of different names do not touch each other, nor a person and an address that are spelled the same")
     func apart() {
-        for _ in 1...3 { _ = take("a", at: 1000, from: "x") }
+        for _ in 1...3 { _ = take("10.0.0.2", at: 1000) }
         #expect(
             limiter.take(
-                [RateLimit("other", perPerson: 1, perAddress: 1, seconds: 1)], person: "a", address: "x", now: 1000)
+                [RateLimit("other", perPerson: 1, perAddress: 1, seconds: 1)], person: "10.0.0.2", address: Self.home,
+                now: 1000)
                 == nil)
-        #expect(take("b", at: 1000, from: "a") == nil)
+        #expect(take("ada", at: 1000, from: Self.other) == nil)
     }
 
     @Test("a setting takes the place of what the service says, and all of it can be off")
     func settings() throws {
         let rate = try #require(Rate(setting: "1/10s,2/20s"))
         let overridden = RateLimiter(isOn: true, overrides: ["sends": rate])
-        #expect(overridden.take([sends], person: "ada", address: "a", now: 0) == nil)
-        #expect(overridden.take([sends], person: "ada", address: "a", now: 0) == 10)
-        #expect(overridden.take([sends], person: "bob", address: "a", now: 0) == nil)
-        #expect(overridden.take([sends], person: "cy", address: "a", now: 0) == 10)
+        #expect(overridden.take([sends], person: "ada", address: Self.home, now: 0) == nil)
+        #expect(overridden.take([sends], person: "ada", address: Self.home, now: 0) == 10)
+        #expect(overridden.take([sends], person: "bob", address: Self.home, now: 0) == nil)
+        #expect(overridden.take([sends], person: "cy", address: Self.home, now: 0) == 10)
         let off = RateLimiter(isOn: false, overrides: ["sends": rate])
-        for _ in 1...100 { #expect(off.take([sends], person: "ada", address: "a", now: 0) == nil) }
+        for _ in 1...100 { #expect(off.take([sends], person: "ada", address: Self.home, now: 0) == nil) }
+    }
+
+    @Test("of more people than are counted at once those who did nothing for longest start afresh, nobody else")
+    func forgets() {
+        let small = RateLimiter(isOn: true, overrides: [:], maxKeys: 8)
+        let wide = RateLimit("wide", perPerson: 1, perAddress: 1_000_000, seconds: 60)
+        func come(_ person: String) -> Int? { small.take([wide], person: person, address: Self.home, now: 0) }
+        #expect(come("ada") == nil && come("bob") == nil)
+        for number in 1...100 {
+            #expect(come("\(number)") == nil)
+            #expect(come("ada") == 60)
+        }
+        #expect(come("bob") == nil)
     }
 
     @Test("a name of any length takes no more room than a short one, and still counts")

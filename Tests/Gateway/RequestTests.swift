@@ -192,6 +192,21 @@ struct RequestTests {
         }
     }
 
+    @Test("behind a trusted proxy each client's address counts by itself, and one subscriber's of IPv6 together")
+    func addresses() async throws {
+        try await GatewayWorld.run(["--rate-sign-ins", "1000/1h,1/1h", "--trusted-proxies", "127.0.0.1"]) { world in
+            world.rooms.on("rooms.open", reply: Reply())
+            for (client, status) in [
+                ("203.0.113.1", 200), ("203.0.113.1", 429), ("203.0.113.2", 200), ("2001:db8::1", 200),
+                ("2001:db8::2:1", 429), ("2001:db8:0:1::1", 200),
+            ] {
+                let answer = try await world.request(
+                    "POST", "/api/open", as: nil, body: "{}", headers: ["X-Forwarded-For: \(client)"])
+                #expect(answer.status == status, "\(client)")
+            }
+        }
+    }
+
     @Test("it says that it is up, and whether every required service is")
     func operations() async throws {
         try await GatewayWorld.run { world in

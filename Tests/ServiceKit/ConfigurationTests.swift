@@ -1,3 +1,4 @@
+import Reactor
 import Testing
 
 @testable import ServiceKit
@@ -8,7 +9,10 @@ struct ConfigurationTests {
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(300))), default: "25s", "How often a ping goes out")
     private static let limits = Setting(
         "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether rates are limited")
-    private static let settings: [Setting] = [.port, .data, .bus, .operationsPort, interval, limits]
+    private static let proxies = Setting("PROXIES", .networks, default: "", "Who is believed")
+    private static let settings: [Setting] = [
+        .port, .data, .bus, .operationsPort, interval, limits, proxies,
+    ]
 
     private static func read(
         _ arguments: [String], environment: [String: String] = [:]
@@ -71,6 +75,8 @@ struct ConfigurationTests {
             ("PING_INTERVAL", "25 s"), ("PING_INTERVAL", "1ms"), ("PING_INTERVAL", "1h"), ("PING_INTERVAL", "s"),
             ("PING_INTERVAL", "99999999999999999999s"), ("PING_INTERVAL", "9223372036854775807d"),
             ("RATE_LIMITS", "maybe"),
+
+            ("PROXIES", "10.0.0.1,"), ("PROXIES", "proxy"), ("PROXIES", "10.0.0.0/33"),
         ])
     func malformed(name: String, value: String) throws {
         let setting = try #require(Self.settings.first { $0.name == name })
@@ -114,6 +120,15 @@ struct ConfigurationTests {
         for text in ["5/10s", "5,50", "0/1s,1/1s", "1/0s,1/1s", "1/1s,1/1s,1/1s", "-1/1s,1/1s", "/,/"] {
             #expect(Rate(setting: text) == nil, "\(text)")
         }
+    }
+
+    @Test("lists have commas, and may have spaces beside them")
+    func lists() throws {
+        let configuration = try Self.read([
+            "--proxies", "10.0.0.1, ::1,10.1.0.0/16",
+        ])
+        #expect(configuration.networks("PROXIES") == ["10.0.0.1", "::1", "10.1.0.0/16"].map(IPNetwork.init))
+        #expect(try Self.read([]).networks("PROXIES").isEmpty)
     }
 
     @Test("help is wanted wherever it is asked for", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])

@@ -9,7 +9,7 @@ final class Client {
     /// Names it to the presence of this process; says nothing to anyone else.
     let id: String
     let caller: Caller
-    let address: String
+    let address: IPAddress
     /// The rooms it has joined.
     var rooms: Set<String> = []
     /// Its places in the shard's lists, so that it leaves them at once.
@@ -26,7 +26,7 @@ final class Client {
     /// Requests of one socket that services work on at a time.
     static let maxUnderWay = 128
 
-    init(_ socket: Socket, id: String, caller: Caller, address: String) {
+    init(_ socket: Socket, id: String, caller: Caller, address: IPAddress) {
         self.socket = socket
         self.id = id
         self.caller = caller

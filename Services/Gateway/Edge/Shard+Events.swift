@@ -18,7 +18,7 @@ extension Shard {
                 })
         }
         let client = Client(
-            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.peer.ip)
+            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - context.clock.now().milliseconds
         client.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         socket.context = client

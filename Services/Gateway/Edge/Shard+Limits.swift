@@ -10,7 +10,7 @@ extension Shard {
     ///
     /// - Throws: `rate_limited`; else what the work throws.
     func limited<Answer>(
-        by names: [String], in catalog: Catalog, person: String?, address: String,
+        by names: [String], in catalog: Catalog, person: String?, address: IPAddress,
         _ work: () async throws(ServiceError) -> Answer
     ) async throws(ServiceError) -> Answer {
         let limits = names.compactMap { catalog.limits[$0] }

@@ -7,7 +7,7 @@ import ServiceKit
 
 // HTTP: find the route, check who asks, ask the service, and make a response of its answer.
 extension Shard {
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         switch request.path {
         case "/healthz", "/readyz", "/metrics": return operate(request, responder)
         default: break
@@ -29,12 +29,12 @@ extension Shard {
                         : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id))
         case .otherMethods(let methods): responder.send(.methodNotAllowed(methods, requestID: id))
         case .route(let route, let parameters):
-            Task { await serve(request, route, parameters, from: peer, responder, catalog) }
+            Task { await serve(request, route, parameters, from: client, responder, catalog) }
         }
     }
 
     private func serve(
-        _ request: HTTPRequest, _ route: Route, _ parameters: [(name: String, value: String)], from peer: PeerAddress,
+        _ request: HTTPRequest, _ route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
         _ responder: HTTPResponder, _ catalog: Catalog
     ) async {
         let id = responder.requestID
@@ -50,7 +50,7 @@ extension Shard {
             let sort = try Self.sort(route, data)
             let key = parameters.first { $0.name == "roomId" }?.value
             let named = caller?.id ?? data["username"]?.string?.lowercased()
-            let reply = try await limited(by: route.limits, in: catalog, person: named, address: peer.ip) {
+            let reply = try await limited(by: route.limits, in: catalog, person: named, address: client) {
                 () async throws(ServiceError) -> Reply in
                 try await ask(route, data, as: caller, requestID: id, key: key)
             }

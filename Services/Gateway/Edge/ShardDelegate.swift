@@ -10,8 +10,8 @@ final class ShardDelegate: EdgeDelegate {
 
     init(_ shard: Shard) { self.shard = shard }
 
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
-        shard.assumeIsolated { $0.respond(to: request, from: peer, using: responder) }
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        shard.assumeIsolated { $0.respond(to: request, from: client, using: responder) }
     }
 
     func response(to failure: HTTPFailure) -> HTTPResponse {

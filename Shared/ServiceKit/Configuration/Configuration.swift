@@ -1,3 +1,5 @@
+import Reactor
+
 /// The values of a program's settings: from the command line, else from the environment, else their defaults.
 ///
 /// It is read in the wiring only; what a service needs is handed to it.
@@ -52,6 +54,11 @@ public struct Configuration: Sendable {
     }
 
     public func duration(_ name: String) -> Duration { Duration(setting: value(name)) ?? .zero }
+
+    /// What stands between commas; nothing if the setting is left empty.
+    public func list(_ name: String) -> [String] { optional(name).map(Setting.list) ?? [] }
+
+    public func networks(_ name: String) -> [IPNetwork] { list(name).compactMap(IPNetwork.init) }
 
     /// nil if the setting is left empty.
     public func rate(_ name: String) -> Rate? { optional(name).flatMap(Rate.init(setting:)) }

@@ -1,3 +1,5 @@
+import Reactor
+
 /// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
 /// in the docs. A few that are typed by hand have a shorter flag.
 public struct Setting: Sendable {
@@ -14,6 +16,8 @@ public struct Setting: Sendable {
         case choice([String])
         /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`.
         case rate
+        /// Addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
+        case networks
     }
 
     public let name: String
@@ -50,7 +54,15 @@ public struct Setting: Sendable {
         case .choice(let choices):
             choices.contains(value) ? nil : "has to be one of \(choices.joined(separator: ", "))"
         case .rate: Rate(setting: value) == nil ? "has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s" : nil
+        case .networks:
+            Self.list(value).allSatisfy { IPNetwork($0) != nil }
+                ? nil : "has to be addresses or ranges of them, such as 10.0.0.1,10.1.0.0/16"
         }
+    }
+
+    /// What stands between commas.
+    static func list(_ value: String) -> [String] {
+        value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
     }
 }
 

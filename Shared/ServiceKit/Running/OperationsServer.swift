@@ -34,7 +34,7 @@ private final class OperationsDelegate: EdgeDelegate {
         self.metrics = metrics
     }
 
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         switch (request.method, request.path) {
         case ("GET", "/healthz"): responder.send(.text("ok\n"))
         case ("GET", "/metrics"): responder.send(.metrics(metrics))

@@ -6,7 +6,7 @@ import SocketIO
 
 /// Sends back what it gets, as the reference test-suites' servers do.
 final class Echo: EdgeDelegate {
-    func respond(to request: HTTPRequest, from peer: PeerAddress, using responder: HTTPResponder) {
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         responder.send(HTTPResponse(status: 404))
     }
 

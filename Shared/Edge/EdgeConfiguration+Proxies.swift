@@ -1,0 +1,22 @@
+import HTTP
+import Reactor
+
+extension EdgeConfiguration {
+    /// Whom a request comes from: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
+    /// theirs, or the farthest if all are.
+    ///
+    /// Each proxy writes whom it heard from behind what it was given, so that only what follows the first stranger, from the
+    /// end, was written by someone who is trusted. An entry there that is no address makes the peer count.
+    func client(of request: HTTPRequest, from peer: IPAddress) -> IPAddress {
+        guard isTrusted(peer) else { return peer }
+        var client = peer
+        for entry in request.headers.members("X-Forwarded-For").reversed() {
+            guard let address = IPAddress(entry) else { return peer }
+            client = address
+            if !isTrusted(address) { break }
+        }
+        return client
+    }
+
+    private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
+}
