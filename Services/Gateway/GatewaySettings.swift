@@ -40,7 +40,7 @@ struct GatewaySettings: Sendable {
                 "TRUSTED_PROXIES", .networks, default: "",
                 "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
             Setting(
-                "REQUIRED_SERVICES", .text, default: "accounts,rooms,messaging,elements",
+                "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),
             Setting(
                 "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether anything below is counted; off for tests"

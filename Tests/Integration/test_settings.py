@@ -49,6 +49,14 @@ def test_a_wrong_setting_stops_the_start(name, flags, line):
     assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{name}: {line}\n")
 
 
+@pytest.mark.parametrize("value", ["rooms,", "rooms,rooms", "Rooms", "rooms;accounts", ""])
+def test_required_services_that_cannot_be_stop_the_start(value):
+    result = run(binaries() / "parlor-gateway", "--required-services", value)
+    line = "has to be names of services, each once, such as rooms,messaging"
+    assert result.returncode == 2
+    assert result.stderr == f'parlor-gateway: REQUIRED_SERVICES (--required-services) {line}, not "{value}"\n'
+
+
 @pytest.mark.parametrize("name", ["parlor", "parlor-accounts"])
 def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
     (tmp_path / "file").write_text("")

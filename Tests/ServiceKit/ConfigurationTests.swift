@@ -9,9 +9,11 @@ struct ConfigurationTests {
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(300))), default: "25s", "How often a ping goes out")
     private static let limits = Setting(
         "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether rates are limited")
+    private static let services = Setting(
+        "SERVICES", .services, default: "rooms,chat", "Who has to be there")
     private static let proxies = Setting("PROXIES", .networks, default: "", "Who is believed")
     private static let settings: [Setting] = [
-        .port, .data, .bus, .operationsPort, interval, limits, proxies,
+        .port, .data, .bus, .operationsPort, interval, limits, services, proxies,
     ]
 
     private static func read(
@@ -74,8 +76,9 @@ struct ConfigurationTests {
             ("PORT", "65536"), ("PORT", "-1"), ("PORT", "http"), ("PORT", ""), ("PORT", "8080 "), ("OPS_PORT", "x"),
             ("PING_INTERVAL", "25 s"), ("PING_INTERVAL", "1ms"), ("PING_INTERVAL", "1h"), ("PING_INTERVAL", "s"),
             ("PING_INTERVAL", "99999999999999999999s"), ("PING_INTERVAL", "9223372036854775807d"),
-            ("RATE_LIMITS", "maybe"),
-
+            ("RATE_LIMITS", "maybe"), ("SERVICES", ""), ("SERVICES", "rooms,"),
+            ("SERVICES", "rooms,,chat"), ("SERVICES", "rooms, rooms"), ("SERVICES", "Rooms"),
+            ("SERVICES", "rooms;chat"), ("SERVICES", "rooms.x"), ("SERVICES", "*"),
             ("PROXIES", "10.0.0.1,"), ("PROXIES", "proxy"), ("PROXIES", "10.0.0.0/33"),
         ])
     func malformed(name: String, value: String) throws {
@@ -125,8 +128,9 @@ struct ConfigurationTests {
     @Test("lists have commas, and may have spaces beside them")
     func lists() throws {
         let configuration = try Self.read([
-            "--proxies", "10.0.0.1, ::1,10.1.0.0/16",
+            "--services", "rooms, my-stars_2", "--proxies", "10.0.0.1, ::1,10.1.0.0/16",
         ])
+        #expect(configuration.list("SERVICES") == ["rooms", "my-stars_2"])
         #expect(configuration.networks("PROXIES") == ["10.0.0.1", "::1", "10.1.0.0/16"].map(IPNetwork.init))
         #expect(try Self.read([]).networks("PROXIES").isEmpty)
     }

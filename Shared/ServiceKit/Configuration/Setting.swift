@@ -1,3 +1,4 @@
+import MessageBus
 import Reactor
 
 /// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
@@ -16,6 +17,8 @@ public struct Setting: Sendable {
         case choice([String])
         /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`.
         case rate
+        /// `rooms,messaging`: one at least, each once.
+        case services
         /// Addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
         case networks
     }
@@ -54,6 +57,8 @@ public struct Setting: Sendable {
         case .choice(let choices):
             choices.contains(value) ? nil : "has to be one of \(choices.joined(separator: ", "))"
         case .rate: Rate(setting: value) == nil ? "has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s" : nil
+        case .services:
+            Self.areServices(Self.list(value)) ? nil : "has to be names of services, each once, such as rooms,messaging"
         case .networks:
             Self.list(value).allSatisfy { IPNetwork($0) != nil }
                 ? nil : "has to be addresses or ranges of them, such as 10.0.0.1,10.1.0.0/16"
@@ -63,6 +68,11 @@ public struct Setting: Sendable {
     /// What stands between commas.
     static func list(_ value: String) -> [String] {
         value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
+    }
+
+    /// A service's name is a token of its subjects, and the queue group that its instances share.
+    private static func areServices(_ names: [String]) -> Bool {
+        names.allSatisfy { SubjectGrammar.isQueue($0.utf8) } && Set(names).count == names.count
     }
 }
 
