@@ -24,7 +24,7 @@ public struct AccessClaims: Sendable, Equatable {
     /// nil if they are not those of an access token.
     public init?(_ claims: JSONObject) {
         guard let id = claims["sub"]?.string, let username = claims["username"]?.string,
-            let expiresAt = claims["exp"]?.double, expiresAt < 1e15
+            let expiresAt = claims["exp"]?.double, abs(expiresAt) < 1e15
         else { return nil }
         let caller = Caller(id: id, username: username, firstName: claims["firstName"]?.string)
         self.init(caller: caller, expiresAt: Int(expiresAt))

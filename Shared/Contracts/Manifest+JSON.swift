@@ -80,9 +80,12 @@ extension Contribution {
     }
 
     init?(_ json: JSONValue) {
-        guard let object = json.object, let subject = object["subject"]?.string, let fields = object["fields"]?.array
+        guard let object = json.object, let subject = object["subject"]?.string, let listed = object["fields"]?.array
         else { return nil }
-        self.init(subject: subject, fields: fields.compactMap(Field.init))
+        let fields = listed.compactMap(Field.init)
+        // Values come in the order of the fields: without one of them, they would go to the wrong ones.
+        guard fields.count == listed.count else { return nil }
+        self.init(subject: subject, fields: fields)
     }
 }
 

@@ -53,7 +53,7 @@ public struct Emission: Sendable {
         }
     }
 
-    /// nil if it is not what `write(to:)` writes.
+    /// nil if it is not what `write(to:)` writes; also for a composition that only a newer service knows.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let event = object["event"]?.string, let data = object["data"] else {
             return nil
@@ -67,9 +67,10 @@ public struct Emission: Sendable {
             audience = .person(id)
         default: return nil
         }
+        let composition = object["compose"].map { $0.string.flatMap(Composition.init) }
+        if case .some(.none) = composition { return nil }
         self.init(
-            to: audience, event, data, composition: object["compose"]?.string.flatMap(Composition.init),
-            endsTypingOf: object["endsTyping"]?.string)
+            to: audience, event, data, composition: composition ?? nil, endsTypingOf: object["endsTyping"]?.string)
     }
 }
 
@@ -121,9 +122,10 @@ public struct StreamEntry: Sendable {
             let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }
+        let ids = participants.compactMap(\.string)
+        guard ids.count == participants.count else { return nil }
         self.init(
-            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants.compactMap(\.string),
-            emissionsJSON: emissions)
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions)
     }
 }
 

@@ -1,0 +1,189 @@
+import Contracts
+import JSON
+import TestSupport
+import Testing
+
+/// A type that crosses a border: what it writes, what it needs of that, and how it is read and written again.
+private struct Crossing: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let json: JSONValue
+    let required: Set<String>
+    let rewrite: @Sendable (JSONValue) -> JSONValue?
+
+    init(
+        _ name: String, _ json: JSONValue, needs required: Set<String>,
+        _ rewrite: @escaping @Sendable (JSONValue) -> JSONValue?
+    ) {
+        testDescription = name
+        self.json = json
+        self.required = required
+        self.rewrite = rewrite
+    }
+
+    private static let participant = Participant(
+        userID: "u", username: "ada", firstName: "Zoë \"Z\"", joinedAt: Timestamp(milliseconds: 1))
+    private static let emission = Emission(
+        to: .person("p"), "e", JSONWriter.object { $0.member("x", 1) }, composition: .room, endsTypingOf: "u")
+    private static let manifest = Manifest(
+        service: "stars", routes: [Route("GET", "/stars", "stars.list", needsLogin: false, limits: ["stars"])],
+        socketEvents: [SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")])],
+        contribution: Contribution(subject: "stars.contribute", fields: [.init("stars", .laterTime, zero: .null)]),
+        hasEventLog: true, presenceSubject: "stars.presence",
+        limits: [RateLimit("stars", perPerson: 1, perAddress: 2, seconds: 3)])
+
+    static let all: [Crossing] = [
+        Crossing(
+            "Caller", Caller(id: "i", username: "n", firstName: "f").json, needs: ["id", "username"]
+        ) { Caller($0)?.json },
+        Crossing(
+            "Person", Person(id: "i", username: "n", firstName: "f", email: "e@x").json, needs: ["id", "username"]
+        ) { Person($0)?.json },
+        Crossing(
+            "Participant", JSONWriter.value { participant.write(to: &$0) }, needs: ["userId", "username", "joinedAt"]
+        ) { json in Participant(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
+        Crossing(
+            "Membership", Membership(roomID: "r", participants: [participant]).json, needs: ["roomId", "participants"]
+        ) { Membership($0)?.json },
+        Crossing(
+            "AccessClaims",
+            AccessClaims(caller: Caller(id: "i", username: "n", firstName: "f"), expiresAt: 7).json(issuedAt: 5),
+            needs: ["sub", "username", "exp"]
+        ) { $0.object.flatMap(AccessClaims.init)?.json(issuedAt: 5) },
+        Crossing(
+            "Emission", JSONWriter.value { emission.write(to: &$0) }, needs: ["to", "person", "event", "data"]
+        ) { json in Emission(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
+        Crossing(
+            "StreamEntry",
+            StreamEntry(
+                seq: 3, at: Timestamp(milliseconds: 5), roomID: "r", participants: ["x"], emissionsJSON: [emission].json
+            ).json, needs: ["seq", "at", "roomId", "participants", "emissions"]
+        ) { StreamEntry($0)?.json },
+        Crossing("Manifest", manifest.json, needs: ["service"]) { Manifest($0)?.json },
+        Crossing(
+            "Reply",
+            Reply(
+                .created, JSONValue("d"), page: JSONValue("p"), position: .init(stream: "s", seq: 9), isDuplicate: true
+            )
+            .json, needs: ["status", "data"]
+        ) { json in try? Reply(json).json },  // any refusal is as good as nil
+    ]
+}
+
+@Suite("What crosses a border malformed")
+struct MalformedTests {
+    private static let wrong = try? ["null", "true", "5", "-1e400", #""x""#, "[]", "[[1]]", "{}", #"{"a":1}"#].map {
+        try JSONValue(parsing: $0)
+    }
+
+    private func object(_ members: [(name: String, value: JSONValue)]) -> JSONValue {
+        JSONWriter.object { for member in members { $0.member(member.name, member.value) } }
+    }
+
+    @Test("it reads back as it was written, with members it does not know, in any order", arguments: Crossing.all)
+    fileprivate func roundTrip(_ crossing: Crossing) throws {
+        #expect(crossing.rewrite(crossing.json) == crossing.json)
+        let members = try #require(crossing.json.object).all
+        let other = object(members.reversed() + [("unknown", .emptyObject)])
+        #expect(crossing.rewrite(other) == crossing.json)
+    }
+
+    @Test("without a member that it needs it is refused; without another it is not", arguments: Crossing.all)
+    fileprivate func missing(_ crossing: Crossing) throws {
+        let members = try #require(crossing.json.object).all
+        #expect(crossing.required.isSubset(of: members.map(\.name)))
+        for member in members {
+            let rest = object(members.filter { $0.name != member.name })
+            #expect((crossing.rewrite(rest) == nil) == crossing.required.contains(member.name), "\(member.name)")
+        }
+        #expect(crossing.rewrite(.emptyObject) == nil)
+    }
+
+    @Test(
+        "with a member of another kind it is refused, or reads as something that can be written",
+        arguments: Crossing.all)
+    fileprivate func wrongKind(_ crossing: Crossing) throws {
+        let members = try #require(crossing.json.object).all
+        for value in try #require(Self.wrong) {
+            if value.kind != .object { #expect(crossing.rewrite(value) == nil) }
+            for at in members.indices {
+                var changed = members
+                changed[at].value = value
+                guard let read = crossing.rewrite(object(changed)) else { continue }
+                #expect(try JSONValue(parsing: read.bytes) == read)
+                #expect(crossing.rewrite(read) == read)
+            }
+        }
+    }
+
+    @Test("random changes of its bytes never end the process", arguments: Crossing.all)
+    fileprivate func random(_ crossing: Crossing) throws {
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<2_000 {
+            var bytes = Array(crossing.json.bytes)
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            guard let json = try? JSONValue(parsing: bytes) else { continue }  // refusing is as good
+            _ = crossing.rewrite(json)
+        }
+    }
+
+    @Test(
+        "a token whose end is no moment is refused",
+        arguments: ["-1e300", "1e300", "1e15", "-1e15", "1e400", "-1e400", "\"7\"", "null"])
+    func expiry(exp: String) throws {
+        let claims = try JSONValue(parsing: #"{"sub":"i","username":"n","exp":\#(exp)}"#)
+        #expect(try AccessClaims(#require(claims.object)) == nil)
+    }
+
+    @Test("what a newer service emits in a way unknown here is left out, and not sent half made")
+    func unknownEmissions() throws {
+        let json = try JSONValue(
+            parsing: """
+                [{"to":"room","event":"known","data":{}}, {"to":"planet","event":"a","data":{}},
+                 {"to":"room","event":"b","compose":"menu","data":{}}, {"to":"room","event":"c","compose":1,"data":{}}, 5]
+                """)
+        let entry = StreamEntry(
+            seq: 1, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: json)
+        #expect(entry.emissions.map(\.event) == ["known"])
+    }
+
+    @Test("a contribution with a field unknown here is none: values would go to the wrong fields")
+    func unknownFields() throws {
+        let json = try JSONValue(
+            parsing: """
+                {"service":"stars","contribution":{"subject":"s","fields":[
+                    {"path":"a","kind":"colour","zero":null}, {"path":"b","kind":"value","zero":0}]}}
+                """)
+        let manifest = try #require(Manifest(json))
+        #expect(manifest.contribution == nil)
+    }
+
+    @Test("a log entry or a membership with somebody who is nobody is refused")
+    func participants() throws {
+        let entry = #"{"seq":1,"at":1,"roomId":"r","participants":["a",5],"emissions":[]}"#
+        #expect(try StreamEntry(JSONValue(parsing: entry)) == nil)
+        let membership = #"{"roomId":"r","participants":[{"userId":"a"}]}"#
+        #expect(try Membership(JSONValue(parsing: membership)) == nil)
+    }
+
+    @Test("an error in words unknown here is ours, and keeps its message; every code of the contract comes through")
+    func errors() throws {
+        for code in ErrorCode.allCases {
+            let error = ServiceError(code, "Because \"so\".", retryAfter: code.isRetryable ? 3 : nil)
+            #expect(throws: error) { try Reply(error.json) }
+        }
+        let unknown = try JSONValue(parsing: #"{"error":{"code":"too_blue","message":"Too blue."}}"#)
+        #expect(throws: ServiceError(.internal, "Too blue.")) { try Reply(unknown) }
+        let empty = try JSONValue(parsing: #"{"error":{}}"#)
+        #expect(throws: ServiceError(.internal, "Something went wrong.")) { try Reply(empty) }
+    }
+
+    @Test(
+        "any number of milliseconds can be written as a time",
+        arguments: [Int.min, -62_135_596_800_001, 253_402_300_800_000, Int.max])
+    func extremes(milliseconds: Int) {
+        let text = Timestamp(milliseconds: milliseconds).iso
+        #expect(text.utf8.count == 24 && text.hasSuffix("Z"))
+    }
+}
