@@ -8,7 +8,9 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     private let maxBytes: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var elements: [(element: Element, bytes: Int)] = []
+    private var elements: [(element: Element?, bytes: Int)] = []
+    /// Those before it have been taken.
+    private var head = 0
     private var bytes = 0
     private var isClosed = false
 
@@ -26,14 +28,16 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    public var count: Int { locked { elements.count } }
+    public var count: Int { locked { waiting } }
+
+    private var waiting: Int { elements.count - head }
 
     /// - Throws: `full`, by count or by bytes, at once; `closed`.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
         let refusal: BlockingQueueError? = locked {
             if isClosed { return .closed }
             // One that is larger than the whole queue may pass when it is alone: or it never could.
-            if elements.count >= maxCount || (bytes + size > maxBytes && !elements.isEmpty) { return .full }
+            if waiting >= maxCount || (bytes + size > maxBytes && waiting > 0) { return .full }
             elements.append((element, size))
             bytes += size
             return nil
@@ -45,12 +49,21 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.
     public func take(atMost limit: Int) -> [Element]? {
         locked {
-            while elements.isEmpty, !isClosed { pthread_cond_wait(arrival, mutex) }
-            if elements.isEmpty { return nil }
-            let taken = elements.prefix(limit)
-            elements.removeFirst(taken.count)
-            bytes -= taken.reduce(0) { $0 + $1.bytes }
-            return taken.map(\.element)
+            while waiting == 0, !isClosed { pthread_cond_wait(arrival, mutex) }
+            if waiting == 0 { return nil }
+            var taken: [Element] = []
+            for place in head..<min(head + limit, elements.count) {
+                // Let go at once: a closure may hold much.
+                if let element = elements[place].element.take() { taken.append(element) }
+                bytes -= elements[place].bytes
+                head += 1
+            }
+            // Moving up those that wait once as many have gone before them makes a step for each, however long the queue.
+            if head * 2 >= elements.count {
+                elements.removeFirst(head)
+                head = 0
+            }
+            return taken
         }
     }
 

@@ -60,6 +60,40 @@ struct WorkersTests {
         #expect(queue.take(atMost: 2) == nil)
     }
 
+    @Test("taking one at a time from a long queue takes a step for each", .timeLimit(.minutes(1)))
+    func longQueue() throws {
+        let count = 500_000
+        let queue = BlockingQueue<Int>(maxCount: count, maxBytes: .max)
+        for n in 0..<count { try queue.push(n, bytes: 1) }
+        for n in 0..<count { #expect(queue.take(atMost: 1)?.first == n) }
+        #expect(queue.count == 0)
+    }
+
+    @Test("pushing and taking in turns keeps the order, and what is taken is let go")
+    func turns() throws {
+        final class Held: Sendable {
+            let number: Int
+            init(_ number: Int) { self.number = number }
+        }
+        let queue = BlockingQueue<Held>(maxCount: 64, maxBytes: 640)
+        var (pushed, taken) = (0, 0)
+        for round in 0..<200 {
+            for _ in 0..<min(round % 7 + 1, 64 - queue.count) {
+                try queue.push(Held(pushed), bytes: 10)
+                pushed += 1
+            }
+            weak var first: Held?
+            do {
+                let portion = try #require(queue.take(atMost: round % 5 + 1))
+                #expect(portion.map(\.number) == Array(taken..<taken + portion.count))
+                taken += portion.count
+                first = portion.first
+            }
+            #expect(first == nil)
+            #expect(queue.count == pushed - taken)
+        }
+    }
+
     @Test("the last thread to end does what is to be done at the end, before the wait is over")
     func afterLast() async {
         let (ended, atTheEnd) = (Tally(), Tally())
