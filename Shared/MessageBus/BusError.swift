@@ -11,7 +11,8 @@ public enum BusError: Error, Equatable, Sendable {
     case lineTooLong
     /// No subject, or no pattern, by the grammar of `SubjectGrammar`.
     case badSubject
-    /// The other side does not take what it is sent as fast as it comes, and the bound is reached.
+    /// The other side does not take what it is sent as fast as it comes, and the bound is reached. A request was not sent; or
+    /// it was carried out, and its reply was not.
     case slowConsumer
     /// The bus does not want it, in its own words.
     case refused(String)

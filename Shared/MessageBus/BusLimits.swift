@@ -12,4 +12,7 @@ public enum BusLimits {
 
     /// How far a connection may be behind before it is cut: eight of the longest lines.
     public static let defaultMaxPendingBytes = 8 << 20
+
+    /// What lines may take that say that a reply had no room: four thousand of them.
+    static let maxRefusalBytes = 256 << 10
 }

@@ -62,10 +62,7 @@ extension TCPBus {
                 say { state in
                     // Gone with its deadline, or with the connection.
                     guard let reply = state.serving.take(id) else { return }
-                    guard state.pendingBytes < maxPendingBytes else {
-                        state.counters.droppedReplies &+= 1
-                        return
-                    }
+                    guard state.pendingBytes < maxPendingBytes else { return refuse(reply, &state) }
                     if isTooLong {
                         LineWriter.reply(reply, .lineTooLong, to: &state.outgoing)
                     } else {
@@ -74,6 +71,17 @@ extension TCPBus {
                 }
                 drained()
             })
+    }
+
+    /// The reply finds no room; a line of sixty bytes that says so has some of its own, above the bound and the longest line
+    /// that may stand across it.
+    private func refuse(_ reply: UInt64, _ state: inout TCPBusState) {
+        guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
+            state.counters.droppedReplies &+= 1
+            return
+        }
+        state.counters.refusedReplies &+= 1
+        LineWriter.reply(reply, .slowConsumer, to: &state.outgoing)
     }
 
     private func giveBack(_ reply: UInt64, _ error: BusError) {

@@ -156,6 +156,40 @@ struct TCPBusTests {
         await finish(group)
     }
 
+    @Test("a reply that finds no room becomes a line that says so, and whoever asked need not wait for the deadline")
+    func replyWithoutRoom() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let loop = group.next()
+        let (channels, heard, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
+        let broker = try ScriptedBroker.listen(
+            on: group, pingInterval: 15_000, after: #""op":"serve""#,
+            [#"{"op":"msg","sub":1,"reply":4,"subject":"a","data":1}"#], deaf: true, channels: channels, heard: heard)
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxPendingBytes: 100_000)
+        try bus.respond(to: "a", queue: "q") { asked.add($0) }
+        let request = try #require(await asked.next())
+        let channel = try #require(await channels.next())
+        // Full is what stays full when the loop has tried to send.
+        let data = JSONValue(String(repeating: "x", count: 10_000))
+        var refusals = 0
+        while refusals < 20 {
+            do throws(BusError) {
+                try bus.publish("b", data)
+                refusals = 0
+            } catch {
+                refusals += 1
+            }
+            await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+        }
+        request.reply(.null)
+        #expect(bus.counters.refusedReplies == 1 && bus.counters.droppedReplies == 0)
+        loop.execute { channel.resumeReading() }
+        while let line = await heard.next(), line != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}
+        await bus.close()
+        broker.close()
+        await finish(group)
+    }
+
     @Test("a broker that does not read is not waited for beyond the bound")
     func unreadBound() async throws {
         let group = try EventLoopGroup(loopCount: 1)
@@ -179,22 +213,33 @@ private final class ScriptedBroker: ChannelHandler {
     private let cue: String
     private let script: [String]
     private let isDeaf: Bool
+    private let lines: Arrivals<String>?
     private var heard = ""
     private var isWelcome = false
     private var isDone = false
 
-    private init(pingInterval: Int, cue: String, script: [String], isDeaf: Bool) {
+    private init(
+        pingInterval: Int, cue: String, script: [String], isDeaf: Bool, lines: Arrivals<String>?
+    ) {
         self.pingInterval = pingInterval
         self.cue = cue
         self.script = script
         self.isDeaf = isDeaf
+        self.lines = lines
     }
 
+    /// - Parameters:
+    ///   - isDeaf: whether it reads no more once it has heard its cue.
+    ///   - channels: gets each connection.
+    ///   - lines: gets each line that is heard.
     static func listen(
-        on group: EventLoopGroup, pingInterval: Int, after cue: String, _ script: [String], deaf isDeaf: Bool = false
+        on group: EventLoopGroup, pingInterval: Int, after cue: String, _ script: [String], deaf isDeaf: Bool = false,
+        channels: Arrivals<Channel>? = nil, heard lines: Arrivals<String>? = nil
     ) throws -> TCPListener {
-        try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
-            ScriptedBroker(pingInterval: pingInterval, cue: cue, script: script, isDeaf: isDeaf)
+        try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
+            channels?.add(channel)
+            return ScriptedBroker(
+                pingInterval: pingInterval, cue: cue, script: script, isDeaf: isDeaf, lines: lines)
         }
     }
 
@@ -204,11 +249,16 @@ private final class ScriptedBroker: ChannelHandler {
             isWelcome = true
             let welcome = #"{"op":"welcome","version":1,"name":"scripted","pingInterval":\#(pingInterval)}"#
             channel.write(Array("\(welcome)\n".utf8))
-            if isDeaf { channel.pauseReading() }
         }
         if !isDone, heard.contains(cue) {
             isDone = true
+            if isDeaf { channel.pauseReading() }
             channel.write(Array(script.map { "\($0)\n" }.joined().utf8))
+        }
+        guard let lines else { return }
+        while let end = heard.firstIndex(of: "\n") {
+            lines.add(String(heard[..<end]))
+            heard.removeSubrange(...end)
         }
     }
 
