@@ -74,6 +74,7 @@ let package = Package(
         .executableTarget(
             name: "parlor-bench", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Load",
             exclude: ["README.md"], swiftSettings: settings),
+        tests("Bench", ["parlor-bench"]),
         tests("JSON", ["JSON", "TestSupport"]),
         tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
         tests(

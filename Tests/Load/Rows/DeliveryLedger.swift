@@ -33,7 +33,8 @@ struct DeliveryLedger {
     /// What stands against it, when `sent` messages were acknowledged in the room.
     func faults(sent: Int) -> [String] {
         [
-            ("lost", sent - delivered), ("doubled", doubled), ("out of order", outOfOrder),
+            ("lost", max(sent - delivered, 0)), ("never acknowledged", max(delivered - sent, 0)), ("doubled", doubled),
+            ("out of order", outOfOrder),
             ("acknowledged before the echo", lateEchoes),
         ].filter { $0.1 != 0 }.map { "\($0.1) \($0.0)" }
     }

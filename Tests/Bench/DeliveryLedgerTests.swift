@@ -1,0 +1,55 @@
+import Testing
+
+@testable import parlor_bench
+
+@Suite("The benchmark's ledger of what was delivered")
+struct DeliveryLedgerTests {
+    private func ledger(_ seqs: [Int]) -> DeliveryLedger {
+        var ledger = DeliveryLedger()
+        for seq in seqs { ledger.hear(seq) }
+        return ledger
+    }
+
+    @Test("each once and in order stands against nobody, however many", arguments: [0, 1, 64, 65, 10_000])
+    func clean(count: Int) {
+        let ledger = ledger(Array(1..<count + 1))
+        #expect(ledger.delivered == count)
+        #expect(ledger.faults(sent: count) == [])
+    }
+
+    @Test("what was acknowledged and never came is lost, at the end as in between")
+    func lost() {
+        #expect(ledger([1, 2]).faults(sent: 3) == ["1 lost"])
+        #expect(ledger([1, 3]).faults(sent: 3) == ["1 lost"])
+        #expect(ledger([]).faults(sent: 5) == ["5 lost"])
+    }
+
+    @Test("what comes again is doubled, and makes up for nothing that is lost")
+    func doubled() {
+        let ledger = ledger([1, 2, 2, 1, 1])
+        #expect(ledger.delivered == 2 && ledger.doubled == 3)
+        #expect(ledger.faults(sent: 3) == ["1 lost", "3 doubled"])
+    }
+
+    @Test("what comes after a later one is out of order, once for each, and not lost")
+    func outOfOrder() {
+        #expect(ledger([1, 3, 2, 4]).faults(sent: 4) == ["1 out of order"])
+        #expect(ledger([4, 3, 2, 1]).faults(sent: 4) == ["3 out of order"])
+        #expect(ledger([500, 1]).faults(sent: 2) == ["1 out of order"])
+    }
+
+    @Test("an ack before its echo is a fault, and one after it is not")
+    func echoes() {
+        var ledger = DeliveryLedger()
+        ledger.acknowledge(1)
+        ledger.hear(1)
+        ledger.hear(2)
+        ledger.acknowledge(2)
+        #expect(ledger.faults(sent: 2) == ["1 acknowledged before the echo"])
+    }
+
+    @Test("more than was acknowledged is called so, and not a negative loss")
+    func tooMany() {
+        #expect(ledger([1, 2, 3]).faults(sent: 1) == ["2 never acknowledged"])
+    }
+}
