@@ -77,7 +77,8 @@ struct GatewayWorld: Sendable {
         let configuration = try Configuration(
             GatewaySettings.all,
             arguments: ["--port", "0", "--data", folder.path, "--required-services", "rooms,chat"] + settings)
-        let node = Node(configuration: configuration, bus: bus, group: group, clock: clock, log: log.logger)
+        let node = Node(
+            configuration: configuration, bus: bus, isBusShared: false, group: group, clock: clock, log: log.logger)
         let gateway = try await Gateway.start(in: node)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)

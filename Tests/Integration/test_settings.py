@@ -92,6 +92,33 @@ def test_several_run_side_by_side(start):
     assert len(addresses) == 3 and all(ask_readiness(address)[0] == 200 for address in addresses)
 
 
+@pytest.mark.parametrize("first", ["one", "separate"])
+@pytest.mark.parametrize("second", ["one", "separate"])
+def test_a_data_folder_serves_one_at_a_time(start, first, second):
+    """A second one on a bus of its own would not be heard by the first one's clients. After kill -9, the next just starts."""
+    parlor = start(first)
+    command = [binaries() / "parlor"] if second == "one" else [ROOT / "deploy/separate", "--binaries", binaries()]
+    result = run(*command, "--port", 0, "--data", parlor.data)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert f"{parlor.data}" in result.stderr and "is in use by another Parlor" in result.stderr
+    assert ask_readiness(parlor.address)[0] == 200
+    parlor.process.kill()
+    parlor.form = second
+    parlor.run(0)
+    parlor.wait_until_ready()
+
+
+def test_several_of_a_service_share_its_data(tmp_path):
+    """Those on one bus do: that is how a service is replaced without a gap."""
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    flags = ["--data", tmp_path, "--bus", bus.wait_until_ready()]
+    rooms = [Process(binaries() / "parlor-rooms", *flags) for _ in range(2)]
+    for process in rooms:
+        process.wait_until_ready()
+    for process in [*rooms, bus]:
+        assert process.stop() == 0, process.log()
+
+
 def test_the_parent_refuses_what_no_program_knows(tmp_path):
     for flags, line in [
         (["--prot", "1"], "parlor: there is no setting --prot; --help lists all"),

@@ -16,17 +16,20 @@ public protocol Component: Sendable {
 public struct Node: Sendable {
     public let configuration: Configuration
     public let bus: any MessageBus
+    /// Whether other processes can be on the bus: then several may serve one database.
+    public let isBusShared: Bool
     public let group: EventLoopGroup
     public let clock: any WallClock
     public let log: Logger
     public let metrics: Metrics
 
     public init(
-        configuration: Configuration, bus: any MessageBus, group: EventLoopGroup, clock: any WallClock = SystemClock(),
-        log: Logger, metrics: Metrics = Metrics()
+        configuration: Configuration, bus: any MessageBus, isBusShared: Bool, group: EventLoopGroup,
+        clock: any WallClock = SystemClock(), log: Logger, metrics: Metrics = Metrics()
     ) {
         self.configuration = configuration
         self.bus = bus
+        self.isBusShared = isBusShared
         self.group = group
         self.clock = clock
         self.log = log

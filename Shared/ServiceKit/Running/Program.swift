@@ -5,7 +5,8 @@ import Reactor
 /// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
 /// stops them in reverse.
 ///
-/// It exits with 0 after an orderly stop, with 1 if it could not start or run, with 2 for settings that make no sense.
+/// It exits with 0 when it was told to stop, also if the time for it ran out before all was finished; with 1 if it could not
+/// start or run, with 2 for settings that make no sense.
 public struct Program: Sendable {
     public enum BusChoice: Sendable {
         /// All parts are in this process.
@@ -89,13 +90,18 @@ public struct Program: Sendable {
         _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
     ) async throws -> Started {
         let (bus, address) = try await connect(configuration, log, group)
-        let node = Node(configuration: configuration, bus: bus, group: group, log: log)
+        let node = Node(
+            configuration: configuration, bus: bus, isBusShared: isBusShared, group: group, log: log)
         var running: [any Component] = []
         for component in components { running.append(try await component.start(node)) }
         if configuration.optional(Setting.operationsPort.name) != nil {
             running.append(try await OperationsServer.start(for: running, in: node))
         }
         return Started(components: running, bus: bus, busAddress: address)
+    }
+
+    private var isBusShared: Bool {
+        if case .inProcess = bus { false } else { true }
     }
 
     private func connect(

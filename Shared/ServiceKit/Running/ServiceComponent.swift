@@ -19,6 +19,8 @@ struct ServiceComponent: Component {
     private let host: ServiceHost
     private let bus: any MessageBus
     private let workers: WorkerPool
+    /// Held until the process ends.
+    private let lock: DataLock
 
     var address: String? { nil }
 
@@ -31,6 +33,7 @@ struct ServiceComponent: Component {
         let directory = node.configuration.text(Setting.data.name)
         try makeDirectory(directory)
         let path = try databasePath(for: S.name, url: node.configuration.optional(Setting.databaseURL.name), directory)
+        let lock = try await DataLock.acquire(path, alone: !node.isBusShared, log: log)
         let database = try SQLiteDatabase(.file(path), migrations: S.migrations)
         let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
         let context = ServiceContext(
@@ -39,7 +42,7 @@ struct ServiceComponent: Component {
         let host = ServiceHost(try S(context), context, on: node.group)
         try await host.start()
         log.info("serving", ["database": path])
-        return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers)
+        return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers, lock: lock)
     }
 
     func isHealthy() async -> Bool {

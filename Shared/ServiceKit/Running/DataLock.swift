@@ -1,0 +1,63 @@
+import Glibc
+
+/// Keeps processes that cannot hear each other off one database: what the one writes, the other's gateway would never tell.
+///
+/// Services on a bus that others can join hold it together, a process with a bus of its own holds it alone. It is let go with
+/// the value, or by the kernel when the process ends, however that ends; the file stays.
+final class DataLock: Sendable {
+    /// Longer than it takes to stop: whoever is started again at once finds the one before still finishing.
+    static let patience = Program.stopDeadline + .milliseconds(1500)
+    private static let interval: Duration = .milliseconds(50)
+
+    private let descriptor: Int32
+
+    /// Waits while others hold it, at most `patience`, and says so once.
+    ///
+    /// - Throws: `DataLockError`; `CancellationError`.
+    static func acquire(
+        _ database: String, alone: Bool, patience: Duration = DataLock.patience, log: Logger
+    ) async throws -> DataLock {
+        let lock = try DataLock("\(database).lock")
+        let deadline = ContinuousClock.now + patience
+        var isWaiting = false
+        while try !lock.take(alone ? LOCK_EX : LOCK_SH, database) {
+            guard ContinuousClock.now < deadline else { throw DataLockError.inUse(database) }
+            if !isWaiting { log.warning("waiting for another process to let go of the data", ["database": database]) }
+            isWaiting = true
+            try await Task.sleep(for: interval)
+        }
+        return lock
+    }
+
+    private init(_ path: String) throws(DataLockError) {
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .failed(path, String(cString: strerror(errno))) }
+    }
+
+    deinit { close(descriptor) }
+
+    private func take(_ operation: Int32, _ database: String) throws(DataLockError) -> Bool {
+        while flock(descriptor, operation | LOCK_NB) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EWOULDBLOCK: return false
+            default: throw .failed("\(database).lock", String(cString: strerror(errno)))
+            }
+        }
+        return true
+    }
+}
+
+/// Why a database cannot be served here. Its description is the line that a person sees.
+enum DataLockError: Error, Equatable, CustomStringConvertible {
+    case inUse(String)
+    case failed(String, String)
+
+    var description: String {
+        switch self {
+        case .inUse(let database):
+            "\(database) is in use by another Parlor; stop that one, or give this one another --data"
+        case .failed(let path, let reason): "\(path) cannot be locked: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import ServiceKit
+
+@Suite("The lock on a service's data", .timeLimit(.minutes(1)))
+struct DataLockTests {
+    /// The path of a database in a folder of its own.
+    private static func withDatabase(_ body: (String) async throws -> Void) async throws {
+        var template = Array("/tmp/parlor-lock-XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        defer {
+            unlink("\(folder)/rooms.db.lock")
+            rmdir(folder)
+        }
+        try await body("\(folder)/rooms.db")
+    }
+
+    private static func acquire(_ path: String, alone: Bool, patience: Duration = .zero) async throws -> DataLock {
+        try await DataLock.acquire(path, alone: alone, patience: patience, log: .silent)
+    }
+
+    @Test("several on one bus hold it together; one with a bus of its own holds it alone")
+    func sharing() async throws {
+        try await Self.withDatabase { path in
+            try await {
+                let held = [try await Self.acquire(path, alone: false), try await Self.acquire(path, alone: false)]
+                await #expect(throws: DataLockError.inUse(path)) { try await Self.acquire(path, alone: true) }
+                withExtendedLifetime(held) {}
+            }()
+            let alone = try await Self.acquire(path, alone: true)
+            for isAlone in [true, false] {
+                await #expect(throws: DataLockError.inUse(path)) { try await Self.acquire(path, alone: isAlone) }
+            }
+            withExtendedLifetime(alone) {}
+        }
+    }
+
+    @Test("whoever comes while another is still stopping gets it when that one has ended, and says once that it waits")
+    func waiting() async throws {
+        try await Self.withDatabase { path in
+            let lines = Collector<String>()
+            var held: DataLock? = try await Self.acquire(path, alone: true)
+            let log = Logger("test", level: .info, format: .json) { lines.add(String(decoding: $0, as: UTF8.self)) }
+            let next = Task { try await DataLock.acquire(path, alone: true, patience: .seconds(30), log: log) }
+            await lines.first(1)
+            held = nil
+            #expect(held == nil)
+            _ = try await next.value
+            #expect(lines.items.count == 1)
+        }
+    }
+
+    @Test("a wait that is cancelled ends")
+    func cancelled() async throws {
+        try await Self.withDatabase { path in
+            let held = try await Self.acquire(path, alone: true)
+            let next = Task { try await Self.acquire(path, alone: false, patience: .seconds(60)) }
+            next.cancel()
+            await #expect(throws: CancellationError.self) { try await next.value }
+            withExtendedLifetime(held) {}
+        }
+    }
+
+    @Test("a place that cannot be written to is named")
+    func noPlace() async {
+        let error = await #expect(throws: DataLockError.self) {
+            try await Self.acquire("/nowhere/rooms.db", alone: true)
+        }
+        #expect(error?.description == "/nowhere/rooms.db.lock cannot be locked: No such file or directory")
+    }
+}
