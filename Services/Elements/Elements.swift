@@ -7,7 +7,7 @@ struct Elements: Sendable {
     let database: ElementsDatabase
     let ids: UUIDv7Generator
     let clock: any WallClock
-    let leases: GatewayLeases
+    let watch: GatewayWatch
 
     /// Where in the event log an answer belongs: after this entry.
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }

@@ -14,10 +14,9 @@ public struct ElementsService: Service {
 
     init(_ context: ServiceContext, watchTurn: Duration) {
         let database = ElementsDatabase(database: context.database)
-        let leases = GatewayLeases()
-        elements = Elements(database: database, ids: context.ids, clock: context.clock, leases: leases)
         watch = GatewayWatch(
-            database: database, leases: leases, bus: context.bus, log: context.log, turn: watchTurn)
+            database: database, leases: GatewayLeases(), bus: context.bus, log: context.log, turn: watchTurn)
+        elements = Elements(database: database, ids: context.ids, clock: context.clock, watch: watch)
     }
 
     public var manifest: Manifest {

@@ -22,7 +22,6 @@ final class GatewayLeases: Sendable {
     private let leases = Mutex<[String: Lease]>([:])
 
     /// - Returns: whether it is back from the dead, and has to say again what is open.
-    @discardableResult
     func heard(from gateway: String) -> Bool {
         leases.withLock { $0.updateValue(Lease(), forKey: gateway)?.isClosed ?? false }
     }

@@ -54,7 +54,8 @@ final class GatewayWatch: Sendable {
         await stopping?.task.value
     }
 
-    private func heard(from gateway: String) {
+    /// A gateway has spoken, whatever it said. One that was taken for dead is asked what is open there.
+    func heard(from gateway: String) {
         guard leases.heard(from: gateway) else { return }
         log.info("a gateway is back", ["gateway": gateway])
         do throws(BusError) {

@@ -13,11 +13,11 @@ extension Elements {
         guard let items = listed.array else { throw ServiceError.wrongType("rooms", "a list") }
         let rooms = try items.map(OpenRoom.init)
 
+        watch.heard(from: gateway)
         guard isOpen else {
             try await database.close(rooms, on: gateway)
             return Reply()
         }
-        leases.heard(from: gateway)
         let entry = try await database.open(rooms, on: gateway, at: clock)
         return Reply(.ok, position: entry.map(Self.position))
     }

@@ -20,8 +20,8 @@ struct GatewayWatchTests {
     @Test("a lease ends after ten silent turns, and a word begins it anew")
     func leases() {
         let leases = GatewayLeases()
-        leases.heard(from: "g1")
-        leases.heard(from: "g2")
+        _ = leases.heard(from: "g1")
+        _ = leases.heard(from: "g2")
         for _ in 1..<GatewayLeases.maxSilentTurns { #expect(leases.countTurn().isEmpty) }
         #expect(leases.heard(from: "g2") == false)
         #expect(leases.countTurn() == ["g1"])
@@ -48,7 +48,7 @@ struct GatewayWatchTests {
     @Test("the dead are forgotten in the end")
     func forgotten() {
         let leases = GatewayLeases()
-        leases.heard(from: "g1")
+        _ = leases.heard(from: "g1")
         for _ in 0..<GatewayLeases.maxSilentTurns { _ = leases.countTurn() }
         #expect(leases.beginClosing("g1"))
         for _ in 0..<GatewayLeases.maxRememberedTurns { _ = leases.countTurn() }
@@ -99,6 +99,20 @@ struct GatewayWatchTests {
             await takeTurns(GatewayLeases.maxSilentTurns, of: world)
             #expect(asked.withLock { $0 } == 0)
             try beat(of: "g1", on: world)
+            try beat(of: "g1", on: world)
+            #expect(asked.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("one that is back from the dead with a request is asked what is open, too", arguments: [true, false])
+    func backWithRequest(isOpen: Bool) async throws {
+        try await ElementsWorld.serving { world in
+            let asked = Mutex(0)
+            try world.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
+            _ = try await world.presence(of: ElementsWorld.bob, on: "g1", isOpen: true)
+            await takeTurns(GatewayLeases.maxSilentTurns, of: world)
+            #expect(asked.withLock { $0 } == 0)
+            _ = try await world.presence(of: ElementsWorld.alice, on: "g1", isOpen: isOpen)
             try beat(of: "g1", on: world)
             #expect(asked.withLock { $0 } == 1)
         }
