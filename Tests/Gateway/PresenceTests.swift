@@ -1,9 +1,7 @@
-import Bus
 import Contracts
 import JSON
 import MessageBus
 import Reactor
-import ServiceKit
 import Testing
 
 @testable import Gateway
@@ -12,40 +10,12 @@ import Testing
 struct PresenceTests {
     private typealias Place = Presence.Place
 
-    /// A gateway's presence, and what its clients are told.
-    private struct Side: Sendable {
-        let presence: Presence
-        let told = Arrivals<String>()
-
-        init(_ id: String, _ bus: any MessageBus, _ group: EventLoopGroup) {
-            let told = told
-            presence = Presence(gatewayID: id, bus: bus, on: group.next(), log: .silent) { change in
-                let place = "\(change.place.userID)@\(change.place.roomID)"
-                told.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
-            }
-        }
-
-        func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            #expect(try await told.next(expected.count) == expected, sourceLocation: sourceLocation)
-        }
-    }
-
     private let bus = InProcessBus()
     private let ada = Place(roomID: "r", userID: "ada")
     private let bob = Place(roomID: "r", userID: "bob")
 
-    private func run(_ test: (_ a: Side, _ b: Side) async throws -> Void) async throws {
-        let group = try EventLoopGroup(loopCount: 2)
-        let (a, b) = (Side("a", bus, group), Side("b", bus, group))
-        try a.presence.start()
-        try b.presence.start()
-        do {
-            try await test(a, b)
-        } catch {
-            Issue.record("\(error)")
-        }
-        for side in [a, b] { await side.presence.stop() }
-        await Task.detached { group.shutdown() }.value
+    private func run(_ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void) async throws {
+        try await PresenceSide.run(on: bus, test)
     }
 
     @Test("who comes and goes on one gateway does so on both")
@@ -121,33 +91,6 @@ struct PresenceTests {
         }
     }
 
-    @Test("a gateway that falls silent is forgotten, with all it held")
-    func silence() async throws {
-        #expect(Presence.lease + Presence.heartbeat < .seconds(3))
-        try await run { a, b in
-            await b.presence.join(ada, socketID: "1")
-            await b.presence.setTyping(true, bob, socketID: "2")
-            try await a.hears("presence ada@r on", "typing bob@r on")
-            await b.presence.stop()
-            let forgotten = Set(try await a.told.next(2))
-            #expect(forgotten == ["presence ada@r off", "typing bob@r off"])
-        }
-    }
-
-    @Test("a gateway that starts late learns who is there")
-    func lateStart() async throws {
-        try await run { a, _ in
-            await a.presence.join(ada, socketID: "1")
-            await a.presence.setTyping(true, bob, socketID: "2")
-            let group = try EventLoopGroup(loopCount: 1)
-            let late = Side("late", bus, group)
-            try late.presence.start()
-            #expect(Set(try await late.told.next(2)) == ["presence ada@r on", "typing bob@r on"])
-            await late.presence.stop()
-            await Task.detached { group.shutdown() }.value
-        }
-    }
-
     @Test("of two gateways that change at once, clients hear what is so in the end")
     func crossing() async throws {
         try await run { a, b in
@@ -213,36 +156,6 @@ struct PresenceTests {
             try await asked.answer("open ada@r")
             first.reply(Reply().json)
         }
-    }
-
-    @Test("over a broker, too, each hears of the other")
-    func broker() async throws {
-        let server = try await BusServer.start(host: "127.0.0.1", port: 0)
-        let group = try EventLoopGroup(loopCount: 2)
-        var sides: [Side] = []
-        var buses: [TCPBus] = []
-        for (id, loop) in zip(["a", "b"], group.loops) {
-            let bus = try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: id, token: nil, on: loop)
-            let side = Side(id, bus, group)
-            try side.presence.start()
-            try await bus.flush()
-            sides.append(side)
-            buses.append(bus)
-        }
-        await sides[0].presence.join(ada, socketID: "1")
-        await sides[0].presence.setTyping(true, ada, socketID: "1")
-        for side in sides { try await side.hears("presence ada@r on", "typing ada@r on") }
-        await sides[1].presence.join(ada, socketID: "2")
-        await sides[1].presence.setTyping(true, bob, socketID: "2")
-        for side in sides { try await side.hears("typing bob@r on") }
-        await sides[0].presence.disconnect(socketID: "1")
-        for side in sides { try await side.hears("typing ada@r off") }
-        await sides[1].presence.disconnect(socketID: "2")
-        for side in sides { try await side.hears("typing bob@r off", "presence ada@r off") }
-        for side in sides { await side.presence.stop() }
-        for bus in buses { await bus.close() }
-        await server.drain(timeout: .zero)
-        await Task.detached { group.shutdown() }.value
     }
 
     // MARK: A service that is told who has a room open

@@ -2,7 +2,7 @@ import JSON
 import MessageBus
 import Reactor
 
-// What gateways tell each other.
+// What gateways tell each other: each change as it happens, and all of it part by part to those who ask.
 extension Presence {
     nonisolated func start() throws(BusError) {
         var made: [BusSubscription] = []
@@ -24,114 +24,203 @@ extension Presence {
                 presence.subscriptions = subscriptions
                 presence.greet()
                 presence.beat()
+                presence.takeTurns()
             }
         }
     }
 
     func stop() {
         heart?.cancel()
+        partTimer?.cancel()
         for subscription in subscriptions { subscription.cancel() }
         subscriptions = []
     }
 
-    /// Says who is here, and asks the others for the same.
-    private func greet() {
-        publish("gateways.hello") { _ in }
-        publishSnapshot()
-    }
+    // MARK: Living and dying
 
-    private func publishSnapshot() {
-        publish("gateways.snapshot") {
-            // What is open here is for others to know once the services do.
-            for (name, places) in [("presence", told), ("typing", typing.placesHere)] {
-                $0.member(name, array: { for place in places { $0.object { Self.write(place, to: &$0) } } })
+    private func takeTurns() {
+        heart = loop.schedule(after: GatewayPeers.turn) { [weak self] in
+            self?.assumeIsolated { presence in
+                presence.turn += 1
+                for id in presence.peers.countTurn() { presence.forget(id) }
+                if presence.turn.isMultiple(of: Self.turnsPerBeat) { presence.beat() }
+                presence.takeTurns()
             }
         }
     }
 
     private func beat() {
-        if loop.now - lastBeat > Self.lease {
-            // This process was stopped for so long that others have given it up.
-            greet()
+        if loop.now - lastBeat > GatewayPeers.turn * GatewayPeers.maxSilentTurns {
+            // This process was held up for so long that services have given it up. Gateways that have ask by themselves.
             for subject in subjects.values { untold[subject, default: []].formUnion(told) }
         }
         lastBeat = loop.now
-        publish("gateways.alive") { _ in }
-        for (id, heard) in lastHeard where loop.now - heard > Self.lease { forget(id) }
+        publish("gateways.alive") { $0.member("number", lastNumber) }
+        for id in peers.takeUnknown() { ask(id) }
         for subject in subjects.values { retell(subject) }
-        heart = loop.schedule(after: Self.heartbeat) { [weak self] in self?.assumeIsolated { $0.beat() } }
     }
 
     private func forget(_ id: String) {
-        lastHeard[id] = nil
         log.warning("a gateway is gone", ["gateway": id])
         for place in open.removeGateway(id) { announceChange(.presence, place) }
         for place in typing.removeGateway(id) { announceChange(.typing, place) }
-    }
-
-    private func hear(_ subject: String, _ data: JSONValue) {
-        guard let object = data.object, let id = object["gateway"]?.string, id != gatewayID else { return }
-        if lastHeard.updateValue(loop.now, forKey: id) == nil, subject != "hello", subject != "snapshot" {
-            publish("gateways.hello") { _ in }
-        }
-        switch subject {
-        case "hello": publishSnapshot()
-        case "snapshot":
-            take(object["presence"], .presence, from: id)
-            take(object["typing"], .typing, from: id)
-        case "presence", "typing":
-            guard let kind = Kind(rawValue: subject), let place = Self.place(object), let isOn = object["isOn"]?.bool
-            else { return }
-            set(isOn, kind, place, from: id)
-        default: break
-        }
-    }
-
-    private func take(_ list: JSONValue?, _ kind: Kind, from id: String) {
-        let told = Set(list?.array?.compactMap { $0.object.flatMap(Self.place) } ?? [])
-        let known = kind == .presence ? open.places(ofGateway: id) : typing.places(ofGateway: id)
-        for place in known.subtracting(told) { set(false, kind, place, from: id) }
-        for place in told.subtracting(known) { set(true, kind, place, from: id) }
-    }
-
-    private func set(_ isOn: Bool, _ kind: Kind, _ place: Place, from id: String) {
-        switch kind {
-        case .presence: open.set(isOn, at: place, byGateway: id)
-        case .typing: typing.set(isOn, at: place, byGateway: id)
-        }
-        announceChange(kind, place)
-    }
-
-    private static func place(_ object: JSONObject) -> Place? {
-        guard let roomID = object["roomId"]?.string, let userID = object["userId"]?.string else { return nil }
-        return Place(roomID: roomID, userID: userID)
     }
 
     // MARK: Saying
 
     /// Tells the other gateways what changed here, and clients if that makes a difference.
     func tell(_ kind: Kind, _ place: Place, isOn: Bool) {
-        publish("gateways.\(kind.rawValue)") {
+        publishNumbered("gateways.\(kind.rawValue)") {
             Self.write(place, to: &$0)
             $0.member("isOn", isOn)
         }
         announceChange(kind, place)
     }
 
-    private func publish(_ subject: String, _ write: (inout JSONWriter) -> Void) {
+    /// Says who is here, and asks the others for the same.
+    private func greet() {
+        publish("gateways.hello") { _ in }
+        sendSnapshot()
+    }
+
+    /// Asks one that was heard of, or that was not understood to the end, for all that it holds.
+    private func ask(_ id: String) {
+        peers.isAnswering(id)
+        publish("gateways.hello") { $0.member("to", id) }
+    }
+
+    private func sendSnapshot() {
+        guard snapshot == nil else {
+            snapshot?.isWantedAgain = true
+            return
+        }
+        snapshot = OutgoingSnapshot(of: holdingsHere)
+        sendPart()
+    }
+
+    private func sendPart() {
+        guard var sending = snapshot else { return }
+        let number = sending.nextPart
+        let part = sending.takePart { holding in
+            holding.kind == .presence ? told.contains(holding.place) : typing.isHeldHere(holding.place)
+        }
+        let isSent = publishNumbered("gateways.snapshot") {
+            $0.member("part", number)
+            $0.member("isLast", sending.isOver)
+            for kind in [Kind.presence, .typing] {
+                $0.member(
+                    kind.rawValue,
+                    array: { json in
+                        for holding in part where holding.kind == kind {
+                            json.object { Self.write(holding.place, to: &$0) }
+                        }
+                    })
+            }
+        }
+        // Who misses a part asks for all of them again.
+        guard isSent else {
+            snapshot = nil
+            return
+        }
+        snapshot = !sending.isOver ? sending : sending.isWantedAgain ? OutgoingSnapshot(of: holdingsHere) : nil
+        guard snapshot != nil else { return }
+        partTimer = loop.schedule(after: OutgoingSnapshot.partInterval) { [weak self] in
+            self?.assumeIsolated { $0.sendPart() }
+        }
+    }
+
+    /// What is open here is for others to know once the services do.
+    private var holdingsHere: [Holding] {
+        told.map { Holding(kind: .presence, place: $0) } + typing.placesHere.map { Holding(kind: .typing, place: $0) }
+    }
+
+    /// Says something of the places here.
+    @discardableResult
+    private func publishNumbered(_ subject: String, _ write: (inout JSONWriter) -> Void) -> Bool {
+        lastNumber += 1
+        return publish(subject) {
+            $0.member("number", lastNumber)
+            write(&$0)
+        }
+    }
+
+    /// - Returns: whether the bus has taken it.
+    @discardableResult
+    private func publish(_ subject: String, _ write: (inout JSONWriter) -> Void) -> Bool {
         let data = JSONWriter.object {
             $0.member("gateway", gatewayID)
             write(&$0)
         }
         do throws(BusError) {
             try bus.publish(subject, data)
+            return true
         } catch {
             log.warning("other gateways were not told", ["subject": subject, "error": "\(error)"])
+            return false
         }
     }
 
     static func write(_ place: Place, to json: inout JSONWriter) {
         json.member("roomId", place.roomID)
         json.member("userId", place.userID)
+    }
+
+    // MARK: Hearing
+
+    private func hear(_ subject: String, _ data: JSONValue) {
+        guard let object = data.object, let id = object["gateway"]?.string, id != gatewayID else { return }
+        let isNew = peers.heard(from: id)
+        let number = object["number"]?.int
+        switch subject {
+        case "hello":
+            // Its snapshot follows.
+            if isNew { peers.isAnswering(id) }
+            if object["to"]?.string ?? gatewayID == gatewayID { sendSnapshot() }
+        case "alive":
+            if isNew { ask(id) }
+            if let number { peers.hasSaid(number, by: id) }
+        case "snapshot":
+            guard let number else { return }
+            peers.isAnswering(id)
+            peers.said(number, by: id)
+            takePart(object, from: id)
+        default:
+            guard let number, let kind = Kind(rawValue: subject), let place = Self.place(object),
+                let isOn = object["isOn"]?.bool
+            else { return }
+            if isNew { ask(id) }
+            peers.said(number, by: id)
+            set(isOn, Holding(kind: kind, place: place), from: id)
+        }
+    }
+
+    private func takePart(_ object: JSONObject, from id: String) {
+        if object["part"]?.int == 0 {
+            let known =
+                open.places(ofGateway: id).map { Holding(kind: .presence, place: $0) }
+                + typing.places(ofGateway: id).map { Holding(kind: .typing, place: $0) }
+            peers.snapshotBegins(of: id, knowing: Set(known))
+        }
+        for kind in [Kind.presence, .typing] {
+            for place in object[kind.rawValue]?.array?.lazy.compactMap({ $0.object.flatMap(Self.place) }) ?? [] {
+                set(true, Holding(kind: kind, place: place), from: id)
+            }
+        }
+        guard object["isLast"]?.bool == true else { return }
+        for holding in peers.snapshotEnds(of: id) { set(false, holding, from: id) }
+    }
+
+    private func set(_ isOn: Bool, _ holding: Holding, from id: String) {
+        peers.confirm(holding, of: id)
+        switch holding.kind {
+        case .presence: open.set(isOn, at: holding.place, byGateway: id)
+        case .typing: typing.set(isOn, at: holding.place, byGateway: id)
+        }
+        announceChange(holding.kind, holding.place)
+    }
+
+    private static func place(_ object: JSONObject) -> Place? {
+        guard let roomID = object["roomId"]?.string, let userID = object["userId"]?.string else { return nil }
+        return Place(roomID: roomID, userID: userID)
     }
 }

@@ -6,13 +6,18 @@ import ServiceKit
 
 /// Who has which room open and who is typing, over all gateways. It lives on one loop of each gateway.
 ///
-/// Each gateway answers for its own sockets and tells the others what changes. One that was silent for `lease` is dead, and
-/// what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
+/// Each gateway answers for its own sockets and tells the others what changes. One that was silent for too many turns is
+/// dead, and what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
 /// right from then on; one that could not be told is told later.
 actor Presence {
     typealias Place = HolderTable.Place
 
     enum Kind: String, Sendable { case presence, typing }
+
+    struct Holding: Hashable, Sendable {
+        let kind: Kind
+        let place: Place
+    }
 
     /// What clients are told: a person came or went, began or stopped typing.
     struct Change: Sendable {
@@ -23,9 +28,8 @@ actor Presence {
 
     /// Without a renewal, typing ends after this.
     static let typingTimeout: Duration = .seconds(3)
-    static let heartbeat: Duration = .milliseconds(800)
-    /// Between two and three heartbeats: what a dead gateway held is gone within 3 s of its last word.
-    static let lease: Duration = .milliseconds(2100)
+    /// How often a gateway says that it lives: every 800 ms.
+    static let turnsPerBeat = 4
     /// How long a service may take to be told.
     static let tellTimeout: Duration = .seconds(1)
     /// Places in one request: far below the bus' longest line.
@@ -44,7 +48,12 @@ actor Presence {
     var open: Holdings
     var typing: Holdings
     var typingTimers: [Place: [String: LoopTimer]] = [:]
-    var lastHeard: [String: LoopInstant] = [:]
+    var peers = GatewayPeers()
+    /// Counts what other gateways are told of the places here.
+    var lastNumber = 0
+    var snapshot: OutgoingSnapshot?
+    var partTimer: LoopTimer?
+    var turn = 0
     var lastBeat = LoopInstant.now()
     /// The places that services and other gateways know to be open here.
     var told: Set<Place> = []

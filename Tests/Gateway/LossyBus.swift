@@ -1,0 +1,47 @@
+import JSON
+import MessageBus
+import Synchronization
+
+/// The bus within the process, which loses the events that the test says.
+final class LossyBus: MessageBus {
+    private let real = InProcessBus()
+    private let isLost = Mutex<@Sendable (BusMessage) -> Bool>({ _ in false })
+
+    /// Whether an event is lost, asked of each from now on.
+    func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { self.isLost.withLock { $0 = isLost } }
+
+    func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+        let isLost = isLost.withLock { $0 }
+        if !isLost(BusMessage(subject: subject, data: data)) { try real.publish(subject, data) }
+    }
+
+    @discardableResult
+    func subscribe(
+        _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
+    ) throws(BusError) -> BusSubscription {
+        try real.subscribe(pattern, queue: queue, handler)
+    }
+
+    @discardableResult
+    func respond(
+        to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
+    ) throws(BusError) -> BusSubscription {
+        try real.respond(to: pattern, queue: queue, handler)
+    }
+
+    func request(
+        _ subject: String, _ data: JSONValue, _ context: BusContext,
+        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+    ) {
+        real.request(subject, data, context, completion: completion)
+    }
+
+    var isConnected: Bool { real.isConnected }
+
+    func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
+        real.onStateChange(handler)
+    }
+
+    func flush() async throws(BusError) { try await real.flush() }
+    func close() async { await real.close() }
+}
