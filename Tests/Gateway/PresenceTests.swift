@@ -158,6 +158,22 @@ struct PresenceTests {
         }
     }
 
+    @Test("who leaves while a service is told again that they are there is gone in the end")
+    func leavingWhileToldAgain() async throws {
+        try await run { a, _ in
+            await a.presence.join(ada, socketID: "1")
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            let again = try await asked.requests.next()
+            async let left: Void = a.presence.leave(ada, socketID: "1")
+            try await asked.answer("closed ada@r")
+            await left
+            // Of two instances, the one that was asked first may be the last to do it.
+            again.reply(Reply().json)
+            try await asked.answer("closed ada@r")
+        }
+    }
+
     // MARK: A service that is told who has a room open
 
     private struct SlowService {

@@ -38,16 +38,14 @@ extension Presence {
     }
 
     private func tellService(_ subject: String, _ place: Place, isOpen: Bool) async {
-        guard await ask(subject, [place], isOpen: isOpen) else {
-            if untold[subject, default: []].isEmpty {
-                log.warning("a service is to be told later who has a room open", ["subject": subject])
-            }
-            if isOpen || untold[subject, default: []].count < Self.maxUntold {
-                untold[subject, default: []].insert(place)
-            }
-            return
+        // One that is to be told again stays so: what it was told before may be carried out after this.
+        if await ask(subject, [place], isOpen: isOpen) { return }
+        if untold[subject, default: []].isEmpty {
+            log.warning("a service is to be told later who has a room open", ["subject": subject])
         }
-        untold[subject]?.remove(place)
+        if isOpen || untold[subject, default: []].count < Self.maxUntold {
+            untold[subject, default: []].insert(place)
+        }
     }
 
     /// Tells a service what it may not know, until it knows all or does not answer.
@@ -56,7 +54,7 @@ extension Presence {
         Task {
             while let batch = nextUntold(subject) {
                 guard await ask(subject, batch.places, isOpen: batch.isOpen) else { break }
-                // What has changed meanwhile was perhaps told before this.
+                // What has changed meanwhile was perhaps told before this, by another instance: it is told again.
                 untold[subject]?.subtract(batch.places.filter { open.isHeldHere($0) == batch.isOpen })
             }
             retelling.remove(subject)
