@@ -51,17 +51,20 @@ extension BusServer {
         func gauge(_ name: String, _ help: String, _ value: KeyPath<BrokerCounters, Int> & Sendable) {
             metrics.gauge(name, help) { [self] in Double(counters[keyPath: value]) }
         }
+        func counter(_ name: String, _ help: String, _ value: KeyPath<BrokerCounters, Int> & Sendable) {
+            metrics.counter(name, help) { [self] in counters[keyPath: value] }
+        }
         gauge("bus_peers", "Connections now", \.peers)
         gauge("bus_subscriptions", "Subscriptions now", \.subscriptions)
         gauge("bus_requests_under_way", "Requests that wait for their replies now", \.requestsUnderWay)
-        gauge("bus_lines_received_total", "Lines that peers sent", \.received)
-        gauge("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
-        gauge("bus_delivered_bytes_total", "Bytes of their data", \.deliveredBytes)
-        gauge("bus_requests_total", "Requests", \.requests)
-        gauge("bus_no_responders_total", "Requests that nobody served", \.noResponders)
-        gauge("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)
-        gauge("bus_malformed_total", "Lines that made no sense", \.malformed)
-        gauge("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
-        gauge("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
+        counter("bus_lines_received_total", "Lines that peers sent", \.received)
+        counter("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
+        counter("bus_delivered_bytes_total", "Bytes of their data", \.deliveredBytes)
+        counter("bus_requests_total", "Requests", \.requests)
+        counter("bus_no_responders_total", "Requests that nobody served", \.noResponders)
+        counter("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)
+        counter("bus_malformed_total", "Lines that made no sense", \.malformed)
+        counter("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
+        counter("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
     }
 }

@@ -94,12 +94,12 @@ public struct Gateway: Component {
             Double(counters.connections.value)
         }
         metrics.gauge("parlor_sockets", "Open Engine.IO sessions.") { Double(counters.sockets.value) }
-        metrics.gauge("parlor_http_requests_total", "HTTP requests.") { Double(counters.requests.value) }
-        metrics.gauge("parlor_slow_closes_total", "Clients cut off because they did not read.") {
-            Double(counters.slowCloses.value)
+        metrics.counter("parlor_http_requests_total", "HTTP requests.") { counters.requests.value }
+        metrics.counter("parlor_slow_closes_total", "Clients cut off because they did not read.") {
+            counters.slowCloses.value
         }
-        metrics.gauge("parlor_dropped_packets_total", "Signs of typing not sent to clients that were behind.") {
-            Double(counters.dropped.value)
+        metrics.counter("parlor_dropped_packets_total", "Signs of typing not sent to clients that were behind.") {
+            counters.dropped.value
         }
     }
 

@@ -219,7 +219,9 @@ struct RequestTests {
             #expect(
                 without.status == 503
                     && without.body == #"{"status":"not ready","services":{"chat":"down","rooms":"up"}}"#)
-            #expect(try await world.request("GET", "/metrics", as: nil).body.contains("parlor_connections"))
+            let metrics = try await world.request("GET", "/metrics", as: nil).body
+            #expect(metrics.contains("# TYPE parlor_connections gauge\n"))
+            #expect(metrics.contains("# TYPE parlor_http_requests_total counter\n"))
             #expect(try await world.request("POST", "/healthz", as: nil).status == 405)
         }
     }

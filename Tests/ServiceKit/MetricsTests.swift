@@ -97,4 +97,13 @@ struct MetricsTests {
         #expect(metrics.text().contains("parlor_gauge 0.0\n"))
         #expect(metrics.text().contains("parlor_late_total 0\n"))
     }
+
+    @Test("a count that something else keeps is a counter; only counters are named as one")
+    func kept() async {
+        let metrics = Metrics()
+        metrics.counter("parlor_kept_total", "Kept.") { 3 }
+        #expect(metrics.text().contains("# TYPE parlor_kept_total counter\nparlor_kept_total 3\n"))
+        await #expect(processExitsWith: .failure) { Metrics().gauge("parlor_kept_total", "Kept.") { 3 } }
+        await #expect(processExitsWith: .failure) { _ = Metrics().counter("parlor_kept", "Kept.") }
+    }
 }

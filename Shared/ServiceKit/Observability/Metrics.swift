@@ -8,12 +8,22 @@ public final class Metrics: Sendable {
 
     public init() {}
 
-    /// A count that only rises. By convention its name ends in `_total`.
+    /// A count that only rises. Its name ends in `_total`, and no other's does.
     public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
         add(name, help, "counter", labels) { Counter() }
     }
 
-    /// A value that is asked for when the metrics are read.
+    /// A count that something else keeps.
+    ///
+    /// - Parameter read: called on any thread when the metrics are read; must not block.
+    public func counter(
+        _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
+        _ read: @escaping @Sendable () -> Int
+    ) {
+        _ = add(name, help, "counter", labels) { KeptCounter(read) }
+    }
+
+    /// A value that is asked for when the metrics are read. It may fall: what only rises is a counter.
     ///
     /// - Parameter read: called on any thread; must not block.
     public func gauge(
@@ -44,6 +54,7 @@ public final class Metrics: Sendable {
     private func add<M: Metric>(
         _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
     ) -> M {
+        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is no name of a \(type)")
         let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
             let place = families.firstIndex { $0.name == name } ?? families.endIndex
@@ -69,6 +80,14 @@ public final class Counter: Metric {
     public var current: Int { value.load(ordering: .relaxed) }
 
     func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(current)\n" }
+}
+
+final class KeptCounter: Metric {
+    private let read: @Sendable () -> Int
+
+    init(_ read: @escaping @Sendable () -> Int) { self.read = read }
+
+    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read())\n" }
 }
 
 final class Gauge: Metric {
