@@ -2,10 +2,9 @@ import Contracts
 import Glibc
 import JSON
 
-/// Structured logs to standard error: text on a terminal, a JSON object a line otherwise.
+/// Structured logs: text on a terminal, a JSON object a line otherwise.
 ///
-/// No token, password, name or text of a person ever goes in: ids, codes, counts and times do. A line is one write, so
-/// lines of several threads do not mix.
+/// No token, password, name or text of a person ever goes in: ids, codes, counts and times do.
 public struct Logger: Sendable {
     public enum Level: Int, Sendable, Comparable {
         case debug, info, warning, error
@@ -18,16 +17,18 @@ public struct Logger: Sendable {
 
     public typealias Fields = KeyValuePairs<String, any CustomStringConvertible & Sendable>
 
+    /// Takes whole lines, with their newline, on any thread; must not block.
+    public typealias Sink = @Sendable ([UInt8]) -> Void
+
     private let label: String
     private let level: Level
     private let format: Format
-    private let sink: @Sendable ([UInt8]) -> Void
+    private let sink: Sink
     private let clock: any WallClock
 
-    /// - Parameter sink: takes whole lines, with their newline, on any thread.
     public init(
         _ label: String, level: Level = .info, format: Format = .json, clock: any WallClock = SystemClock(),
-        sink: @escaping @Sendable ([UInt8]) -> Void = Logger.standardError
+        sink: @escaping Sink
     ) {
         self.label = label
         self.level = level
@@ -36,7 +37,8 @@ public struct Logger: Sendable {
         self.sink = sink
     }
 
-    public init(_ label: String, configuration: Configuration) {
+    /// For standard error, as the settings say.
+    public init(_ label: String, configuration: Configuration, sink: @escaping Sink) {
         let levels: [String: Level] = ["debug": .debug, "info": .info, "warning": .warning, "error": .error]
         let format: Format =
             switch configuration.text("LOG_FORMAT") {
@@ -44,7 +46,7 @@ public struct Logger: Sendable {
             case "json": .json
             default: isatty(STDERR_FILENO) == 1 ? .text : .json
             }
-        self.init(label, level: levels[configuration.text("LOG_LEVEL")] ?? .info, format: format)
+        self.init(label, level: levels[configuration.text("LOG_LEVEL")] ?? .info, format: format, sink: sink)
     }
 
     /// One that says nothing, for tests.
@@ -100,10 +102,5 @@ public struct Logger: Sendable {
             }
             sink(Array(scalars) + [UInt8(ascii: "\n")])
         }
-    }
-
-    public static let standardError: @Sendable ([UInt8]) -> Void = { line in
-        // A log that cannot be written has nobody to be told of it.
-        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

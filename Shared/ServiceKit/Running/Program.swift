@@ -31,6 +31,9 @@ public struct Program: Sendable {
     /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
     static let stopDeadline: Duration = .milliseconds(4500)
 
+    /// How long the last lines of the log may take to be written when nobody reads them.
+    static let logDeadline: Duration = .milliseconds(500)
+
     public init(_ name: String, _ summary: String, bus: BusChoice = .configured, _ components: [ComponentFactory]) {
         self.name = name
         self.summary = summary
@@ -54,21 +57,25 @@ public struct Program: Sendable {
                 Self.write(Configuration.help(program: name, summary: summary, settings), to: STDOUT_FILENO)
                 exit(0)
             }
-            fail("\(error)", status: 2)
+            Self.write("\(name): \(error)", to: STDERR_FILENO)
+            exit(2)
         }
     }
 
     private func run(_ configuration: Configuration) async -> Never {
-        let log = Logger(name, configuration: configuration)
+        let output = LogWriter(STDERR_FILENO) { [name] count, sink in
+            Logger(name, configuration: configuration, sink: sink).warning("lines were dropped", ["count": count])
+        }
+        let log = Logger(name, configuration: configuration) { output.write($0) }
         do {
             DescriptorLimit.raise()
             let signals = try TerminationSignals()
             let count = configuration.number(Setting.loops.name)
             let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)
-            let running = Task { try await start(configuration, log, group) }
+            let running = Task { try await start(configuration, log, output, group) }
             Task {
                 await signals.wait()
-                await stop(running, log)
+                await stop(running, log, output)
             }
             do {
                 let started = try await running.value
@@ -80,18 +87,21 @@ public struct Program: Sendable {
             // `stop` ends the process.
             while true { try await Task.sleep(for: .seconds(86_400)) }
         } catch let error as ConfigurationError {
-            fail("\(error)", status: 2)
+            await fail("\(error)", status: 2, output)
         } catch {
-            fail("\(error)", status: 1)
+            await fail("\(error)", status: 1, output)
         }
     }
 
     private func start(
-        _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
+        _ configuration: Configuration, _ log: Logger, _ output: LogWriter, _ group: EventLoopGroup
     ) async throws -> Started {
         let (bus, address) = try await connect(configuration, log, group)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group, log: log)
+        node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
+            output.dropped
+        }
         var running: [any Component] = []
         for component in components { running.append(try await component.start(node)) }
         if configuration.optional(Setting.operationsPort.name) != nil {
@@ -133,11 +143,12 @@ public struct Program: Sendable {
         return token
     }
 
-    private func stop(_ starting: Task<Started, any Error>, _ log: Logger) async -> Never {
+    private func stop(_ starting: Task<Started, any Error>, _ log: Logger, _ output: LogWriter) async -> Never {
         log.info("stopping")
         Task {
             try? await Task.sleep(for: Self.stopDeadline)  // nobody cancels this
             log.warning("stopped before all was finished")
+            await output.close(within: Self.logDeadline)
             exit(0)
         }
         // A start that is still waiting for its bus has nothing to finish.
@@ -147,11 +158,13 @@ public struct Program: Sendable {
             await started.bus.close()
         }
         log.info("stopped")
+        await output.close(within: Self.logDeadline)
         exit(0)
     }
 
-    private func fail(_ reason: String, status: Int32) -> Never {
-        Self.write("\(name): \(reason)", to: STDERR_FILENO)
+    private func fail(_ reason: String, status: Int32, _ output: LogWriter) async -> Never {
+        output.write(Array("\(name): \(reason)\n".utf8))
+        await output.close(within: Self.logDeadline)
         exit(status)
     }
 

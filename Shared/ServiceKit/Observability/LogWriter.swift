@@ -1,0 +1,98 @@
+import Glibc
+import Synchronization
+import Workers
+
+/// Writes log lines to a descriptor, on a thread of its own: whoever logs never waits for whoever reads.
+///
+/// A line is one write. Lines that come while `maxBytes` wait are dropped and counted; when the others are written, a
+/// line says how many there were.
+public final class LogWriter: Sendable {
+    /// Some five thousand lines: what a reader that pauses for a moment may be behind.
+    public static let maxBytes = 1 << 20
+    private static let maxLines = 16_384
+    private static let linesAtOnce = 256
+
+    private let lines: BlockingQueue<[UInt8]>
+    private let droppedLines = Counter()
+    private let thread = WorkerThreads()
+
+    /// - Parameter noteDropped: logs to the sink it is given that so many lines were dropped; on the thread that writes.
+    public init(
+        _ descriptor: Int32, maxBytes: Int = LogWriter.maxBytes,
+        noteDropped: @escaping @Sendable (_ count: Int, _ sink: @escaping Logger.Sink) -> Void
+    ) {
+        lines = BlockingQueue(maxCount: Self.maxLines, maxBytes: maxBytes)
+        thread.start { [lines, droppedLines] in
+            Self.ignoreBrokenPipes()
+            var noted = 0
+            while let next = lines.take(atMost: Self.linesAtOnce) {
+                for line in next { Self.write(line, to: descriptor) }
+                let dropped = droppedLines.current
+                guard dropped > noted, lines.count == 0 else { continue }
+                noteDropped(dropped - noted) { Self.write($0, to: descriptor) }
+                noted = dropped
+            }
+        }
+    }
+
+    deinit { lines.close() }
+
+    /// How many lines were dropped.
+    public var dropped: Int { droppedLines.current }
+
+    /// Any thread; never waits.
+    public func write(_ line: [UInt8]) {
+        do throws(BlockingQueueError) {
+            try lines.push(line, bytes: line.count)
+        } catch {
+            droppedLines.add()
+        }
+    }
+
+    /// Takes no more lines, and returns when all are written, or after `limit` if nobody reads them.
+    public func close(within limit: Duration) async {
+        lines.close()
+        await withCheckedContinuation { continuation in
+            let waiting = Mutex<CheckedContinuation<Void, Never>?>(continuation)
+            let goOn: @Sendable () -> Void = {
+                waiting.withLock { waiting in
+                    defer { waiting = nil }
+                    return waiting
+                }?.resume()
+            }
+            Task {
+                await self.thread.ended()
+                goOn()
+            }
+            Task {
+                try? await Task.sleep(for: limit)  // nobody cancels this
+                goOn()
+            }
+        }
+    }
+
+    private static func write(_ line: [UInt8], to descriptor: Int32) {
+        var rest = line[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // Whoever else has the descriptor may have made it one that does not block.
+                var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&place, 1, -1)
+            } else if errno != EINTR {
+                // A log that cannot be written has nobody to be told of it.
+                return
+            }
+        }
+    }
+
+    /// On this thread a reader that is gone is an error and no signal, which would end the process.
+    private static func ignoreBrokenPipes() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}

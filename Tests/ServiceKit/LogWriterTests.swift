@@ -1,0 +1,103 @@
+import Glibc
+import ServiceKit
+import Testing
+import Workers
+
+@Suite("the log's thread")
+struct LogWriterTests {
+    /// A pipe whose reader reads when the test says.
+    private struct Pipe: ~Copyable {
+        let reading: Int32
+        let writing: Int32
+
+        init() throws {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            (reading, writing) = (ends[0], ends[1])
+        }
+
+        deinit {
+            close(reading)
+            close(writing)
+        }
+    }
+
+    private func writer(to descriptor: Int32, maxBytes: Int = LogWriter.maxBytes) -> LogWriter {
+        LogWriter(descriptor, maxBytes: maxBytes) { count, sink in sink(Array("\(count) dropped\n".utf8)) }
+    }
+
+    private func log(_ count: Int, to writer: LogWriter) {
+        for index in 0..<count { writer.write(Array("line \(index)\n".utf8)) }
+    }
+
+    private static func dropped(in lines: [Substring]) -> Int {
+        lines.filter { $0.hasSuffix("dropped") }.reduce(0) { $0 + (Int($1.prefix { $0 != " " }) ?? 0) }
+    }
+
+    /// Reads until so many lines were written or said to be missing.
+    private func read(_ count: Int, from descriptor: Int32, on workers: WorkerPool) async throws -> [Substring] {
+        try await workers.run {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let received = Glibc.read(descriptor, &buffer, buffer.count)
+                bytes += buffer.prefix(max(received, 0))
+                guard received <= 0 || bytes.last == UInt8(ascii: "\n") else { continue }
+                let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+                let written = lines.count { !$0.hasSuffix("dropped") }
+                if received <= 0 || written + Self.dropped(in: lines) >= count { return lines }
+            }
+        }
+    }
+
+    @Test("lines are written whole and in order, and all of them before it is closed")
+    func order() async throws {
+        let pipe = try Pipe()
+        let workers = WorkerPool(threads: 1, maxWaiting: 1)
+        let writer = writer(to: pipe.writing)
+        log(1000, to: writer)
+        await writer.close(within: .seconds(60))
+        let lines = try await read(1000, from: pipe.reading, on: workers)
+        #expect(lines == (0..<1000).map { "line \($0)" })
+        #expect(writer.dropped == 0)
+        await workers.close()
+    }
+
+    @Test("nobody waits for a reader that does not read; once it does, it is told how many lines are missing")
+    func nobodyReads() async throws {
+        let pipe = try Pipe()
+        let workers = WorkerPool(threads: 1, maxWaiting: 1)
+        let writer = writer(to: pipe.writing, maxBytes: 4096)
+        log(50_000, to: writer)
+        #expect(writer.dropped > 0)
+        let lines = try await read(50_000, from: pipe.reading, on: workers)
+        #expect(Self.dropped(in: lines) == writer.dropped)
+        #expect(lines.last?.hasSuffix("dropped") == true)
+        writer.write(Array("later\n".utf8))
+        #expect(try await read(1, from: pipe.reading, on: workers) == ["later"])
+        await writer.close(within: .seconds(60))
+        await workers.close()
+    }
+
+    @Test("closing gives up on a reader that does not read, and what is logged afterwards is dropped")
+    func closing() async throws {
+        let pipe = try Pipe()
+        let writer = writer(to: pipe.writing)
+        log(20_000, to: writer)
+        await writer.close(within: .milliseconds(10))
+        let dropped = writer.dropped
+        log(1, to: writer)
+        #expect(writer.dropped == dropped + 1)
+    }
+
+    @Test("a reader that is gone ends nothing but the log")
+    func gone() async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        close(ends[0])
+        let writer = writer(to: ends[1])
+        log(10, to: writer)
+        await writer.close(within: .seconds(60))
+        close(ends[1])
+    }
+}
