@@ -2,7 +2,7 @@ import Edge
 import SocketIO
 import Testing
 
-@Suite("The end of a socket")
+@Suite("The end of a socket", .timeLimit(.minutes(1)))
 struct SocketEndTests {
     @Test("only a client that must not come back is told DISCONNECT")
     func closing() async throws {
