@@ -44,12 +44,13 @@ public struct Gateway: Component {
                 }
                 fanout.deliver(broadcasts)
             },
-            onStart: { fanout.start(after: $0) },
+            onStart: { fanout.start($0, after: $1) },
             onAnnouncement: { presence.learn($0) })
+        let composer = RoomComposer(bus: node.bus, directory: directory, presence: presence, lastKnown: LastKnown())
         let context = GatewayContext(
             settings: settings, bus: node.bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
             presence: presence,
-            composer: RoomComposer(bus: node.bus, directory: directory, presence: presence, lastKnown: LastKnown()),
+            composer: composer,
             memberships: Memberships(node.bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(
@@ -57,7 +58,9 @@ public struct Gateway: Component {
                 overrides: Dictionary(
                     GatewaySettings.limits.compactMap { name in
                         configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
-                    }, uniquingKeysWith: { first, _ in first })))
+                    }, uniquingKeysWith: { first, _ in first })),
+            cursors: SyncCursorCodec(secret: secret),
+            missed: MissedEntries(bus: node.bus, composer: composer, log: log))
         let shards = node.group.loops.map { Shard(on: $0, context) }
         fanout.shards = shards
         try presence.start()

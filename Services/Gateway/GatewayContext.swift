@@ -17,6 +17,8 @@ struct GatewayContext: Sendable {
     let memberships: Memberships
     let tokens: TokenVerifier
     let limiter: RateLimiter
+    let cursors: SyncCursorCodec
+    let missed: MissedEntries
 
     /// Asks a service on somebody's behalf.
     func ask(

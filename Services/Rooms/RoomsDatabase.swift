@@ -131,6 +131,18 @@ enum RoomsDatabase {
         ) { $0.text(0) }
     }
 
+    /// The ids of a person's rooms, in their order.
+    /// - Parameter cursor: the last id that is known already.
+    static func roomIDs(
+        of personID: String, after cursor: String?, limit: Int, on connection: any Connection
+    ) throws -> [String] {
+        try connection.all(
+            """
+            SELECT room_id FROM participants WHERE person_id = $1 AND room_id > $2 ORDER BY room_id LIMIT $3
+            """, personID, cursor ?? "", limit
+        ) { $0.text(0) }
+    }
+
     /// Whether a person was ever in a room.
     static func isKnown(_ personID: String, on connection: any Connection) throws -> Bool {
         try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false

@@ -20,7 +20,7 @@ public struct RoomsService: Service {
             service: Self.name,
             routes: [
                 Route("POST", "/api/rooms", "rooms.create", answer: .room, limits: ["rooms"]),
-                Route("GET", "/api/rooms/my-rooms", "rooms.list", answer: .rooms),
+                Route("GET", "/api/rooms/my-rooms", Subject.rooms, answer: .rooms),
                 Route("GET", "/api/rooms/grouped-by-person", "rooms.by-person", answer: .roomsByPerson),
                 Route("GET", "/api/rooms/:roomId", Subject.room, answer: .room),
                 Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room, limits: ["rooms"]),
@@ -32,7 +32,8 @@ public struct RoomsService: Service {
     public func register(in requests: inout RequestTable) {
         let rooms = rooms
         requests.on("rooms.create") { try await rooms.createRoom($0) }
-        requests.on("rooms.list") { try await rooms.listRooms($0) }
+        requests.on(Subject.rooms) { try await rooms.listRooms($0) }
+        requests.on(Subject.roomIDs) { try await rooms.listRoomIDs($0) }
         requests.on("rooms.by-person") { try await rooms.listRoomsByPerson($0) }
         requests.on(Subject.room) { try await rooms.getRoom($0) }
         requests.onRoom("rooms.rename") { try await rooms.renameRoom($0) }

@@ -13,7 +13,8 @@ public struct Emission: Sendable {
 
     /// What a gateway fills in before it sends, because only it can ask all services.
     public enum Composition: String, Sendable {
-        /// `data.room` becomes the entry's room as that person sees it.
+        /// The data, a room as the rooms service knows it, was made with this entry: it becomes `room`, with what others
+        /// contribute to a new one.
         case room
         /// `data.badges` gets the badges that the emitting service doesn't own, and `data.hasUnread` follows.
         case badges
@@ -137,12 +138,17 @@ public enum Subject {
     public static let discover = "services.discover"
     /// A gateway is alive: once a second, with its id.
     public static let gatewayAlive = "gateways.alive"
+    /// Asks for the ids of the caller's rooms, in pages.
+    public static let roomIDs = "rooms.ids"
+    /// Asks for the caller's rooms, in pages, as the rooms service knows them.
+    public static let rooms = "rooms.list"
     /// Asks for a room as the rooms service knows it: `{roomId}`, as the person who is the request's caller.
     public static let room = "rooms.get"
 
     /// Entries of a service's event log, as they are committed.
     public static func events(of service: String) -> String { "\(service).log" }
-    /// Asks for entries: `{since, limit}` → `{databaseId, head, oldest, entries}`.
+    /// Asks for entries: `{since, digest?, through?, roomIds?, limit?}` → `{head, oldest, isKnown, entries, through}`, as
+    /// `LogPage` says.
     public static func eventsSince(of service: String) -> String { "\(service).events" }
     /// Asks one instance whether it works.
     public static func health(of service: String) -> String { "\(service).health" }

@@ -1,11 +1,18 @@
 /// The random name a database is given when it is created.
 enum DatabaseIdentity {
-    static let migration = Migration(
+    private static let migration = Migration(
         version: 1, name: "identity and event log",
         sql: """
             CREATE TABLE database_identity (id TEXT NOT NULL);
             \(EventLog.schema)
             """)
+
+    static let migrations = [
+        migration,
+        Migration(
+            version: 2, name: "the event log by room",
+            sql: "CREATE INDEX events_by_room ON events (room_id, seq)"),
+    ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
         if let id = try connection.first("SELECT id FROM database_identity", body: { $0.text(0) }) { return id }

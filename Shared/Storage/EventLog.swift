@@ -51,27 +51,56 @@ public struct EventLog: Sendable {
         try connection.first("SELECT min(seq) FROM events") { $0.intOrNil(0) } ?? nil
     }
 
+    /// The entry at a position; nil if it was pruned or never was.
+    public static func entry(at seq: Int, on connection: any Connection) throws -> LogEntry? {
+        try connection.first("SELECT \(columns) FROM events WHERE seq = $1", seq, body: entry)
+    }
+
+    /// The newest entry; nil before the first.
+    public static func newest(on connection: any Connection) throws -> LogEntry? {
+        try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
+    }
+
     /// Entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions, but at least one if
     /// there is one.
+    ///
+    /// - Parameters:
+    ///   - end: the last position that is asked for.
+    ///   - roomIDs: only of these rooms; nil for all.
+    /// - Returns: the entries, and whether they are all there are.
     public static func entries(
-        since seq: Int, limit: Int, maxBytes: Int = .max, on connection: any Connection
-    ) throws -> [LogEntry] {
+        since seq: Int, through end: Int = .max, ofRooms roomIDs: [String]? = nil, limit: Int, maxBytes: Int = .max,
+        on connection: any Connection
+    ) throws -> (entries: [LogEntry], isWhole: Bool) {
         var entries: [LogEntry] = []
+        var isWhole = true
         var bytes = 0
-        try connection.forEachRow(
-            "SELECT seq, at, room_id, participants, emissions FROM events WHERE seq > $1 ORDER BY seq LIMIT $2",
-            binding: [.int(seq), .int(limit)]
-        ) { row in
-            let emissions = row.json(4)
-            bytes += emissions.bytes.count
-            guard entries.isEmpty || bytes <= maxBytes else { return false }
-            entries.append(
-                LogEntry(
-                    seq: row.int(0), at: row.int(1), roomID: row.text(2),
-                    participants: row.json(3).array?.compactMap(\.string) ?? [], emissions: emissions))
-            return true
+        // One more, to see whether there is one.
+        var parameters: [SQLValue] = [.int(seq), .int(end), .int(limit + 1)]
+        var ofRooms = ""
+        if let roomIDs {
+            parameters.append(.list(roomIDs))
+            ofRooms = "AND room_id IN (SELECT value FROM json_each($4))"
         }
-        return entries
+        try connection.forEachRow(
+            "SELECT \(columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
+            binding: parameters
+        ) { row in
+            let entry = Self.entry(row)
+            bytes += entry.emissions.bytes.count
+            isWhole = entries.count < limit && (entries.isEmpty || bytes <= maxBytes)
+            if isWhole { entries.append(entry) }
+            return isWhole
+        }
+        return (entries, isWhole)
+    }
+
+    private static let columns = "seq, at, room_id, participants, emissions"
+
+    private static func entry(_ row: Row) -> LogEntry {
+        LogEntry(
+            seq: row.int(0), at: row.int(1), roomID: row.text(2),
+            participants: row.json(3).array?.compactMap(\.string) ?? [], emissions: row.json(4))
     }
 
     public func head() async throws -> Int { try await database.read { try Self.head(on: $0) } }
@@ -79,7 +108,7 @@ public struct EventLog: Sendable {
     public func oldest() async throws -> Int? { try await database.read { try Self.oldest(on: $0) } }
 
     public func entries(since seq: Int, limit: Int, maxBytes: Int = .max) async throws -> [LogEntry] {
-        try await database.read { try Self.entries(since: seq, limit: limit, maxBytes: maxBytes, on: $0) }
+        try await database.read { try Self.entries(since: seq, limit: limit, maxBytes: maxBytes, on: $0).entries }
     }
 
     /// Entries deleted in one write, so that others' writes get in between.

@@ -90,7 +90,7 @@ public final class SQLiteDatabase: Database {
         try connection.begin()
         do {
             let history = try SchemaHistory(on: connection)
-            try history.apply([DatabaseIdentity.migration], to: "storage")
+            try history.apply(DatabaseIdentity.migrations, to: "storage")
             try history.apply(migrations, to: "service")
             let id = try DatabaseIdentity.loadOrCreate(on: connection)
             _ = try connection.commit()

@@ -13,6 +13,11 @@ final class FakeService: Sendable {
         var entries: [StreamEntry] = []
         var subscriptions: [BusSubscription] = []
         var databaseID = "first"
+
+        var head: Bookmark {
+            entries.last.map { Bookmark(after: $0, in: databaseID) }
+                ?? Bookmark(databaseID: databaseID, seq: 0, digest: 0)
+        }
     }
 
     let manifest: Manifest
@@ -70,12 +75,11 @@ final class FakeService: Sendable {
     }
 
     func announce() {
-        let (id, head) = state.withLock { ($0.databaseID, $0.entries.last?.seq ?? 0) }
+        let head = state.withLock { $0.head }
         publish(
             Subject.announce,
             JSONWriter.object {
-                $0.member("databaseId", id)
-                $0.member("head", head)
+                $0.member("head", object: { head.writeMembers(to: &$0) })
                 $0.member("manifest", manifest.json)
             })
     }
@@ -117,15 +121,18 @@ final class FakeService: Sendable {
     }
 
     private func answerEvents(_ request: BusRequest) {
-        let since = request.data["since"]?.int ?? 0
-        let (id, entries) = state.withLock { ($0.databaseID, $0.entries) }
-        let data = JSONWriter.object { json in
-            json.member("databaseId", id)
-            json.member("head", entries.last?.seq ?? 0)
-            json.member("oldest", entries.first?.seq ?? 1)
-            json.member("entries", array: { for entry in entries where entry.seq > since { entry.write(to: &$0) } })
-        }
-        request.reply(Reply(.ok, data).json)
+        let data = request.data
+        let since = data["since"]?.int ?? 0
+        let rooms = data["roomIds"]?.array?.compactMap(\.string)
+        let (head, entries) = state.withLock { ($0.head, $0.entries) }
+        let end = min(data["through"]?.int ?? .max, head.seq)
+        let known = entries.first { $0.seq == since }?.digest ?? (since == 0 ? 0 : -1)
+        let page = LogPage(
+            head: head, oldest: entries.first?.seq ?? head.seq + 1,
+            isKnown: data["digest"]?.int.map { $0 == known } ?? true,
+            entries: entries.filter { $0.seq > since && $0.seq <= end && rooms?.contains($0.roomID) ?? true },
+            through: end)
+        request.reply(Reply(.ok, page.json).json)
     }
 
     private func publish(_ subject: String, _ data: JSONValue) {

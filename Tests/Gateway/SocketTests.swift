@@ -126,11 +126,12 @@ struct SocketTests {
         }
     }
 
-    @Test("an unknown event may be that of a service that was not heard from yet")
+    @Test("until each required service was heard from, sockets are closed so that clients come back")
     func pending() async throws {
         try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in
-            let client = try await world.connect()
-            #expect(try await client.ask("later:do", "{}")["error"]?["retryable"]?.bool == true)
+            let client = try await world.openSocket()
+            try await client.send("40{\"token\":\"\(world.token())\"}")
+            #expect(try await client.receive() == "closed")
         }
     }
 

@@ -37,10 +37,10 @@ struct CreateRoomTests {
             #expect(
                 emissions.map(\.audience) == [.person(world.alice.id), .person(world.bob.id), .everyone])
             #expect(emissions.map(\.composition) == [.room, .room, nil])
+            #expect(emissions[0].data == reply.data && emissions[1].data == reply.data, "the room as it is then")
             #expect(
-                emissions.map(\.data.text) == [
-                    "{}", "{}", #"{"roomId":"\#(membership.roomID)","createdBy":"\#(world.alice.id)"}"#,
-                ])
+                emissions[2].data.text
+                    == #"{"roomId":"\#(membership.roomID)","createdBy":"\#(world.alice.id)"}"#)
         }
     }
 

@@ -8,38 +8,31 @@ import Testing
 
 @Suite("a hosted service's event log, and its end", .timeLimit(.minutes(1)))
 struct ServiceHostStreamTests {
-    private struct Page {
-        let databaseID: String?, head: Int?, oldest: Int?
-        let entries: [StreamEntry]
-
-        init(_ reply: Reply) throws {
-            let object = try #require(reply.data.object)
-            databaseID = object["databaseId"]?.string
-            head = object["head"]?.int
-            oldest = object["oldest"]?.int
-            entries = try #require(object["entries"]?.array).compactMap(StreamEntry.init)
-        }
-    }
-
-    private static func page(_ world: HostWorld, since: Int, limit: Int? = nil) async throws -> Page {
+    private static func page(
+        _ world: HostWorld, since: Int, digest: Int? = nil, through: Int? = nil, rooms: [String]? = nil,
+        limit: Int? = nil
+    ) async throws -> LogPage {
         let data = JSONWriter.object {
             $0.member("since", since)
+            if let digest { $0.member("digest", digest) }
+            if let through { $0.member("through", through) }
+            if let rooms { $0.member("roomIds", array: { for id in rooms { $0.string(id) } }) }
             if let limit { $0.member("limit", limit) }
         }
-        return try Page(await world.ask(Subject.eventsSince(of: "test"), data, as: nil))
+        return try #require(LogPage(await world.ask(Subject.eventsSince(of: "test"), data, as: nil).data))
     }
 
     @Test("entries are given since a position, up to a limit, with the head and the oldest")
     func entries() async throws {
         let world = try await HostWorld.started()
         let empty = try await Self.page(world, since: 0)
-        #expect((empty.head, empty.oldest) == (0, 1), "there is none, and the first will be 1")
+        #expect((empty.head.seq, empty.oldest) == (0, 1), "there is none, and the first will be 1")
         for _ in 1...5 { try await world.append() }
 
         let page = try await Self.page(world, since: 1, limit: 3)
         #expect(page.entries.map(\.seq) == [2, 3, 4])
-        #expect((page.head, page.oldest) == (5, 1))
-        #expect(page.databaseID == world.database.databaseID)
+        #expect((page.head.seq, page.oldest) == (5, 1))
+        #expect(page.head.databaseID == world.database.databaseID)
         #expect(page.entries.first?.participants == ["ada"])
         #expect(page.entries.first?.at == HostWorld.now)
 
@@ -59,7 +52,37 @@ struct ServiceHostStreamTests {
             olderThan: HostWorld.now.milliseconds + 1, keepingFrom: 4)
         let page = try await Self.page(world, since: 0)
         #expect(page.entries.map(\.seq) == [4, 5])
-        #expect((page.head, page.oldest) == (5, 4))
+        #expect((page.head.seq, page.oldest) == (5, 4))
+        await world.stop()
+    }
+
+    @Test("whether a place is known is told by its entry, not by its number")
+    func known() async throws {
+        let world = try await HostWorld.started()
+        for _ in 1...5 { try await world.append() }
+        let third = try #require(try await Self.page(world, since: 2, limit: 1).entries.first)
+        let page = try await Self.page(world, since: 3, digest: third.digest)
+        #expect(page.isKnown && page.entries.map(\.seq) == [4, 5] && page.through == 5)
+        let other = try await Self.page(world, since: 3, digest: third.digest + 1)
+        #expect(!other.isKnown && other.entries.isEmpty)
+        #expect(try await !Self.page(world, since: 9, digest: third.digest).isKnown, "ahead of the log")
+        #expect(try await Self.page(world, since: 0, digest: 0).isKnown)
+        let head = try await Self.page(world, since: 0, limit: 0).head
+        #expect(try await Self.page(world, since: head.seq, digest: head.digest).isKnown)
+        await world.stop()
+    }
+
+    @Test("entries of some rooms are given up to a position, and it is told how far that goes")
+    func ofRooms() async throws {
+        let world = try await HostWorld.started()
+        for _ in 1...5 { try await world.append() }
+        let room = try #require(try await Self.page(world, since: 0).entries.first?.roomID)
+        let page = try await Self.page(world, since: 1, through: 4, rooms: [room])
+        #expect(page.entries.map(\.seq) == [2, 3, 4] && page.through == 4)
+        let cut = try await Self.page(world, since: 1, through: 4, rooms: [room], limit: 2)
+        #expect(cut.entries.map(\.seq) == [2, 3] && cut.through == 3)
+        let none = try await Self.page(world, since: 1, through: 4, rooms: ["another"])
+        #expect(none.entries.isEmpty && none.through == 4)
         await world.stop()
     }
 
@@ -94,15 +117,15 @@ struct ServiceHostStreamTests {
         try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
         try await world.append()
         try await world.host.start()
-        #expect(heard.items.map { $0["head"]?.int } == [1])
+        #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1])
         #expect(world.life.items == ["started"], "what it does beside requests has begun before")
         try await world.append()
         try world.bus.publish(Subject.discover, .emptyObject)
         try await world.append()
         world.bus.comeBack()
-        #expect(heard.items.map { $0["head"]?.int } == [1, 2, 3])
+        #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1, 2, 3])
         for announcement in heard.items {
-            #expect(announcement["databaseId"]?.string == world.database.databaseID)
+            #expect(announcement["head"]?["databaseId"]?.string == world.database.databaseID)
             let manifest = try #require(announcement["manifest"].flatMap(Manifest.init))
             #expect(manifest.service == "test")
             #expect(manifest.routes.map(\.subject) == ["test.it"])
@@ -114,7 +137,7 @@ struct ServiceHostStreamTests {
     func unpublished() async throws {
         let world = try await HostWorld.started()
         let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
         world.bus.refusePublishing(.slowConsumer)
         try await world.append()
         let lines = await world.log.first(2)

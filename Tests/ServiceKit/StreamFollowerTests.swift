@@ -12,6 +12,8 @@ struct StreamFollowerTests {
     private final class Owner: Sendable {
         struct Log {
             var databaseID = "first"
+            /// Another one has other entries under the same numbers.
+            var past = "one past"
             var seqs: [Int] = []
             /// It answers when the test says so.
             var holds = false
@@ -37,27 +39,38 @@ struct StreamFollowerTests {
         func answer(_ request: BusRequest) -> JSONValue {
             let since = request.data["since"]?.int ?? 0
             let log = log.withLock { $0 }
-            let page = log.seqs.filter { $0 > since }.prefix(500)
-            let data = JSONWriter.object {
-                $0.member("databaseId", log.databaseID)
-                $0.member("head", log.seqs.last ?? 0)
-                $0.member("oldest", log.seqs.first ?? 1)
-                $0.member("entries", array: { for seq in page { entry(seq, of: log.databaseID).write(to: &$0) } })
-            }
-            return Reply(.ok, data).json
+            let entries = log.seqs.filter { $0 > since }.prefix(500).map { entry($0, of: log) }
+            let known = log.seqs.contains(since) ? entry(since, of: log).digest : since == 0 ? 0 : -1
+            let head = head
+            let page = LogPage(
+                head: head, oldest: log.seqs.first ?? 1,
+                isKnown: request.data["digest"]?.int.map { $0 == known } ?? true,
+                entries: entries, through: entries.last?.seq ?? max(since, head.seq))
+            return Reply(.ok, page.json).json
         }
 
         func commit(_ seqs: ClosedRange<Int>) { log.withLock { $0.seqs += seqs } }
 
         func publish(_ seqs: Int...) throws {
-            let databaseID = log.withLock { $0.databaseID }
-            for seq in seqs { try bus.publish("notes.log", entry(seq, of: databaseID).json) }
+            let log = log.withLock { $0 }
+            for seq in seqs { try bus.publish("notes.log", entry(seq, of: log).json) }
         }
 
-        private func entry(_ seq: Int, of databaseID: String) -> StreamEntry {
+        var head: Bookmark {
+            let log = log.withLock { $0 }
+            return place(log.seqs.last ?? 0, of: log)
+        }
+
+        func place(_ seq: Int, of log: Log) -> Bookmark {
+            seq == 0
+                ? Bookmark(databaseID: log.databaseID, seq: 0, digest: 0)
+                : Bookmark(after: entry(seq, of: log), in: log.databaseID)
+        }
+
+        private func entry(_ seq: Int, of log: Log) -> StreamEntry {
             StreamEntry(
-                seq: seq, at: Timestamp(milliseconds: 0), roomID: databaseID, participants: [],
-                emissionsJSON: .emptyArray)
+                seq: seq, at: Timestamp(milliseconds: 0), roomID: log.databaseID, participants: [],
+                emissionsJSON: JSONWriter.value { $0.array { $0.string(log.past) } })
         }
     }
 
@@ -84,12 +97,11 @@ struct StreamFollowerTests {
             follower = StreamFollower(
                 "notes", bus: owner.bus, on: group.loops[0], log: .silent,
                 deliver: { [given] in for entry in $0 { given.add(entry) } },
-                onStart: { [starts] in starts.add($0) })
+                onStart: { [starts] in starts.add($0.seq) })
         }
 
         func announce() {
-            let log = owner.log.withLock { $0 }
-            follower.announced(databaseID: log.databaseID, head: log.seqs.last ?? 0)
+            follower.announced(owner.head)
         }
 
         /// Returns when the loop has done all that it was given before.
@@ -103,7 +115,7 @@ struct StreamFollowerTests {
         try await World.run { world in
             world.owner.commit(1...7)
             try world.owner.publish(5, 6, 7)
-            world.follower.announced(databaseID: "first", head: 5)
+            world.follower.announced(world.owner.place(5, of: world.owner.log.withLock { $0 }))
             #expect(await world.given.first(2).map(\.seq) == [6, 7])
             #expect(world.starts.items == [5])
             #expect(world.owner.asked.items.isEmpty)
@@ -225,6 +237,49 @@ struct StreamFollowerTests {
         }
     }
 
+    @Test("a restored backup, whose log has another past under the same name, is followed from its head")
+    func restoredBackup() async throws {
+        try await World.run { world in
+            world.announce()
+            await world.settled()
+            world.owner.commit(1...5)
+            try world.owner.publish(1, 2, 3, 4, 5)
+            #expect(await world.given.first(5).count == 5)
+            // It was made after the third entry, and goes on with others: first fewer, then as many, then more.
+            for (index, count) in [4, 5, 9].enumerated() {
+                world.owner.log.withLock {
+                    $0.past = "past \(count)"
+                    $0.seqs = Array(1...count)
+                }
+                world.announce()
+                #expect(await world.starts.first(index + 2).last == count)
+            }
+            #expect(world.starts.items == [0, 4, 5, 9])
+            world.owner.commit(10...10)
+            try world.owner.publish(10)
+            #expect(await world.given.first(6).last?.seq == 10)
+        }
+    }
+
+    @Test("an announcement that comes late changes nothing")
+    func lateAnnouncement() async throws {
+        try await World.run { world in
+            world.announce()
+            let early = world.owner.head
+            await world.settled()
+            world.owner.commit(1...3)
+            try world.owner.publish(1, 2, 3)
+            #expect(await world.given.first(3).count == 3)
+            world.follower.announced(early)
+            await world.owner.asked.first(1)
+            await world.settled()
+            world.owner.commit(4...4)
+            try world.owner.publish(4)
+            #expect(await world.given.first(4).last?.seq == 4)
+            #expect(world.starts.items == [0])
+        }
+    }
+
     @Test("an owner that is away is asked until it is back")
     func away() async throws {
         try await World.run { world in
@@ -279,7 +334,7 @@ struct StreamFollowerTests {
             try world.owner.publish(1, 2)
             world.follower.expect(9)
             world.announce()
-            world.follower.announced(databaseID: "second", head: 9)
+            world.follower.announced(Bookmark(databaseID: "second", seq: 9, digest: 1))
             await world.settled()
             #expect(world.given.items.isEmpty)
             #expect(world.owner.asked.items.count == 1)

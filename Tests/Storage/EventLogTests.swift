@@ -39,6 +39,34 @@ struct EventLogTests {
         #expect(try await log.entries(since: 5, limit: 10) == [])
     }
 
+    @Test("entries of some rooms, up to a position, are told from the rest", arguments: Engine.allCases)
+    func ofRooms(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        for n in 1...9 {
+            try await database.write {
+                try EventLog.append(
+                    at: n, roomID: "room \(n % 3)", participants: [], emissions: .emptyArray, on: $0)
+            }
+        }
+        func found(_ rooms: [String], since: Int = 0, through: Int = .max, limit: Int = 10) async throws -> (
+            [Int], Bool
+        ) {
+            try await database.read {
+                let found = try EventLog.entries(
+                    since: since, through: through, ofRooms: rooms, limit: limit, on: $0)
+                return (found.entries.map(\.seq), found.isWhole)
+            }
+        }
+        #expect(try await found(["room 0", "room 1"]) == ([1, 3, 4, 6, 7, 9], true))
+        #expect(try await found(["room 0", "room 1"], limit: 6) == ([1, 3, 4, 6, 7, 9], true))
+        #expect(try await found(["room 0", "room 1"], limit: 5) == ([1, 3, 4, 6, 7], false))
+        #expect(try await found(["room 1"], since: 1, through: 6) == ([4], true))
+        #expect(try await found([]) == ([], true))
+        #expect(try await database.read { try EventLog.newest(on: $0)?.seq } == 9)
+        #expect(try await database.read { try EventLog.entry(at: 4, on: $0)?.roomID } == "room 1")
+        #expect(try await database.read { try EventLog.entry(at: 10, on: $0) } == nil)
+    }
+
     @Test("a limit in bytes is kept, but one entry always comes", arguments: Engine.allCases)
     func byteLimit(engine: Engine) async throws {
         let database = try engine.open(in: folder)

@@ -21,18 +21,18 @@ final class Directory: Sendable {
     private let file: ManifestFile?
     private let log: Logger
     private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
-    private let onStart: @Sendable (StreamPosition) -> Void
+    private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
     private let onAnnouncement: @Sendable (Manifest) -> Void
 
     /// - Parameters:
     ///   - file: where manifests are kept over restarts; nil where all services are in this process.
     ///   - deliver: takes the entries of a service's log, on the loop.
-    ///   - onStart: told, on the loop, that a log is followed from after this position on.
+    ///   - onStart: told, on the loop, that a log is followed from this place on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?, log: Logger,
         deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
-        onStart: @escaping @Sendable (StreamPosition) -> Void,
+        onStart: @escaping @Sendable (_ stream: String, Bookmark) -> Void,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
@@ -79,11 +79,11 @@ final class Directory: Sendable {
 
     private func hear(_ announcement: JSONValue) {
         guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
-            let databaseID = object["databaseId"]?.string, let head = object["head"]?.int
+            let head = object["head"]?.object.flatMap(Bookmark.init)
         else { return log.warning("an announcement makes no sense") }
         do throws(BusError) {
             let follower = try learn(manifest)
-            follower?.announced(databaseID: databaseID, head: head)
+            follower?.announced(head)
         } catch {
             log.error("a service cannot be followed", ["service": manifest.service, "error": "\(error)"])
         }
@@ -102,7 +102,7 @@ final class Directory: Sendable {
             if let known = state.followers[name] { return (known, false) }
             let follower = StreamFollower(
                 name, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(name, $0) },
-                onStart: { [onStart] in onStart(StreamPosition(stream: name, seq: $0)) })
+                onStart: { [onStart] in onStart(name, $0) })
             state.followers[name] = follower
             return (follower, true)
         }

@@ -12,8 +12,13 @@ final class Client {
     let address: IPAddress
     /// The rooms it has joined.
     var rooms: Set<String> = []
+    /// Up to where each stream had been fanned out when it became live.
+    var seen: [String: Int] = [:]
+    /// Where it was caught up to, if it came with a cursor, and the rooms that have gone on from there.
+    var continuesFrom: SyncCursor?
+    var continuedRooms: Set<String> = []
     /// Its places in the shard's lists, so that it leaves them at once.
-    var everyoneIndex = 0
+    var everyoneIndex: Int?
     var expiry: LoopTimer?
     var isConnected = true
 

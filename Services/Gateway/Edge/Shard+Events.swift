@@ -17,13 +17,24 @@ extension Shard {
                     $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
                 })
         }
+        // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
+        guard context.directory.catalog.isWhole else { return socket.closeTransport() }
         let client = Client(
             socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - context.clock.now().milliseconds
         client.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         socket.context = client
-        audience.add(client)
+        guard let since = auth?["since"], !since.isNull else {
+            admit(client)
+            return socket.accept()
+        }
+        client.isChangingRooms = true
         socket.accept()
+        Task {
+            await recover(client, since: since)
+            client.isChangingRooms = false
+            resume(client)
+        }
     }
 
     /// The token of the CONNECT payload; else of the query; else of the Authorization field.

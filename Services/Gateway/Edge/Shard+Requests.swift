@@ -18,6 +18,11 @@ extension Shard {
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
+        if segments == ["api", "sync"] {
+            guard method == "GET" else { return responder.send(.methodNotAllowed(["GET"], requestID: id)) }
+            Task { await sync(request, using: responder) }
+            return
+        }
         let catalog = context.directory.catalog
         switch catalog.routes.match(method, segments) {
         case .none:
@@ -54,6 +59,8 @@ extension Shard {
                 () async throws(ServiceError) -> Reply in
                 try await ask(route, data, as: caller, requestID: id, key: key)
             }
+            // Who is told of it by others finds it in what this gateway has sent.
+            await fannedOut(reply.position)
             responder.send(try await response(reply, route, caller, sort, requestID: id))
         } catch {
             responder.send(.error(error, requestID: id))
@@ -143,7 +150,7 @@ extension Shard {
             case .roomsByPerson: reply.data["rooms"]?.array ?? []
             }
         let unnamed: JSONValue = route.answer == .rooms ? JSONValue("") : .null
-        let composed = await context.composer.compose(bases, for: viewer, requestID: requestID, unnamed: unnamed)
+        let composed = try await context.composer.compose(bases, for: viewer, requestID: requestID, unnamed: unnamed)
         let data: JSONValue
         switch route.answer {
         case .plain, .room:
@@ -152,10 +159,7 @@ extension Shard {
             }
             data = room.json
         case .rooms:
-            let rooms = ComposedRoom.sorted(composed.rooms, by: sort)
-            data = JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
-                json.array(of: rooms) { $0.value($1.json) }
-            }
+            data = ComposedRoom.list(composed.rooms, by: sort)
         case .roomsByPerson:
             let people = reply.data["people"]?.array ?? []
             data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)

@@ -14,8 +14,9 @@ extension Shard {
         let composer = context.composer
         let base = try await composer.base(of: roomID, as: client.caller, requestID: requestID)
         guard client.isConnected else { return nil }
-        // From here on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
-        audience.join(roomID, client)
+        // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
+        await joinAudience(of: roomID, client)
+        guard client.isConnected else { return nil }
         let left = keepsOthers ? [] : client.rooms.filter { $0 != roomID }
         for other in left { audience.leave(other, client) }
         let presence = context.presence
@@ -27,7 +28,7 @@ extension Shard {
             await presence.disconnect(socketID: id)
             return nil
         }
-        guard let room = await composer.compose([base], for: userID, requestID: requestID).rooms.first else {
+        guard let room = try await composer.compose([base], for: userID, requestID: requestID).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")
         }
         return JSONWriter.object { $0.member("room", room.json) }

@@ -15,13 +15,16 @@ struct Audience {
         people[client.caller.id, default: []].append(client)
     }
 
+    /// One that is not in it, as it was not caught up yet, is none of its business.
     mutating func remove(_ client: Client) {
+        guard let index = client.everyoneIndex else { return }
+        client.everyoneIndex = nil
         for roomID in client.rooms { leave(roomID, client) }
         Self.remove(client, from: &people, client.caller.id)
         let last = everyone.removeLast()
         if last !== client {
-            everyone[client.everyoneIndex] = last
-            last.everyoneIndex = client.everyoneIndex
+            everyone[index] = last
+            last.everyoneIndex = index
         }
     }
 

@@ -10,14 +10,15 @@ struct Broadcast: Sendable {
     }
 
     let position: StreamPosition
-    let roomID: String
-    let participants: [String]
+    let entry: StreamEntry
     let items: [Item]
+
+    var roomID: String { entry.roomID }
+    var participants: [String] { entry.participants }
 
     init(_ entry: StreamEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
-        roomID = entry.roomID
-        participants = entry.participants
+        self.entry = entry
         items = entry.emissions.map { emission in
             Item(
                 emission: emission,

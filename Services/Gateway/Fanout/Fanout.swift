@@ -15,8 +15,8 @@ final class Fanout: Sendable {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.deliver(broadcasts) } } }
     }
 
-    func start(after position: StreamPosition) {
-        for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.start(after: position) } } }
+    func start(_ stream: String, after place: Bookmark) {
+        for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.start(stream, after: place) } } }
     }
 
     func deliver(_ change: Presence.Change) {

@@ -14,7 +14,8 @@ struct HeldAnswers {
         }
     }
 
-    private var reached: [String: Int] = [:]
+    /// The last position of each stream.
+    private(set) var reached: [String: Int] = [:]
     /// By stream and seq: an entry finds its answers at once, however many wait.
     private var waiting: [String: [Int: [Answer]]] = [:]
 

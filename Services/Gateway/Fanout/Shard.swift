@@ -15,6 +15,7 @@ actor Shard {
     nonisolated let context: GatewayContext
     var audience = Audience()
     private var held = HeldAnswers()
+    var recent = RecentEntries()
     private var lastHeld = 0
     /// The last composed event of each person, and how many of theirs are being composed: the next waits for it, so that
     /// their order is the log's.
@@ -50,16 +51,26 @@ actor Shard {
                 if let packet = item.packet {
                     send(packet, to: item.emission.audience, of: broadcast)
                 } else {
-                    compose(item.emission, of: broadcast)
+                    compose(item, of: broadcast)
                 }
             }
+            recent.append(broadcast)
             for answer in held.reach(broadcast.position) { answer.release() }
         }
     }
 
     /// A stream starts after this position: what stands before it is not sent any more.
-    func start(after position: StreamPosition) {
-        for answer in held.reach(position) { answer.release() }
+    func start(_ stream: String, after place: Bookmark) {
+        recent.start(stream, after: place)
+        // What clients have seen of the log before says nothing of this one.
+        for client in audience.everyone { client.seen[stream] = nil }
+        for answer in held.reach(StreamPosition(stream: stream, seq: place.seq)) { answer.release() }
+    }
+
+    /// A client is told of everything from here on.
+    func admit(_ client: Client) {
+        client.seen = held.reached
+        audience.add(client)
     }
 
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
@@ -97,39 +108,34 @@ actor Shard {
     }
 
     /// Fills in what only a gateway can, then sends it to the person it is for.
-    private func compose(_ emission: Emission, of broadcast: Broadcast) {
-        guard case .person(let id) = emission.audience, let caller = audience.person(id).first?.caller else { return }
+    private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
+        guard case .person(let id) = item.emission.audience, let caller = audience.person(id).first?.caller else {
+            return
+        }
+        let event = Replay.Event(item: item, roomID: broadcast.roomID)
+        guard item.emission.composition == .badges else {
+            return send(context.missed.data(of: event, [:]), of: item.emission, to: id, broadcast.position)
+        }
         let (earlier, count) = composing[id].map { ($0.last, $0.count) } ?? (nil, 0)
         guard count < Self.maxComposing else {
             return context.log.warning("an event is left out, as too many are being composed", ["user": id])
         }
         let task = Task {
             await earlier?.value
-            if let data = await composed(emission, roomID: broadcast.roomID, for: caller) {
-                let packet = OutgoingPacket.event(emission.event, [data])
-                for client in audience.person(id) { client.socket.send(packet) }
-            }
+            let badges = await context.missed.otherBadges(for: [event], of: caller)
+            send(context.missed.data(of: event, badges), of: item.emission, to: id, broadcast.position)
             composing[id]?.count -= 1
             if composing[id]?.count == 0 { composing[id] = nil }
         }
         composing[id] = (task, count + 1)
     }
 
-    private func composed(_ emission: Emission, roomID: String, for caller: Caller) async -> JSONValue? {
-        let composer = context.composer
-        switch emission.composition {
-        case .badges: return await composer.badges(given: emission.data, roomID: roomID, for: caller.id)
-        case .room:
-            do throws(ServiceError) {
-                let base = try await composer.base(of: roomID, as: caller, requestID: "compose")
-                let rooms = await composer.compose([base], for: caller.id, requestID: "compose").rooms
-                return rooms.first.map { room in JSONWriter.object { $0.member("room", room.json) } }
-            } catch {
-                context.log.warning(
-                    "an event could not be composed", ["event": emission.event, "code": error.code.rawValue])
-                return nil
-            }
-        case nil: return emission.data
+    /// To those who were there when the entry was fanned out: who came later has been caught up with it, or never asked.
+    private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: StreamPosition) {
+        guard let data else { return context.log.error("an event could not be composed", ["event": emission.event]) }
+        let packet = OutgoingPacket.event(emission.event, [data])
+        for client in audience.person(userID) where client.seen[position.stream] ?? 0 < position.seq {
+            client.socket.send(packet)
         }
     }
 

@@ -25,6 +25,13 @@ struct ComposedRoom: Sendable {
         return rooms.sorted { (key($0), $0.id) > (key($1), $1.id) }
     }
 
+    /// The list that `my-rooms` is.
+    static func list(_ rooms: [ComposedRoom], by sort: Sort) -> JSONValue {
+        JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
+            json.array(of: sorted(rooms, by: sort)) { $0.value($1.json) }
+        }
+    }
+
     /// People with the rooms that the viewer shares with them, most recent activity first; rooms by `updatedAt`.
     static func groupedByPerson(_ rooms: [ComposedRoom], people: [JSONValue], viewer: String) -> JSONValue {
         var roomsOf: [String: [ComposedRoom]] = [:]

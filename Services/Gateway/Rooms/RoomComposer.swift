@@ -29,11 +29,13 @@ struct RoomComposer: Sendable {
     /// Rooms are of no use late: a contributor has this long.
     static let patience: Duration = .seconds(1)
 
+    /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     func compose(
         _ bases: [JSONValue], for userID: String, requestID: String, unnamed: JSONValue = .null
-    ) async -> Composed {
+    ) async throws(ServiceError) -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
+        guard catalog.isWhole else { throw .unavailable("A part of this service") }
         async let shares = shares(of: ids, for: userID, catalog, requestID)
         let present = await presence.present(in: ids)
         let all = await shares
@@ -57,18 +59,34 @@ struct RoomComposer: Sendable {
         return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }
 
-    /// A person's badges in a room: those that are given, and the rest as their owners say.
-    func badges(given data: JSONValue, roomID: String, for userID: String) async -> JSONValue {
-        let known = data["badges"]?.object
-        let prefix = "badges."
-        let shares = await shares(of: [roomID], for: userID, directory.catalog, "badges")
-        let badges = shares.flatMap { Self.fields(of: $0, at: 0) }.filter { $0.field.path.hasPrefix(prefix) }.map {
-            let name = $0.field.path.dropFirst(prefix.count)
-            return (name: name, count: known?[String(name)] ?? $0.value)
+    /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
+    func newRoom(_ base: JSONValue) -> JSONValue? {
+        let contributed = directory.catalog.contributors.flatMap { contributor in
+            contributor.contribution.fields.map { (field: $0, value: $0.zero) }
         }
+        return ComposedRoom(base: base, contributed: contributed, present: [], unnamed: .null)?.json
+    }
+
+    typealias Badges = [(name: Substring, count: JSONValue)]
+
+    /// A person's badges, by room, as their owners say.
+    func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
+        let prefix = "badges."
+        let shares = await shares(of: roomIDs, for: userID, directory.catalog, "badges")
+        var badges: [String: Badges] = [:]
+        for (index, roomID) in roomIDs.enumerated() {
+            let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
+            badges[roomID] = fields.map { (name: $0.field.path.dropFirst(prefix.count), count: $0.value) }
+        }
+        return badges
+    }
+
+    /// The data of `room:badges`: the badges that are given, and the rest of all.
+    static func data(ofBadges given: JSONValue, roomID: String, _ all: Badges) -> JSONValue {
+        let known = given["badges"]?.object
         return JSONWriter.object {
             $0.member("roomId", roomID)
-            ComposedRoom.write(badges, to: &$0)
+            ComposedRoom.write(all.map { (name: $0.name, count: known?[String($0.name)] ?? $0.count) }, to: &$0)
         }
     }
 

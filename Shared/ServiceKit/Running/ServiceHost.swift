@@ -12,8 +12,8 @@ public final class ServiceHost: Sendable {
     private let context: ServiceContext
     private let group: EventLoopGroup
     private let subscriptions = Mutex<[BusSubscription]>([])
-    /// The newest entry that was committed: what an announcement tells those who follow.
-    private let head = Atomic<Int>(0)
+    /// Where the log ends: what an announcement tells those who follow.
+    private let head: Mutex<Head>
     private let isAnnouncementDue = Atomic(false)
     private let underWay: RequestsUnderWay
     private let pruning: LogPruning
@@ -21,12 +21,22 @@ public final class ServiceHost: Sendable {
     private let failures: Counter
     private let latency: Histogram
 
+    private enum Head: Sendable {
+        case stored(Bookmark)
+        /// Its digest is made only when it is announced.
+        case committed(StreamEntry)
+
+        func bookmark(in database: any Database) -> Bookmark {
+            switch self {
+            case .stored(let bookmark): bookmark
+            case .committed(let entry): Bookmark(after: entry, in: database.databaseID)
+            }
+        }
+    }
+
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
     public static let maxUnderWay = 20_000
-    /// Entries in one answer to `NAME.events`, and their bytes: under the bus' line.
-    static let maxEntries = 500
-    static let maxEntryBytes = 512 * 1024
     /// After which an announcement is tried again that the bus had no room for.
     static let announcementInterval: Duration = .milliseconds(250)
 
@@ -39,6 +49,7 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
+        head = Mutex(.stored(Bookmark(databaseID: context.database.databaseID, seq: 0, digest: 0)))
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
@@ -50,7 +61,9 @@ public final class ServiceHost: Sendable {
 
     /// Serves. When it returns, the service is on the bus.
     public func start() async throws {
-        head.store(try await EventLog(context.database).head(), ordering: .releasing)
+        let log = LogRequests(database: context.database)
+        let stored = try await log.head()
+        head.withLock { $0 = .stored(stored) }
         context.database.onCommit { [weak self] entries in self?.publish(entries) }
         try service.start()
         var table = RequestTable()
@@ -58,7 +71,7 @@ public final class ServiceHost: Sendable {
         table.on(Subject.health(of: name)) { [context] _ in
             try await context.database.read { _ in Reply() }
         }
-        table.on(Subject.eventsSince(of: name)) { [context] in try await Self.entries(for: $0, context.database) }
+        table.on(Subject.eventsSince(of: name)) { try await log.entries(for: $0) }
         for (subject, entry) in table.entries {
             keep(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -186,9 +199,10 @@ public final class ServiceHost: Sendable {
     /// On the thread that writes, in the order of commits.
     private func publish(_ entries: [LogEntry]) {
         for entry in entries {
-            head.store(entry.seq, ordering: .releasing)
+            let entry = StreamEntry(entry)
+            head.withLock { $0 = .committed(entry) }
             do throws(BusError) {
-                try context.bus.publish(Subject.events(of: name), StreamEntry(entry).json)
+                try context.bus.publish(Subject.events(of: name), entry.json)
             } catch {
                 // It is in the log. If it stays the last one, only an announcement tells those who follow.
                 context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(error)"])
@@ -197,35 +211,14 @@ public final class ServiceHost: Sendable {
         }
     }
 
-    private static func entries(for request: Request, _ database: any Database) async throws -> Reply {
-        let since = try request.fields.optionalInt("since") ?? 0
-        let limit = min(max(try request.fields.optionalInt("limit") ?? maxEntries, 0), maxEntries)
-        return try await database.read { connection in
-            let entries =
-                limit == 0
-                ? []
-                : try EventLog.entries(since: since, limit: limit, maxBytes: maxEntryBytes, on: connection)
-            let head = try EventLog.head(on: connection)
-            let oldest = try EventLog.oldest(on: connection)
-            return Reply(
-                .ok,
-                JSONWriter.object(reservingCapacity: 4096) {
-                    $0.member("databaseId", database.databaseID)
-                    $0.member("head", head)
-                    $0.member("oldest", oldest ?? head + 1)
-                    $0.member("entries", array: { for entry in entries { StreamEntry(entry).write(to: &$0) } })
-                })
-        }
-    }
-
     // MARK: Announcing
 
     private func announce() {
         guard !underWay.isClosed else { return }
+        let head = head.withLock { $0 }.bookmark(in: context.database)
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
-            $0.member("databaseId", context.database.databaseID)
-            $0.member("head", head.load(ordering: .acquiring))
             $0.member("manifest", service.manifest.json)
+            $0.member("head", object: { head.writeMembers(to: &$0) })
         }
         do throws(BusError) {
             try context.bus.publish(Subject.announce, announcement)
@@ -245,13 +238,5 @@ public final class ServiceHost: Sendable {
                 self.announce()
             }
         }
-    }
-}
-
-extension StreamEntry {
-    init(_ entry: LogEntry) {
-        self.init(
-            seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: entry.roomID,
-            participants: entry.participants, emissionsJSON: entry.emissions)
     }
 }

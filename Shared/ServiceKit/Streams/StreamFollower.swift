@@ -13,13 +13,34 @@ public actor StreamFollower {
     private let bus: any MessageBus
     private let log: Logger
     private let deliver: @Sendable ([StreamEntry]) -> Void
-    private let onStart: @Sendable (Int) -> Void
+    private let onStart: @Sendable (Bookmark) -> Void
     private var cursor = StreamCursor()
     private var databaseID: String?
+    /// Where it started, or what it handed on last: what its owner's log has to have.
+    private var known: Known?
     private var isFetching = false
     private var gapTimer: LoopTimer?
     private var subscriptions: [BusSubscription] = []
     private var isStopped = false
+
+    private enum Known {
+        case start(Bookmark)
+        case entry(StreamEntry)
+
+        var seq: Int {
+            switch self {
+            case .start(let bookmark): bookmark.seq
+            case .entry(let entry): entry.seq
+            }
+        }
+
+        var digest: Int {
+            switch self {
+            case .start(let bookmark): bookmark.digest
+            case .entry(let entry): entry.digest
+            }
+        }
+    }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -30,11 +51,12 @@ public actor StreamFollower {
 
     /// - Parameters:
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
-    ///   - onStart: called on the loop with the position after which it starts: when it is first known where the log stands,
-    ///     and when the log is of another database; never after `stop`, like `deliver`.
+    ///   - onStart: called on the loop with the place after which it starts: when it is first known where the log stands,
+    ///     and when the log has another past, as that of another database or of a restored backup; never after `stop`,
+    ///     like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
-        deliver: @escaping @Sendable ([StreamEntry]) -> Void, onStart: @escaping @Sendable (Int) -> Void = { _ in }
+        deliver: @escaping @Sendable ([StreamEntry]) -> Void, onStart: @escaping @Sendable (Bookmark) -> Void = { _ in }
     ) {
         self.service = service
         self.bus = bus
@@ -65,8 +87,8 @@ public actor StreamFollower {
     }
 
     /// The owner has said where its log stands.
-    public nonisolated func announced(databaseID: String, head: Int) {
-        loop.execute { self.assumeIsolated { $0.noteAnnouncement(databaseID, head) } }
+    public nonisolated func announced(_ head: Bookmark) {
+        loop.execute { self.assumeIsolated { $0.noteHead(head) } }
     }
 
     /// Somebody was told that this entry exists: it is fetched if it does not come by itself.
@@ -85,27 +107,39 @@ public actor StreamFollower {
     }
 
     private func handOn(_ entries: [StreamEntry]) {
-        if !entries.isEmpty, !isStopped { deliver(entries) }
+        guard let last = entries.last, !isStopped else { return }
+        known = .entry(last)
+        deliver(entries)
     }
 
-    private func noteAnnouncement(_ id: String, _ head: Int) {
+    private func noteHead(_ head: Bookmark) {
         guard !isStopped else { return }
         switch databaseID {
-        case id:
-            cursor.expect(head)
-            fetch()
+        case head.databaseID:
+            cursor.expect(head.seq)
+            // What it says of an earlier place may be late, or of a restored backup: the owner's log tells.
+            fetch(
+                evenIfNothingIsMissing: known.map {
+                    head.seq < $0.seq || (head.seq == $0.seq && head.digest != $0.digest)
+                } ?? false)
         case nil:
-            databaseID = id
-            let ready = cursor.start(at: head)
+            databaseID = head.databaseID
+            known = .start(head)
+            let ready = cursor.start(at: head.seq)
             onStart(head)
             handOn(ready)
             fetchIfBehind(after: Self.patience)
-        default:
-            log.warning("the event log is of another database now", ["service": service])
-            databaseID = id
-            cursor.restart(at: head)
-            onStart(head)
+        default: restart(at: head)
         }
+    }
+
+    /// The log has another past than the one that was followed.
+    private func restart(at head: Bookmark) {
+        log.warning("the event log is another one now", ["service": service, "seq": head.seq])
+        databaseID = head.databaseID
+        known = .start(head)
+        cursor.restart(at: head.seq)
+        onStart(head)
     }
 
     private func fetchIfBehind(after delay: Duration) {
@@ -118,10 +152,14 @@ public actor StreamFollower {
         }
     }
 
-    private func fetch() {
-        guard cursor.isBehind, !isFetching, !isStopped, let last = cursor.last else { return }
+    private func fetch(evenIfNothingIsMissing: Bool = false) {
+        guard cursor.isBehind || evenIfNothingIsMissing, !isFetching, !isStopped, let last = cursor.last else { return }
         isFetching = true
-        let data = JSONWriter.object { $0.member("since", last) }
+        let known = known
+        let data = JSONWriter.object {
+            $0.member("since", last)
+            if let known, known.seq == last { $0.member("digest", known.digest) }
+        }
         bus.request(Subject.eventsSince(of: service), data, BusContext(requestID: "follow-\(service)")) {
             [self, loop, databaseID] answer in
             loop.execute { self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID) } }
@@ -133,13 +171,15 @@ public actor StreamFollower {
         // Asked of the database before: its answer says nothing of this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
         guard case .success(let json) = answer, let reply = try? Reply(json),  // an owner in trouble is asked again
-            let object = reply.data.object, let head = object["head"]?.int, let id = object["databaseId"]?.string
+            let page = LogPage(reply.data)
         else { return fetchIfBehind(after: Self.retryInterval) }
-        guard id == databaseID else { return noteAnnouncement(id, head) }
-        handOn(ready(of: object["entries"]?.array?.compactMap(StreamEntry.init) ?? []))
-        cursor.expect(head)
+        guard page.head.databaseID == databaseID else { return noteHead(page.head) }
+        // What was pruned is gone, and the log still the same.
+        guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
+        handOn(ready(of: page.entries))
+        cursor.expect(page.head.seq)
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
-        if last < head { fetch() } else { fetchIfBehind(after: Self.patience) }
+        if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.patience) }
     }
 
     /// The owner's answer is its log as it is: what is missing between its entries is gone.

@@ -1,0 +1,105 @@
+import Contracts
+import Edge
+import HTTP
+import JSON
+import MessageBus
+import ServiceKit
+
+// `GET /api/sync`: the list of rooms with a cursor, and what was missed since one.
+extension Shard {
+    private static let syncLimit = (standard: 500, max: 1000)
+    /// A page of missed events ends after the one that reaches this.
+    private static let syncBytes = 4 << 20
+
+    func sync(_ request: HTTPRequest, using responder: HTTPResponder) async {
+        let id = responder.requestID
+        do throws(ServiceError) {
+            guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
+                throw ServiceError(.unauthenticated, "Log in first.")
+            }
+            guard let query = request.queryItems else {
+                throw ServiceError(.malformedRequest, "The query makes no sense.")
+            }
+            let fields = try RequestFields(
+                JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })
+            let limit = try fields.queryLimit(standard: Self.syncLimit.standard, max: Self.syncLimit.max)
+            // Streams that are not known yet may be the cursor's.
+            guard context.directory.catalog.isWhole else { throw .unavailable("A part of this service") }
+            guard let since = try fields.optionalString("since") else {
+                return responder.send(try await snapshot(for: claims.caller, requestID: id))
+            }
+            guard let cursor = context.cursors.decode(since, for: claims.caller.id) else {
+                throw .invalid("since", "is no cursor of yours")
+            }
+            responder.send(try await missed(since: cursor, by: claims.caller, limit: limit))
+        } catch {
+            responder.send(.error(error, requestID: id))
+        }
+    }
+
+    private var streams: [String] { context.directory.catalog.services.filter(\.hasEventLog).map(\.service) }
+
+    /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
+    private func snapshot(for caller: Caller, requestID: String) async throws(ServiceError) -> HTTPResponse {
+        // What was fanned out stands in for a service that is away: what it adds to rooms is the last known, too.
+        let known = recent.places
+        let places = known.merging(await context.missed.heads(of: streams)) { $1 }
+        guard streams.allSatisfy({ places[$0] != nil }) else { throw .unavailable("A part of this service") }
+        let asked = BusContext(
+            requestID: requestID, caller: caller.json, timeout: context.settings.requestTimeout, key: caller.id)
+        let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
+        let composed = try await context.composer.compose(
+            bases, for: caller.id, requestID: requestID, unnamed: JSONValue(""))
+        let rooms = ComposedRoom.list(composed.rooms, by: .activity)
+        let data = JSONWriter.object(reservingCapacity: rooms.bytes.count + 1024) {
+            $0.member("cursor", context.cursors.encode(SyncCursor(places), for: caller.id))
+            $0.member("rooms", rooms)
+        }
+        return .data(data, status: 200, degraded: composed.degraded)
+    }
+
+    /// Asked of the logs' owners, and not of this loop's memory: what was answered to anyone, anywhere, before this was asked
+    /// is in it.
+    private func missed(
+        since cursor: SyncCursor, by caller: Caller, limit: Int
+    ) async throws(ServiceError) -> HTTPResponse {
+        let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
+        let missed = context.missed
+        let heads = await missed.heads(of: streams)
+        guard heads.count == streams.count else { throw .unavailable("A part of this service") }
+        guard
+            var replay = Replay(from: cursor, to: heads, for: caller.id, limit: limit, maxBytes: Self.syncBytes)
+        else { return broken }
+        var rooms: [String]?
+        while true {
+            switch replay.next() {
+            case .fetch(let stream, let since, let through):
+                if rooms == nil { rooms = try await missed.rooms(of: caller) }
+                guard
+                    let found = try await missed.entries(
+                        of: stream, since: since, through: through, ofRooms: rooms ?? [])
+                else { return broken }
+                replay.supply(stream, found.entries, through: found.through)
+            case .page(let page):
+                let badges = await missed.otherBadges(for: page.events, of: caller)
+                let data = JSONWriter.object(reservingCapacity: 4096) { json in
+                    json.member("recovered", true)
+                    json.member(
+                        "events",
+                        array: { json in
+                            for event in page.events {
+                                guard let data = missed.data(of: event, badges) else { continue }
+                                json.object {
+                                    $0.member("event", event.item.emission.event)
+                                    $0.member("data", data)
+                                }
+                            }
+                        })
+                    json.member("cursor", context.cursors.encode(replay.cursor, for: caller.id))
+                    json.member("more", page.isMore)
+                }
+                return .data(data, status: 200)
+            }
+        }
+    }
+}
