@@ -151,22 +151,26 @@ final class EngineConnection {
     var pendingBytes: Int { engine.queuedBytes + (webSocket?.pendingBytes ?? 0) }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.
-    func send(_ packet: OutgoingPacket, droppable: Bool = false) {
+    /// - Returns: false if it was dropped.
+    @discardableResult
+    func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
         let pending = pendingBytes + packet.bytes.count
         let limit = edge.configuration.maxPendingBytes
         if droppable, pending > limit / 2 {
             edge.counters.dropped.add(1)
-            return
+            return false
         }
         guard pending <= limit else {
             edge.counters.slowCloses.add(1)
-            return close(.slowReader)
+            close(.slowReader)
+            return true
         }
         switch engine.send(packet) {
         case .webSocket: webSocket?.write(packet.bytes)
         case .queue: flushAtEndOfTurn()
         case .nowhere: break
         }
+        return true
     }
 
     /// So that a GET is answered with all that the turn brings.

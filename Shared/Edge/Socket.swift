@@ -43,8 +43,11 @@ public struct Socket: Sendable, Hashable {
     /// Queues a packet; a turn's packets go out together. A client that would then have more than
     /// `EdgeConfiguration.maxPendingBytes` waiting is cut off instead.
     ///
-    /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once.
-    public func send(_ packet: OutgoingPacket, droppable: Bool = false) {
+    /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once, or can be
+    ///   told later.
+    /// - Returns: false if it was dropped for that.
+    @discardableResult
+    public func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
         connection.object.send(packet, droppable: droppable)
     }
 

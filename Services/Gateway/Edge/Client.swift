@@ -17,6 +17,8 @@ final class Client {
     /// Where it was caught up to, if it came with a cursor, and the rooms that have gone on from there.
     var continuesFrom: SyncCursor?
     var continuedRooms: Set<String> = []
+    /// Presence and typing that it was not told of, as it was behind: each the opposite of what it believes.
+    var owed: [Presence.Holding: Presence.Change] = [:]
     /// Its places in the shard's lists, so that it leaves them at once.
     var everyoneIndex: Int?
     var expiry: LoopTimer?

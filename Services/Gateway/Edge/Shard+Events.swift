@@ -53,7 +53,6 @@ extension Shard {
         socket.context = nil
         client.isConnected = false
         client.expiry?.cancel()
-        client.waiting = WaitingEvents()
         audience.remove(client)
         let id = client.id
         Task { await context.presence.disconnect(socketID: id) }
@@ -66,13 +65,14 @@ extension Shard {
         if client.mayStart, client.waiting.isEmpty { return start(event, of: client) }
         if !client.waiting.append(event) {
             context.log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
+            client.waiting = WaitingEvents()
             socket.closeTransport()
         }
     }
 
-    /// Goes on with what waited.
+    /// Goes on with what waited, also for a client that has left: what it sent before that counts.
     func resume(_ client: Client) {
-        while client.isConnected, client.mayStart, let event = client.waiting.popFirst() { start(event, of: client) }
+        while client.mayStart, let event = client.waiting.popFirst() { start(event, of: client) }
     }
 
     /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;

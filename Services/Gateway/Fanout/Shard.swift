@@ -8,7 +8,7 @@ import SocketIO
 
 /// One loop's share of the gateway: its clients, and what reaches them.
 ///
-/// Requests are in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
+/// Presence and typing are in `Shard+Signs.swift`, requests in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
 /// `Shard+Rooms.swift`.
 actor Shard {
     nonisolated let loop: EventLoop
@@ -16,6 +16,7 @@ actor Shard {
     var audience = Audience()
     private var held = HeldAnswers()
     var recent = RecentEntries()
+    var behind = ClientsBehind()
     private var lastHeld = 0
     /// The last composed event of each person, and how many of theirs are being composed: the next waits for it, so that
     /// their order is the log's.
@@ -86,24 +87,6 @@ actor Shard {
             case .participants:
                 for id in broadcast.participants { for client in audience.person(id) { client.socket.send(packet) } }
             }
-        }
-    }
-
-    /// A person came or went, or began or stopped typing. A client that is behind is not told that somebody types: that is
-    /// of use only at once. All else it would have to believe until it is told otherwise.
-    func deliver(_ change: Presence.Change) {
-        let clients = audience.room(change.place.roomID)
-        guard !clients.isEmpty else { return }
-        let (event, flag) =
-            change.kind == .presence ? ("room:presence", "isPresent") : ("message:typing", "isTyping")
-        let data = JSONWriter.object {
-            $0.member("roomId", change.place.roomID)
-            $0.member("userId", change.place.userID)
-            $0.member(flag, change.isOn)
-        }
-        let packet = OutgoingPacket.event(event, [data])
-        for client in clients where change.kind == .presence || client.caller.id != change.place.userID {
-            client.socket.send(packet, droppable: change.kind == .typing && change.isOn)
         }
     }
 

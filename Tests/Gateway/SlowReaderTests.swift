@@ -1,0 +1,100 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("Clients that are behind", .timeLimit(.minutes(1)))
+struct SlowReaderTests {
+    /// A client of long-polling: what waits for it waits in the gateway until it asks.
+    private struct Poller {
+        let world: GatewayWorld
+        let target: String
+
+        static func joined(_ world: GatewayWorld) async throws -> Poller {
+            world.serveRoom()
+            let path = "/socket.io/?EIO=4&transport=polling"
+            let opened = try await world.request("GET", path, as: nil)
+            let sid = try #require(JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string)
+            let poller = Poller(world: world, target: "\(path)&sid=\(sid)")
+            try await poller.post("40{\"token\":\"\(world.token())\"}")
+            try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
+            try await poller.read { $0.hasPrefix("431") }
+            return poller
+        }
+
+        func post(_ body: String) async throws {
+            #expect(try await world.request("POST", target, as: nil, body: body).status == 200)
+        }
+
+        /// Reads up to a packet.
+        /// - Returns: all packets up to it.
+        @discardableResult
+        func read(to isLast: (Substring) -> Bool) async throws -> [Substring] {
+            var packets: [Substring] = []
+            while true {
+                for packet in try await world.request("GET", target, as: nil).body.split(separator: "\u{1E}") {
+                    packets.append(packet)
+                    if isLast(packet) { return packets }
+                }
+            }
+        }
+    }
+
+    private static func long(_ name: String) -> Emission {
+        Emission(to: .room, name, JSONWriter.value { $0.string(String(repeating: "x", count: 12_000)) })
+    }
+
+    /// Sends an event, and reads up to its ack.
+    private static func finish(_ event: String, _ payload: String, on client: WireClient) async throws {
+        try await client.emit(event, payload, ack: 9)
+        while true {
+            if case .ack(9, let answer) = try await client.next() { return #expect(answer["success"]?.bool == true) }
+        }
+    }
+
+    @Test("presence and typing wait until they have read on; what came and went meanwhile is not told")
+    func shed() async throws {
+        try await GatewayWorld.run(["--max-pending-bytes", "65536"]) { world in
+            let poller = try await Poller.joined(world)
+            let (bob, other) = (try await world.join(GatewayWorld.bob), try await world.join(GatewayWorld.bob))
+            try await poller.read { $0.contains("room:presence") && $0.contains("bob") }
+            for number in 1...3 { world.chat.emit([Self.long("long\(number)")]) }
+            for isTyping in [true, false] {
+                try await Self.finish("message:typing", "{\"roomId\":\"r\",\"isTyping\":\(isTyping)}", on: other)
+            }
+            for client in [bob, other] { try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: client) }
+            let packets = try await poller.read { $0.contains("room:presence") }
+            #expect(packets.filter { $0.contains("long") }.count == 3, "none of what cannot be told again is left out")
+            #expect(!packets.contains { $0.contains("message:typing") })
+            #expect(packets.last?.contains("false") == true)
+        }
+    }
+
+    @Test("a client that has more waiting than it may is cut off, and the others go on")
+    func cutOff() async throws {
+        try await GatewayWorld.run(["--max-pending-bytes", "65536"]) { world in
+            let poller = try await Poller.joined(world)
+            let bob = try await world.join(GatewayWorld.bob)
+            for number in 1...7 {
+                world.chat.emit([Self.long("long\(number)")])
+                // That the other is gone is told on the way.
+                while case .event(let name, _) = try await bob.next(), name != "long\(number)" {
+                    #expect(name == "room:presence")
+                }
+            }
+            #expect(try await world.request("GET", poller.target, as: nil).status == 400, "the session is gone")
+        }
+    }
+
+    @Test("what a socket sent before it went is done, also what waited behind a join")
+    func sentBeforeItWent() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#)
+            for _ in 1...3 { try await client.emit("chat:send", "{}") }
+            try await client.send("41")
+            for _ in 1...3 { try await asked.next().reply(Reply().json) }
+        }
+    }
+}
