@@ -131,6 +131,31 @@ struct PresenceExchangeTests {
         }
     }
 
+    @Test("who comes between two snapshots is not in the first and stays with the second")
+    func betweenSnapshots() async throws {
+        let bus = LossyBus()
+        let there = places(0..<3000)
+        try await PresenceSide.run(on: bus) { a, b in
+            for place in there { await a.presence.join(place, socketID: "1") }
+            try await hear(b, until: names(there))
+            let snapshots = Arrivals<Task<Void, Never>>()
+            bus.lose { message in
+                if message.subject == "gateways.snapshot", message.data["isLast"]?.bool == true {
+                    snapshots.add(Task { await a.presence.join(ada, socketID: "1") })
+                }
+                return false
+            }
+            let hello = JSONWriter.object {
+                $0.member("gateway", "c")
+                $0.member("to", "a")
+            }
+            for _ in 1...2 { try bus.publish("gateways.hello", hello) }
+            for _ in 1...2 { await (try await snapshots.next()).value }
+            await a.presence.join(bob, socketID: "1")
+            try await b.hears("presence ada@r on", "presence bob@r on")
+        }
+    }
+
     @Test("30,000 open rooms are told over a broker, and what changes meanwhile")
     func manyRooms() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)

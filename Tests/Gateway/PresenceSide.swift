@@ -52,6 +52,7 @@ struct PresenceSide: Sendable {
     }
 
     func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        #expect(try await told.next(expected.count) == expected, sourceLocation: sourceLocation)
+        let heard = try await told.next(expected.count)
+        #expect(heard == expected, sourceLocation: sourceLocation)
     }
 }

@@ -100,6 +100,8 @@ extension Presence {
 
     private func sendPart() {
         guard var sending = snapshot else { return }
+        // Listed when its first part leaves: what others know by then, and is not in it, they take for gone.
+        if sending.isOver { sending = OutgoingSnapshot(of: holdingsHere) }
         let number = sending.nextPart
         let part = sending.takePart { holding in
             holding.kind == .presence ? told.contains(holding.place) : typing.isHeldHere(holding.place)
@@ -118,11 +120,7 @@ extension Presence {
             }
         }
         // Who misses a part asks for all of them again.
-        guard isSent else {
-            snapshot = nil
-            return
-        }
-        snapshot = !sending.isOver ? sending : sending.isWantedAgain ? OutgoingSnapshot(of: holdingsHere) : nil
+        snapshot = isSent && (!sending.isOver || sending.isWantedAgain) ? sending : nil
         guard snapshot != nil else { return }
         partTimer = loop.schedule(after: OutgoingSnapshot.partInterval) { [weak self] in
             self?.assumeIsolated { $0.sendPart() }
