@@ -118,7 +118,10 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Gateway", executable: "parlor-gateway",
-            ["ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO"])
+            [
+                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO",
+                "Workers",
+            ])
         + service(
             "Rooms", executable: "parlor-rooms",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])

@@ -111,7 +111,7 @@ public struct Gateway: Component {
     /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
     public func stop(within deadline: Duration) async {
         await server.drain(within: deadline)
-        context.directory.stop()
+        await context.directory.stop()
         await context.presence.stop()
     }
 }

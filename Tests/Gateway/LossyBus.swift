@@ -2,10 +2,15 @@ import JSON
 import MessageBus
 import Synchronization
 
-/// The bus within the process, which loses the events that the test says.
+/// The bus within the process, which loses the events and refuses the subscriptions that the test says.
 final class LossyBus: MessageBus {
     private let real = InProcessBus()
     private let isLost = Mutex<@Sendable (BusMessage) -> Bool>({ _ in false })
+
+    private let refused = Mutex<String?>(nil)
+
+    /// The pattern that cannot be subscribed to from now on; nil: any can.
+    func refuse(_ pattern: String?) { refused.withLock { $0 = pattern } }
 
     /// Whether an event is lost, asked of each from now on.
     func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { self.isLost.withLock { $0 = isLost } }
@@ -19,7 +24,8 @@ final class LossyBus: MessageBus {
     func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        try real.subscribe(pattern, queue: queue, handler)
+        if refused.withLock({ $0 == pattern }) { throw .badSubject }
+        return try real.subscribe(pattern, queue: queue, handler)
     }
 
     @discardableResult

@@ -48,7 +48,10 @@ final class Directory: Sendable {
     var catalog: Catalog { state.withLock { $0.catalog } }
 
     func start() throws(BusError) {
-        for manifest in file?.load() ?? [] { try learn(manifest) }
+        for manifest in file?.load() ?? [] {
+            state.withLock { $0.saved[manifest.service] = manifest.json }
+            learn(manifest)
+        }
         let announcements = try bus.subscribe(Subject.announce) { [weak self] message in self?.hear(message.data) }
         let returns = bus.onStateChange { [weak self] state in
             if state == .connected { self?.discover() }
@@ -57,10 +60,12 @@ final class Directory: Sendable {
         discover()
     }
 
-    func stop() {
+    /// Returns when the file is written, too.
+    func stop() async {
         let (subscriptions, followers) = state.withLock { ($0.subscriptions, $0.followers.values) }
         for subscription in subscriptions { subscription.cancel() }
         for follower in followers { follower.stop() }
+        await file?.close()
     }
 
     /// Somebody was told that this entry exists.
@@ -81,18 +86,13 @@ final class Directory: Sendable {
         guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(Bookmark.init)
         else { return log.warning("an announcement makes no sense") }
-        do throws(BusError) {
-            let follower = try learn(manifest)
-            follower?.announced(head)
-        } catch {
-            log.error("a service cannot be followed", ["service": manifest.service, "error": "\(error)"])
-        }
+        learn(manifest)?.announced(head)
         keep(manifest)
     }
 
     /// - Returns: who follows its event log, if it has one.
     @discardableResult
-    private func learn(_ manifest: Manifest) throws(BusError) -> StreamFollower? {
+    private func learn(_ manifest: Manifest) -> StreamFollower? {
         let name = manifest.service
         let (follower, isNew) = state.withLock { state -> (StreamFollower?, Bool) in
             let isUnknown = state.catalog.manifests[name] == nil
@@ -106,9 +106,19 @@ final class Directory: Sendable {
             state.followers[name] = follower
             return (follower, true)
         }
-        if isNew { try follower?.start() }
+        if isNew, let follower { start(follower) }
         onAnnouncement(manifest)
         return follower
+    }
+
+    private func start(_ follower: StreamFollower) {
+        do throws(BusError) {
+            try follower.start()
+        } catch {
+            log.error("a service cannot be followed", ["service": follower.service, "error": "\(error)"])
+            // The next announcement makes another try.
+            state.withLock { $0.followers[follower.service] = nil }
+        }
     }
 
     private func keep(_ manifest: Manifest) {

@@ -2,17 +2,25 @@ import Contracts
 import Glibc
 import JSON
 import ServiceKit
+import Workers
 
 /// The manifests as they were last announced, on disk: a gateway that starts while a service is down still knows that
 /// service's routes and the zeros of its fields.
-struct ManifestFile: Sendable {
+final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
+    private let unsaved = BlockingQueue<[Manifest]>(maxCount: 64, maxBytes: .max)
+    private let writer = WorkerThreads()
 
     init(_ path: String, log: Logger) {
         self.path = path
         self.log = log
+        writer.start { [unsaved] in
+            while let last = unsaved.take(atMost: .max)?.last { Self.write(last, to: path, log) }
+        }
     }
+
+    deinit { unsaved.close() }
 
     func load() -> [Manifest] {
         guard let file = fopen(path, "r") else { return [] }
@@ -25,8 +33,23 @@ struct ManifestFile: Sendable {
         return list.compactMap(Manifest.init)
     }
 
-    /// Replaces the file whole. One that cannot be written is a loss of comfort only.
+    /// Replaces the file whole, on a thread of its own: it is announcements on an event loop that call for it. Of several
+    /// that wait for a slow disk the last one is written. A file that cannot be written is a loss of comfort only.
     func save(_ manifests: [Manifest]) {
+        do throws(BlockingQueueError) {
+            try unsaved.push(manifests, bytes: 0)
+        } catch {
+            log.warning("manifests are not kept", ["path": path, "error": "\(error)"])
+        }
+    }
+
+    /// Returns when all is written.
+    func close() async {
+        unsaved.close()
+        await writer.ended()
+    }
+
+    private static func write(_ manifests: [Manifest], to path: String, _ log: Logger) {
         let bytes = JSONWriter.bytes { json in json.array { for manifest in manifests { $0.value(manifest.json) } } }
         let temporary = "\(path).new"
         guard let file = fopen(temporary, "w") else {

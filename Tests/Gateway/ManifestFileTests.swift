@@ -1,0 +1,74 @@
+import Contracts
+import Glibc
+import JSON
+import ServiceKit
+import Testing
+import Workers
+
+@testable import Gateway
+
+@Suite("Manifests on disk")
+struct ManifestFileTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    @Test("what was saved is loaded, by another gateway too")
+    func saved() async {
+        let manifests = [
+            Manifest(service: "a", routes: [Route("GET", "/api/a/:id", "a.get", needsLogin: false, answer: .room)]),
+            Manifest(
+                service: "b", socketEvents: [SocketEvent("b:do", "b.do", ackName: "b", ackCopies: [("id", "bId")])],
+                contribution: Contribution(subject: "b.contribute", fields: [.init("n", .laterTime, zero: .null)])),
+        ]
+        let file = ManifestFile(folder.path + "/m.json", log: .silent)
+        file.save(manifests)
+        await file.close()
+        let loaded = ManifestFile(folder.path + "/m.json", log: .silent).load()
+        #expect(loaded.map(\.json) == manifests.map(\.json))
+    }
+
+    @Test("a later save replaces the file whole")
+    func replaced() async {
+        let file = ManifestFile(folder.path + "/m.json", log: .silent)
+        file.save(["a", "b", "c"].map { Manifest(service: $0) })
+        file.save([Manifest(service: "d")])
+        await file.close()
+        #expect(file.load().map(\.service) == ["d"])
+    }
+
+    @Test("no file, and one that is no use, are nothing", arguments: [nil, "", "{", "{}", "[1,{\"x\":2}]"])
+    func useless(content: String?) throws {
+        if let content { try folder.write(content, to: "m.json") }
+        #expect(ManifestFile(folder.path + "/m.json", log: .silent).load().isEmpty)
+    }
+
+    @Test("a folder that is not there costs a warning, and nothing else")
+    func unwritable() async {
+        let log = CapturedLog()
+        let file = ManifestFile(folder.path + "/none/m.json", log: log.logger)
+        file.save([Manifest(service: "a")])
+        await file.close()
+        #expect(log.text.contains("manifests are not kept") && file.load().isEmpty)
+    }
+
+    @Test("nobody waits for a slow disk")
+    func slow() async throws {
+        let path = folder.path + "/m.json"
+        // Opening a pipe blocks until somebody opens its other end.
+        try #require(mkfifo("\(path).new", 0o600) == 0)
+        let file = ManifestFile(path, log: .silent)
+        file.save([Manifest(service: "a")])
+        let workers = WorkerPool(threads: 1, maxWaiting: 1)
+        let written = try await workers.run {
+            let end = open("\(path).new", O_RDONLY)
+            defer { close(end) }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = read(end, &buffer, buffer.count)
+            return Array(buffer.prefix(max(count, 0)))
+        }
+        #expect(try JSONValue(parsing: written).array?.first?["service"]?.string == "a")
+        await file.close()
+        await workers.close()
+    }
+}
