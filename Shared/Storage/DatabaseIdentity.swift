@@ -21,4 +21,9 @@ enum DatabaseIdentity {
         try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
         return id
     }
+
+    /// Has it given another when it is opened the next time.
+    static func forget(on connection: any Connection) throws(StorageError) {
+        try connection.execute("DELETE FROM database_identity")
+    }
 }

@@ -19,6 +19,8 @@ public struct Migration: Sendable, Equatable {
 public enum MigrationError: Error, Equatable, CustomStringConvertible {
     /// A later program has migrated it.
     case databaseIsNewer(schema: String, version: Int, known: Int)
+    /// An earlier program has, and this one is not to: another may be serving it.
+    case databaseIsOlder(schema: String, version: Int, known: Int)
     /// The text of a migration is not the one that was applied.
     case changed(schema: String, version: Int, name: String)
 
@@ -26,6 +28,8 @@ public enum MigrationError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .databaseIsNewer(let schema, let version, let known):
             "the database has version \(version) of `\(schema)`, this program knows \(known): start a newer program"
+        case .databaseIsOlder(let schema, let version, let known):
+            "the database has version \(version) of `\(schema)`, this program knows \(known): start it once to migrate"
         case .changed(let schema, let version, let name):
             "migration \(version) of `\(schema)`, \(name), was changed after it had been applied: restore its text"
         }

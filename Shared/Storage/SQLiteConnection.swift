@@ -173,6 +173,23 @@ final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
+    /// Copies all pages of one moment over what the other has.
+    ///
+    /// In one step, which is one read transaction: with pauses in between, each commit of another process would start it anew.
+    func copyAll(to other: SQLiteConnection) throws(StorageError) {
+        guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else { throw other.failure() }
+        let code = sqlite3_backup_step(backup, -1)
+        let ended = sqlite3_backup_finish(backup)
+        guard code != SQLITE_DONE || ended != SQLITE_OK else { return }
+        // It says whose fault it was by the code, and keeps a message in the target alone.
+        throw StorageError(
+            sqlite: ended == SQLITE_OK ? code : ended, message: String(cString: sqlite3_errmsg(other.handle)))
+    }
+
+    private func failure() -> StorageError {
+        StorageError(sqlite: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+
     // MARK: Statements
 
     private func withStatement<T>(

@@ -13,6 +13,25 @@ struct SQLiteFile {
         close(descriptor)
     }
 
+    /// - Throws: `StorageError.io` if there is a file already.
+    func createNew() throws(StorageError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
+        guard descriptor >= 0 else { throw failure(path) }
+        close(descriptor)
+    }
+
+    func requireExistence() throws(StorageError) {
+        guard access(path, F_OK) == 0 else { throw failure(path) }
+    }
+
+    /// To disk, with nobody else at it: closing it here would let go of the locks that SQLite holds on it.
+    func sync() throws(StorageError) {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure(path) }
+    }
+
     /// A new file's name is safe once its directory is on disk; SQLite sees to its logs, but not to the file itself.
     func syncDirectory() throws(StorageError) {
         let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."

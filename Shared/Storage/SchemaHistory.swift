@@ -19,6 +19,27 @@ struct SchemaHistory {
 
     /// - Throws: `MigrationError` before anything is changed; `StorageError`.
     func apply(_ migrations: [Migration], to schema: String) throws {
+        let applied = try Self.countApplied(migrations, to: schema, on: connection)
+        for migration in migrations.dropFirst(applied) {
+            try connection.run(script: migration.sql)
+            try connection.execute(
+                "INSERT INTO schema_history (schema, version, name, sql) VALUES ($1, $2, $3, $4)",
+                schema, migration.version, migration.name, migration.sql)
+        }
+    }
+
+    /// - Throws: `MigrationError` if others than these were applied, or not all; `StorageError`.
+    static func requireCurrent(_ migrations: [Migration], of schema: String, on connection: any Connection) throws {
+        let applied = try countApplied(migrations, to: schema, on: connection)
+        guard applied == migrations.count else {
+            throw MigrationError.databaseIsOlder(schema: schema, version: applied, known: migrations.count)
+        }
+    }
+
+    /// How many of the migrations were applied; it is the first so many.
+    private static func countApplied(
+        _ migrations: [Migration], to schema: String, on connection: any Connection
+    ) throws -> Int {
         precondition(migrations.map(\.version) == Array(1..<migrations.count + 1), "versions count from 1")
         let applied = try connection.all(
             "SELECT name, sql FROM schema_history WHERE schema = $1 ORDER BY version", schema
@@ -29,12 +50,22 @@ struct SchemaHistory {
         for (migration, applied) in zip(migrations, applied) where migration.sql != applied.sql {
             throw MigrationError.changed(schema: schema, version: migration.version, name: applied.name)
         }
-        for migration in migrations.dropFirst(applied.count) {
-            try connection.run(script: migration.sql)
-            try connection.execute(
-                "INSERT INTO schema_history (schema, version, name, sql) VALUES ($1, $2, $3, $4)",
-                schema, migration.version, migration.name, migration.sql)
+        return applied.count
+    }
+}
+
+extension SQLiteConnection {
+    /// Whether it was opened by a program of ours before.
+    func hasSchemaHistory() throws(StorageError) -> Bool {
+        var isThere = false
+        do {
+            try query("SELECT 1 FROM sqlite_master WHERE name = 'schema_history'") { _ in isThere = true }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            preconditionFailure("the body throws nothing: \(error)")
         }
+        return isThere
     }
 }
 

@@ -1,0 +1,86 @@
+/// The file of a database that a program may be serving at the same time: for commands that run beside it.
+///
+/// Nothing is made or migrated. Its calls block, and all are one thread's; a transaction of it holds up nobody's reads, and
+/// one that writes holds up the program's writes for as long as it lasts.
+public final class DatabaseFile {
+    private let path: String
+    private let reader: SQLiteConnection
+
+    /// The program beside us commits all the time under load, and SQLite asks for the lock only now and then.
+    private static let busyTimeoutMilliseconds = 20_000
+
+    /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it is none of ours.
+    public init(existing path: String) throws(StorageError) {
+        try SQLiteFile(path: path).requireExistence()
+        self.path = path
+        reader = try Self.connect(path, role: .reader)
+        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is no database of Parlor") }
+    }
+
+    private static func connect(_ path: String, role: SQLiteConnection.Role) throws(StorageError) -> SQLiteConnection {
+        let connection = try SQLiteConnection(path, role: role)
+        // Not the program's own configuration: that would turn a copy that was put aside into one with a log beside it.
+        try connection.run(
+            script: """
+                PRAGMA busy_timeout = \(busyTimeoutMilliseconds);
+                PRAGMA synchronous = FULL;
+                PRAGMA foreign_keys = ON;
+                PRAGMA trusted_schema = OFF;
+                PRAGMA query_only = \(role == .reader ? "ON" : "OFF");
+                """)
+        return connection
+    }
+
+    /// - Throws: `MigrationError` if these are not the migrations that the service's own schema has seen, all of them.
+    public func requireSchema(_ migrations: [Migration]) throws {
+        try read { _ in try SchemaHistory.requireCurrent(migrations, of: "service", on: self.reader) }
+    }
+
+    /// Runs the body over one snapshot.
+    public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
+
+    /// Runs the body in a transaction of its own. It is on disk when this returns.
+    ///
+    /// - Throws: what the body throws, with nothing done; `StorageError`, `.busy` if others write for too long without a pause.
+    public func write<T>(_ body: (any Connection) throws -> T) throws -> T {
+        let writer = try Self.connect(path, role: .writer)
+        defer { writer.close() }
+        try writer.begin()
+        do {
+            let value = try writer.savepoint(body).get()
+            _ = try writer.commit()
+            return value
+        } catch {
+            writer.rollBack()
+            throw error
+        }
+    }
+
+    /// Copies the database as it is at one moment, whatever is written meanwhile, into a new file that is whole in itself.
+    ///
+    /// When the copy is opened it gets a database id of its own: positions in the log of the one are none in the other's. It
+    /// has been checked, and is on disk when this returns; its name is not before its directory is.
+    ///
+    /// - Throws: `StorageError`, `.full` for no space and `.corrupt` for a copy that is not sound; what there is of the copy
+    ///   then has yet to be removed.
+    public func copy(to path: String) throws {
+        let file = SQLiteFile(path: path)
+        try file.createNew()
+        let copy = try SQLiteConnection(path, role: .writer)
+        defer { copy.close() }
+        // Whoever needs the copy waits for the sync below, and a copy that failed is none.
+        try copy.run(script: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        try reader.copyAll(to: copy)
+        // The pages say that there is a log beside them; then what is written now would go there.
+        try copy.run(script: "PRAGMA journal_mode = DELETE")
+        try copy.begin()
+        try DatabaseIdentity.forget(on: copy)
+        _ = try copy.commit()
+        let finding = try copy.first("SELECT quick_check FROM pragma_quick_check(1)") { $0.text(0) }
+        guard finding == "ok" else { throw StorageError.corrupt(finding ?? "it cannot be checked") }
+        copy.close()
+        try file.sync()
+    }
+
+    public func close() { reader.close() }
+}
