@@ -89,15 +89,22 @@ struct Board {
         try connection.execute("DELETE FROM elements WHERE room_id = $1", room.roomID)
     }
 
-    /// Counts a new element for everyone who has not made it and doesn't have the room open.
-    func countUnseen(exceptFor creatorID: String) throws {
+    /// Notes and counts a new element for everyone who has not made it and doesn't have the room open.
+    func countUnseen(_ rank: Int, exceptFor creatorID: String) throws {
+        let others = SQLValue.list(room.userIDs.filter { $0 != creatorID })
+        try connection.execute(
+            """
+            INSERT INTO unseen_elements (room_id, user_id, rank)
+            SELECT $1, value, $3 FROM json_each($2)
+            WHERE NOT EXISTS (SELECT 1 FROM open_rooms WHERE open_rooms.room_id = $1 AND open_rooms.user_id = value)
+            """, room.roomID, others, rank)
         try connection.execute(
             """
             INSERT INTO unseen (room_id, user_id, count)
             SELECT $1, value, 1 FROM json_each($2)
             WHERE NOT EXISTS (SELECT 1 FROM open_rooms WHERE open_rooms.room_id = $1 AND open_rooms.user_id = value)
             ON CONFLICT (room_id, user_id) DO UPDATE SET count = unseen.count + 1
-            """, room.roomID, SQLValue.list(room.userIDs.filter { $0 != creatorID }))
+            """, room.roomID, others)
     }
 
     // MARK: Columns

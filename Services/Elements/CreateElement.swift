@@ -24,7 +24,7 @@ extension Elements {
                 position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
                 updatedAt: state.changedAt, version: 1, tempID: tempID)
             try board.insert(element, at: state)
-            try board.countUnseen(exceptFor: sender)
+            try board.countUnseen(state.rev, exceptFor: sender)
             let json = element.json
             let seq = try board.tell(ElementEvents.created(element, json, state), at: state)
             return Reply(.created, json, position: Self.position(seq))

@@ -17,6 +17,8 @@ extension ElementsDatabase {
                 let seen = try connection.execute(
                     "DELETE FROM unseen WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
                 guard seen > 0 else { continue }
+                try connection.execute(
+                    "DELETE FROM unseen_elements WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
                 lastEntry = try EventLog.append(
                     at: clock.now().milliseconds, roomID: room.roomID, participants: [room.userID],
                     emissions: ElementEvents.seen(room.roomID, by: room.userID).json, on: connection)

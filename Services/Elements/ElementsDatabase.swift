@@ -52,7 +52,25 @@ struct ElementsDatabase: Sendable {
                     PRIMARY KEY (room_id, user_id, gateway)
                 );
                 CREATE INDEX open_rooms_by_gateway ON open_rooms (gateway)
-                """)
+                """),
+        // What `unseen` counts, so that it can be counted again: elements may be deleted unseen. The ranks of those counted
+        // before are not known; any that no element has will do.
+        Migration(
+            version: 2, name: "which elements are unseen",
+            sql: """
+                CREATE TABLE unseen_elements (
+                    room_id TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    rank INTEGER NOT NULL,
+                    PRIMARY KEY (room_id, user_id, rank)
+                );
+                INSERT INTO unseen_elements (room_id, user_id, rank)
+                WITH RECURSIVE earlier (room_id, user_id, number) AS (
+                    SELECT room_id, user_id, count FROM unseen WHERE count > 0
+                    UNION ALL SELECT room_id, user_id, number - 1 FROM earlier WHERE number > 1
+                )
+                SELECT room_id, user_id, 1 - number FROM earlier
+                """),
     ]
 
     /// Changes a room's board, in one transaction.
