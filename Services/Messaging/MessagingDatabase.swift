@@ -1,8 +1,8 @@
 import Contracts
 import Storage
 
-/// The only SQL of this service: a value for as long as the transaction of its connection. `…+Writes` and `…+Reads` hold
-/// the statements.
+/// The only SQL of this service: a value for as long as the transaction of its connection. `…+Writes`, `…+Reads` and
+/// `…+Counting` hold the statements.
 struct MessagingDatabase {
     let connection: any Connection
 
@@ -43,7 +43,11 @@ struct MessagingDatabase {
                     count INTEGER NOT NULL,
                     PRIMARY KEY (room_id, user_id)
                 )
-                """)
+                """),
+        // A room's numbers are counted again from all of its messages. No send writes to it.
+        Migration(
+            version: 2, name: "deleted messages by room",
+            sql: "CREATE INDEX messages_deleted ON messages (room_id, seq) WHERE text IS NULL"),
     ]
 
     /// A room's messages as a whole.

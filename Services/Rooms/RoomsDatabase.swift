@@ -143,6 +143,13 @@ enum RoomsDatabase {
         ) { $0.text(0) }
     }
 
+    /// The ids of those in a room, in the order in which they stand in it.
+    static func members(of roomID: String, on connection: any Connection) throws -> [String] {
+        try connection.all("SELECT person_id FROM participants WHERE room_id = $1 ORDER BY position", roomID) {
+            $0.text(0)
+        }
+    }
+
     /// Whether a person was ever in a room.
     static func isKnown(_ personID: String, on connection: any Connection) throws -> Bool {
         try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false

@@ -42,3 +42,9 @@ public struct RoomsService: Service {
         requests.on("rooms.shared") { try await rooms.listSharedRooms($0) }
     }
 }
+
+extension RoomsService: OwnsMembership {
+    public static func members(of roomID: String, on connection: any Connection) throws -> [String] {
+        try RoomsDatabase.members(of: roomID, on: connection)
+    }
+}

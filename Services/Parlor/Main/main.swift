@@ -5,10 +5,10 @@ import Messaging
 import Rooms
 import ServiceKit
 
+let services: [any Service.Type] = [
+    AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self,
+]
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,
-    [
-        .service(AccountsService.self), .service(RoomsService.self), .service(MessagingService.self),
-        .service(ElementsService.self), Gateway.factory,
-    ]
+    services.map { .service($0) } + [Gateway.factory], commands: [.verify(services), .backup(services)]
 ).run()

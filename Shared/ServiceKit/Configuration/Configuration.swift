@@ -20,7 +20,7 @@ public struct Configuration: Sendable {
             if argument == "--help" || argument == "-h" { throw .helpWanted }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let setting = flags[String(parts[0])] else { throw .unknownFlag(argument) }
-            guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+            guard let value = parts.count == 2 ? String(parts[1]) : setting.valueOfBareFlag ?? rest.popFirst() else {
                 throw .missingValue(setting.flag)
             }
             values[setting.name] = value
@@ -52,6 +52,9 @@ public struct Configuration: Sendable {
         default: Int(value(name)) ?? 0
         }
     }
+
+    /// Of a toggle.
+    public func isOn(_ name: String) -> Bool { value(name) == "on" }
 
     public func duration(_ name: String) -> Duration { Duration(setting: value(name)) ?? .zero }
 

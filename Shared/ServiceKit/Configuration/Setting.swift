@@ -15,6 +15,8 @@ public struct Setting: Sendable {
         /// Bytes: `65536`, `64k`, `1m`.
         case size(ClosedRange<Int>)
         case choice([String])
+        /// `on` or `off`; the flag alone is `on`.
+        case toggle
         /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`.
         case rate
         /// `rooms,messaging`: one at least, each once.
@@ -39,6 +41,11 @@ public struct Setting: Sendable {
         self.help = help
     }
 
+    /// What the flag means without a value; nil if it needs one.
+    var valueOfBareFlag: String? {
+        if case .toggle = kind { "on" } else { nil }
+    }
+
     /// What is wrong with a value, in words that finish "PORT …"; nil if it is fine.
     func objection(to value: String) -> String? {
         switch kind {
@@ -56,6 +63,7 @@ public struct Setting: Sendable {
                 ? nil : "has to be a size such as 65536, 64k or 1m, \(range.lowerBound) to \(range.upperBound) bytes"
         case .choice(let choices):
             choices.contains(value) ? nil : "has to be one of \(choices.joined(separator: ", "))"
+        case .toggle: ["on", "off"].contains(value) ? nil : "has to be on or off"
         case .rate: Rate(setting: value) == nil ? "has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s" : nil
         case .services:
             Self.areServices(Self.list(value)) ? nil : "has to be names of services, each once, such as rooms,messaging"

@@ -5,7 +5,8 @@ import Reactor
 /// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
 /// stops them in reverse.
 ///
-/// It exits with 0 when it was told to stop, also if the time for it ran out before all was finished; with 1 if it could not
+/// With a command's name as its first argument it carries that out instead, and exits with its status. Else it exits
+/// with 0 when it was told to stop, also if the time for it ran out before all was finished; with 1 if it could not
 /// start or run, with 2 for settings that make no sense.
 public struct Program: Sendable {
     public enum BusChoice: Sendable {
@@ -27,6 +28,7 @@ public struct Program: Sendable {
     private let summary: String
     private let bus: BusChoice
     private let components: [ComponentFactory]
+    private let commands: [Command]
 
     /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
     static let stopDeadline: Duration = .milliseconds(4500)
@@ -34,14 +36,22 @@ public struct Program: Sendable {
     /// How long the last lines of the log may take to be written when nobody reads them.
     static let logDeadline: Duration = .milliseconds(500)
 
-    public init(_ name: String, _ summary: String, bus: BusChoice = .configured, _ components: [ComponentFactory]) {
+    public init(
+        _ name: String, _ summary: String, bus: BusChoice = .configured, _ components: [ComponentFactory],
+        commands: [Command] = []
+    ) {
         self.name = name
         self.summary = summary
         self.bus = bus
         self.components = components
+        self.commands = commands
     }
 
     public func run() async -> Never {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let command = commands.first(where: { $0.name == arguments.first }) {
+            exit(command.run(program: name, arguments: Array(arguments.dropFirst()), environment: Self.environment))
+        }
         var settings: [Setting] = []
         if case .configured = bus { settings += [.bus, .busTokenFile] }
         for setting in components.flatMap(\.settings) + [.operationsPort, .operationsHost, .loops] + Setting.everywhere
@@ -50,16 +60,25 @@ public struct Program: Sendable {
         }
         do throws(ConfigurationError) {
             let configuration = try Configuration(
-                settings, arguments: Array(CommandLine.arguments.dropFirst()), environment: Self.environment)
+                settings, arguments: arguments, environment: Self.environment)
             await run(configuration)
         } catch {
             if error == .helpWanted {
-                Self.write(Configuration.help(program: name, summary: summary, settings), to: STDOUT_FILENO)
+                Self.write(help(settings), to: STDOUT_FILENO)
                 exit(0)
             }
             Self.write("\(name): \(error)", to: STDERR_FILENO)
             exit(2)
         }
+    }
+
+    private func help(_ settings: [Setting]) -> String {
+        var text = Configuration.help(program: name, summary: summary, settings)
+        if !commands.isEmpty { text += "\n\nIn the place of serving, each with a --help of its own:" }
+        for command in commands {
+            text += "\n  \(name) \(command.name): \(command.summary.split(separator: "\n").first ?? "")"
+        }
+        return text
     }
 
     private func run(_ configuration: Configuration) async -> Never {
@@ -169,7 +188,7 @@ public struct Program: Sendable {
     }
 
     /// A line at once: whoever waits for it reads a pipe.
-    private static func write(_ line: String, to descriptor: Int32) {
+    static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)
         // Nobody is left to be told if this fails.
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -1,5 +1,4 @@
 import Contracts
-import Glibc
 import MessageBus
 import Storage
 import Workers
@@ -31,8 +30,9 @@ struct ServiceComponent: Component {
     static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {
         let log = node.log.labelled(S.name)
         let directory = node.configuration.text(Setting.data.name)
-        try makeDirectory(directory)
-        let path = try databasePath(for: S.name, url: node.configuration.optional(Setting.databaseURL.name), directory)
+        try DataFolder.make(directory)
+        let (path, folder) = try DataFolder.database(of: S.name, node.configuration)
+        if let folder { try DataFolder.make(folder) }
         let lock = try await DataLock.acquire(path, alone: !node.isBusShared, log: log)
         let database = try SQLiteDatabase(.file(path), migrations: S.migrations)
         let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
@@ -58,31 +58,5 @@ struct ServiceComponent: Component {
     func stop(within deadline: Duration) async {
         await host.stop(within: deadline)
         await workers.close()
-    }
-
-    /// Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
-    private static func makeDirectory(_ path: String) throws {
-        var partial = path.hasPrefix("/") ? "/" : ""
-        for part in path.split(separator: "/") {
-            partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
-            guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
-            let reason = String(cString: strerror(errno))
-            throw ConfigurationError.malformed("DATA_DIR (--data): \(path) cannot be made: \(reason)")
-        }
-    }
-
-    /// `sqlite:PATH`, where a PATH that ends with a slash is a folder for the files of several services.
-    private static func databasePath(for service: String, url: String?, _ directory: String) throws -> String {
-        guard let url else { return "\(directory)/\(service).db" }
-        let scheme = "sqlite:"
-        guard url.hasPrefix(scheme), url.count > scheme.count else {
-            throw ConfigurationError.malformed(
-                "DATABASE_URL (--database-url) has to be sqlite:FILE or sqlite:FOLDER/, which is what this version can use"
-            )
-        }
-        let path = String(url.dropFirst(scheme.count))
-        guard path.hasSuffix("/") else { return path }
-        try makeDirectory(path)
-        return "\(path)\(service).db"
     }
 }

@@ -1,0 +1,65 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// What is kept beside the elements: a board's count, revision and last change, and everyone's count of the unseen.
+extension ElementsService: Recounted {
+    public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
+        try BoardCounts(connection).roomIDs(after: id, limit: limit)
+    }
+
+    public static func differences(
+        in roomID: String, members: [String], on connection: any Connection
+    ) throws -> [Difference] {
+        let counts = BoardCounts(connection)
+        let (board, rows) = (try counts.board(of: roomID), try counts.rows(of: roomID))
+        var differences: [Difference] = []
+        if (board?.elementCount ?? 0) != rows.count {
+            differences.append(
+                Difference("elements", kept: board?.elementCount, counted: rows.count) {
+                    try BoardCounts($0).setCount(rows, of: roomID)
+                })
+        }
+        if let board { differences += historyDifferences(board, rows, roomID) }
+        return try differences + unseenDifferences(roomID, counts)
+    }
+
+    /// Deleted elements leave no row, and what they added to the revision and when they went is known of none. Each change
+    /// counts one, though, and an element's version and rank say how many there were at the least.
+    private static func historyDifferences(
+        _ board: BoardState, _ rows: BoardCounts.Rows, _ roomID: String
+    ) -> [Difference] {
+        var differences: [Difference] = []
+        if board.rev < rows.leastRev {
+            differences.append(
+                Difference("revision", kept: "\(board.rev)", counted: "at least \(rows.leastRev)") {
+                    try BoardCounts($0).setRev(rows.leastRev, of: roomID)
+                })
+        }
+        let hasDeletions = board.rev > rows.changes
+        let isWrong = hasDeletions ? board.changedAt < rows.changedAt : board.changedAt != rows.changedAt
+        if rows.count > 0, isWrong {
+            let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.changedAt.iso)"
+            differences.append(
+                Difference("time of the last change", kept: board.changedAt.iso, counted: counted) {
+                    try BoardCounts($0).setTime(rows.changedAt, of: roomID)
+                })
+        }
+        return differences
+    }
+
+    private static func unseenDifferences(_ roomID: String, _ counts: BoardCounts) throws -> [Difference] {
+        let kept = try counts.unseenCounts(in: roomID)
+        let rows = try counts.unseenRows(in: roomID)
+        let present = try counts.whoHasOpen(roomID)
+        return Set(kept.keys).union(rows.keys).sorted().compactMap { person in
+            let counted = present.contains(person) ? 0 : rows[person] ?? 0
+            // No row is a zero, and a zero is no row.
+            guard kept[person] != (counted == 0 ? nil : counted) || rows[person] ?? 0 != counted else { return nil }
+            let what = "unseen elements of \(person)\(present.contains(person) ? ", who has the room open" : "")"
+            return Difference(what, kept: kept[person], counted: counted) {
+                try BoardCounts($0).setUnseen(counted, of: person, in: roomID)
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// What is kept beside the messages: a room's last `seq` and change, and everyone's count of unread messages. The last message
+/// that a room shows and who has read one are read from the rows themselves.
+extension MessagingService: Recounted {
+    public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
+        try MessagingDatabase(connection).roomIDs(after: id, limit: limit)
+    }
+
+    public static func differences(
+        in roomID: String, members: [String], on connection: any Connection
+    ) throws -> [Difference] {
+        let messages = MessagingDatabase(connection)
+        let (shown, deleted) = try (messages.tally(of: roomID, .shown), messages.tally(of: roomID, .deleted))
+        let all = Tally(
+            count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
+            lastAt: max(shown.lastAt, deleted.lastAt))
+        var differences = chatDifferences(
+            try messages.chats(of: [roomID]).first, all, hasDeletions: deleted.count > 0, roomID)
+        if all.count != all.lastSeq {
+            differences.append(Difference("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
+        }
+        let kept = try messages.unreadCounts(in: roomID)
+        for person in Set(members).union(kept.keys).sorted() {
+            let counted = try messages.countUnread(of: person, in: roomID)
+            guard kept[person] ?? 0 != counted else { continue }
+            differences.append(
+                Difference("unread messages of \(person)", kept: kept[person], counted: counted) {
+                    try MessagingDatabase($0).setUnread(counted, of: person, in: roomID)
+                })
+        }
+        return differences
+    }
+
+    /// When a message was deleted, its row does not say: after a deletion the room's time may be any that is not before the
+    /// last message.
+    private static func chatDifferences(
+        _ chat: MessagingDatabase.Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
+    ) -> [Difference] {
+        let mend: (any Connection) throws -> Void = {
+            let messages = MessagingDatabase($0)
+            if rows.count == 0 { try messages.removeChat(roomID) } else { try messages.setChat(roomID, to: rows) }
+        }
+        var differences: [Difference] = []
+        if (chat?.lastSeq ?? 0) != rows.lastSeq || (chat != nil && rows.count == 0) {
+            differences.append(Difference("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, mend: mend))
+        }
+        if let chat, rows.count > 0, hasDeletions ? chat.updatedAt < rows.lastAt : chat.updatedAt != rows.lastAt {
+            let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.lastAt.iso)"
+            differences.append(
+                Difference("time of the last change", kept: chat.updatedAt.iso, counted: counted) {
+                    try MessagingDatabase($0).setTime(rows.lastAt, of: roomID)
+                })
+        }
+        return differences
+    }
+}
+
+/// What the rows of some messages of a room come to.
+struct Tally {
+    let count: Int
+    let lastSeq: Int
+    /// When the last of them was sent.
+    let lastAt: Timestamp
+}

@@ -1,0 +1,82 @@
+import Glibc
+import Storage
+
+/// A copy of a data folder.
+///
+/// It is made beside its place under another name, and gets its own when all of it is on disk: under that name there is a whole
+/// backup or none.
+struct Backup {
+    let folder: String
+    let databases: [String]
+    let target: String
+
+    /// - Parameter databases: in the order in which they are copied; others in the folder are copied before them.
+    init(of folder: String, databases: [String], to target: String) {
+        self.folder = folder
+        self.databases = databases
+        self.target = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
+    }
+
+    /// - Returns: how many files it has.
+    func run() throws -> Int {
+        // All that can be known beforehand is told before anything is made.
+        let names = try FolderFile.names(in: folder)
+        if let there = try? FolderFile.names(in: target) {  // a target that is not there is what is wanted
+            guard there.isEmpty else { throw BackupError("\(target) is not empty") }
+        } else if access(target, F_OK) == 0 {
+            throw BackupError("\(target) is no folder")
+        }
+        let others = names.filter { $0.hasSuffix(".db") }.map { "\(folder)/\($0)" }.filter { !databases.contains($0) }
+        let opened = try (others.sorted() + databases).map { (path: $0, file: try DatabaseFile(existing: $0)) }
+
+        let draft = "\(target).unfinished-\(getpid())"
+        guard mkdir(draft, 0o700) == 0 else { throw BackupError(draft, errno) }
+        do {
+            for (path, file) in opened { try copy(file, path, into: draft) }
+            let plain = try names.filter(Self.isPlain).filter {
+                try FolderFile.copy("\(folder)/\($0)", to: "\(draft)/\($0)")
+            }
+            try FolderFile.sync(draft)
+            guard rename(draft, target) == 0 else { throw BackupError(target, errno) }
+            try FolderFile.sync(Self.parent(of: target))
+            return opened.count + plain.count
+        } catch {
+            FolderFile.remove(draft)
+            throw error
+        }
+    }
+
+    private func copy(_ file: DatabaseFile, _ path: String, into draft: String) throws {
+        defer { file.close() }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        do {
+            try file.copy(to: "\(draft)/\(name)")
+        } catch StorageError.full {
+            throw BackupError("\(path) cannot be copied: there is no space left at \(target)")
+        } catch StorageError.io(let what) {
+            throw BackupError("\(path) cannot be copied: \(what)")
+        } catch StorageError.corrupt(let what) {
+            throw BackupError("\(path) cannot be copied, it is damaged: \(what)")
+        }
+    }
+
+    /// Neither a part of a database, which its copy holds, nor a lock, nor what is being written under another name yet.
+    private static func isPlain(_ name: String) -> Bool {
+        let isDatabases = [".db", "-wal", "-shm", "-journal", ".lock"].contains { name.hasSuffix($0) }
+        return !isDatabases && !name.hasPrefix(".") && !name.split(separator: ".").contains { $0.hasPrefix("new") }
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// Why there is no backup. Its description is the line that a person sees.
+struct BackupError: Error, Equatable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    init(_ path: String, _ code: Int32) { self.init("\(path): \(String(cString: strerror(code)))") }
+}

@@ -1,0 +1,31 @@
+import Storage
+
+extension Command {
+    private static let target = Setting(
+        "BACKUP_TO", flag: "--to", .path, default: "", "The folder to make; if it is there already, it has to be empty")
+
+    /// Copies databases and secrets, also while they are in use.
+    ///
+    /// - Parameter services: all of the program's, in the order in which they start.
+    public static func backup(_ services: [any Service.Type]) -> Command {
+        Command(
+            name: "backup",
+            summary: """
+                Copies the data folder, also while Parlor runs: each database as it is at one moment, and the secrets.
+                It ends with 0 when all of it is on disk, else with 2, and then there is no backup. deploy/BACKUPS.md says more.
+                """,
+            settings: [.data, .databaseURL, target]
+        ) { configuration, print in
+            guard let target = configuration.optional(target.name) else {
+                throw ConfigurationError.missingValue(target.flag)
+            }
+            // What refers to others goes before them: a room that the copy knows nothing of yet would be worse than one
+            // that has nothing in it.
+            let databases = try services.reversed().map { try DataFolder.database(of: $0.name, configuration).path }
+            let backup = Backup(of: configuration.text(Setting.data.name), databases: databases, to: target)
+            let files = try backup.run()
+            print("\(files) files are in \(target)")
+            return .done
+        }
+    }
+}

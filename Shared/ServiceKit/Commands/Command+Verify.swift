@@ -1,0 +1,48 @@
+import Storage
+
+extension Command {
+    private static let repair = Setting(
+        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Whether what differs is mended")
+
+    /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be mended.
+    ///
+    /// - Parameter services: all of the program's; one of them has to own memberships.
+    public static func verify(_ services: [any Service.Type]) -> Command {
+        Command(
+            name: "verify",
+            summary: """
+                Counts every badge and count again from the rows, also while Parlor runs, and prints what differs.
+                It ends with 0 if nothing does or all was mended, with 1 if something does, with 2 if it could not be done.
+                """,
+            settings: [.data, .databaseURL, repair]
+        ) { configuration, print in
+            let mending = configuration.isOn(repair.name)
+            guard let owner = services.lazy.compactMap({ $0 as? any OwnsMembership.Type }).first else {
+                preconditionFailure("no service owns memberships")
+            }
+            func open(_ service: any Service.Type) throws -> DatabaseFile {
+                let database = try DatabaseFile(existing: DataFolder.database(of: service.name, configuration).path)
+                try database.requireSchema(service.migrations)
+                return database
+            }
+            let memberships = try open(owner)
+            let recounts = try services.compactMap { $0 as? any Recounted.Type }.map { service in
+                Recount(
+                    service: service, database: try open(service),
+                    members: { room in try memberships.read { try owner.members(of: room, on: $0) } }, print: print)
+            }
+            var total = Recount.Outcome()
+            for recount in recounts {
+                let outcome = try recount.run(mending: mending)
+                print("\(recount.service.name): \(outcome.rooms) rooms counted, \(outcome.differences) differences")
+                total.differences += outcome.differences
+                total.left += outcome.left
+            }
+            print(
+                total.differences == 0
+                    ? "all counts are right"
+                    : "\(total.differences) differences, \(total.differences - total.left) mended")
+            return total.left == 0 ? .done : .found
+        }
+    }
+}

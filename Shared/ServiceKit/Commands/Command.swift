@@ -1,0 +1,47 @@
+import Glibc
+import Storage
+
+/// Something that a program does at once and then ends, in the place of serving: `parlor verify`.
+public struct Command: Sendable {
+    /// What it came to.
+    public enum Outcome: Int32, Sendable {
+        case done = 0
+        /// It did what it had to, and what it looked for is there.
+        case found = 1
+    }
+
+    /// The first word of the command line.
+    public let name: String
+    public let summary: String
+    public let settings: [Setting]
+    /// Blocks. The closure it is given prints a line.
+    let perform: @Sendable (Configuration, @escaping (String) -> Void) throws -> Outcome
+
+    /// The status of a command that could not be carried out, for its settings or for what the world did.
+    static let failed: Int32 = 2
+
+    /// - Returns: the exit status: the outcome's, or `failed` after a line on standard error.
+    func run(program: String, arguments: [String], environment: [String: String]) -> Int32 {
+        let title = "\(program) \(name)"
+        do {
+            let configuration = try Configuration(settings, arguments: arguments, environment: environment)
+            return try perform(configuration) { Program.write($0, to: STDOUT_FILENO) }.rawValue
+        } catch ConfigurationError.helpWanted {
+            Program.write(Configuration.help(program: title, summary: summary, settings), to: STDOUT_FILENO)
+            return Outcome.done.rawValue
+        } catch {
+            Program.write("\(title): \(Self.line(for: error))", to: STDERR_FILENO)
+            return Self.failed
+        }
+    }
+
+    private static func line(for error: any Error) -> String {
+        switch error as? StorageError {
+        case nil: "\(error)"
+        case .full: "there is no space left"
+        case .busy: "the database is in use without a pause; try again when less is written"
+        case .io(let what), .corrupt(let what), .rejected(let what), .constraint(let what), .unique(let what): what
+        case .overloaded, .unstorableText, .closed: "\(error)"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Storage
+
+/// Counts again what a service keeps, room by room.
+struct Recount {
+    let service: any Recounted.Type
+    let database: DatabaseFile
+    let members: (String) throws -> [String]
+    let print: (String) -> Void
+
+    struct Outcome: Equatable {
+        var rooms = 0
+        var differences = 0
+        /// Those that stay: all, unless they were to be mended.
+        var left = 0
+    }
+
+    /// Rooms of one snapshot. Their numbers depend on no other room's, and a snapshot that is held for long keeps the
+    /// write-ahead log of a running program from being copied, which then grows.
+    private static let roomsInSnapshot = 200
+
+    func run(mending: Bool) throws -> Outcome {
+        var outcome = Outcome()
+        var last = ""
+        while true {
+            let page = try database.read { connection in
+                try service.rooms(after: last, limit: Self.roomsInSnapshot, on: connection).map { room in
+                    // Read later than the messages: nobody who was counted for is missing.
+                    let members = try members(room)
+                    let found = try service.differences(in: room, members: members, on: connection)
+                    return (room: room, members: members, texts: found.map(\.text))
+                }
+            }
+            guard let end = page.last?.room else { return outcome }
+            last = end
+            outcome.rooms += page.count
+            for (room, members, texts) in page where !texts.isEmpty {
+                outcome.differences += texts.count
+                if mending {
+                    outcome.left += try mend(room, members)
+                } else {
+                    outcome.left += texts.count
+                    for text in texts { say(text, room) }
+                }
+            }
+        }
+    }
+
+    /// Counts once more where nobody else writes, and mends what is still different then.
+    ///
+    /// - Returns: how many differences stay.
+    private func mend(_ room: String, _ members: [String]) throws -> Int {
+        let (found, left) = try database.write { connection in
+            let found = try service.differences(in: room, members: members, on: connection)
+            for difference in found { try difference.mend?(connection) }
+            return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
+        }
+        for difference in found {
+            say("\(difference.text); \(left.contains(difference.text) ? "cannot be mended" : "mended")", room)
+        }
+        return left.count
+    }
+
+    private func say(_ text: String, _ room: String) { print("\(service.name): room \(room): \(text)") }
+}

@@ -1,0 +1,169 @@
+import JSON
+import ServiceKit
+import Storage
+import Testing
+
+@testable import Elements
+
+/// Rows are damaged by hand; what is found and mended is compared with what the service said before.
+@Suite("Counting elements again")
+struct VerifyElementsTests {
+    private static let room = ElementsWorld.room
+    private static let bob = ElementsWorld.bob
+
+    /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of Alice's that went.
+    private func fill(_ world: ElementsWorld, deleting: Bool = true) async throws {
+        var ids: [String] = []
+        for _ in 0..<3 { ids.append(try await world.create().text("id")) }
+        _ = try await world.create(by: Self.bob)
+        world.clock.advance(by: .seconds(1))
+        _ = try await world.ask("elements.update", #"{"elementId":"\#(ids[0])","content":{}}"#)
+        world.clock.advance(by: .seconds(1))
+        guard deleting else { return }
+        let gone = try await world.create().text("id")
+        _ = try await world.ask("elements.delete", #"{"elementId":"\#(gone)"}"#)
+    }
+
+    private func differences(_ world: ElementsWorld, _ room: String = room) async throws -> [String] {
+        try await world.database.read { try ElementsService.differences(in: room, members: [], on: $0).map(\.text) }
+    }
+
+    private func mend(_ world: ElementsWorld) async throws {
+        try await world.database.write { connection in
+            for difference in try ElementsService.differences(in: Self.room, members: [], on: connection) {
+                try difference.mend?(connection)
+            }
+        }
+    }
+
+    @Test("what the service wrote is right: after changes, deletions, a clearing, and openings")
+    func right() async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world, deleting: false)
+            #expect(try await differences(world) == [])
+            try await fill(world)
+            #expect(try await differences(world) == [])
+            _ = try await world.ask("elements.clear")
+            #expect(try await world.badge(of: Self.bob) == 7, "seen or not, it was made")
+            #expect(try await differences(world) == [])
+            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: true)
+            _ = try await world.create()
+            #expect(try await differences(world) == [])
+            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: false)
+            _ = try await world.create()
+            #expect(try await world.badge(of: Self.bob) == 1)
+            #expect(try await differences(world) == [])
+        }
+    }
+
+    @Test(
+        "a number that is wrong is named, and mended to what it was",
+        arguments: [
+            ("UPDATE boards SET element_count = 9", "elements: 9 kept, 4 counted"),
+            ("UPDATE boards SET element_count = -1", "elements: -1 kept, 4 counted"),
+            ("UPDATE unseen SET count = 7 WHERE user_id = 'bob'", "unseen elements of bob: 7 kept, 4 counted"),
+            ("UPDATE unseen SET count = 0 WHERE user_id = 'alice'", "unseen elements of alice: 0 kept, 1 counted"),
+            ("DELETE FROM unseen WHERE user_id = 'bob'", "unseen elements of bob: nothing kept, 4 counted"),
+            ("INSERT INTO unseen VALUES ('room-1', 'eve', 2)", "unseen elements of eve: 2 kept, 0 counted"),
+        ])
+    func damage(sql: String, text: String) async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world)
+            try await world.database.write { try $0.execute(sql) }
+            #expect(try await differences(world) == [text])
+            try await mend(world)
+            #expect(try await differences(world) == [])
+            #expect(try await world.badge(of: Self.bob) == 4)
+            #expect(try await world.badge(of: ElementsWorld.alice) == 1)
+            #expect(try await world.contribution(for: Self.bob)?.elementCount == 4)
+        }
+    }
+
+    @Test("a revision is not below what the elements have seen")
+    func revision() async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world)
+            // Four creations and one update of what is still there.
+            try await world.database.write { try $0.execute("UPDATE boards SET rev = 4") }
+            #expect(try await differences(world).first == "revision: 4 kept, at least 5 counted")
+            try await mend(world)
+            try await mend(world)
+            #expect(try await differences(world) == [])
+        }
+    }
+
+    @Test("a time is as the last change has it, or later once something was deleted", arguments: [false, true])
+    func times(deleting: Bool) async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world, deleting: deleting)
+            for move in [-60_000, 60_000] {
+                try await world.database.write {
+                    try $0.execute("UPDATE boards SET changed_at = changed_at + $1", move)
+                }
+                let found = try await differences(world)
+                if deleting && move > 0 {
+                    #expect(found == [], "nobody knows when it was deleted")
+                } else {
+                    #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
+                }
+                try await mend(world)
+                #expect(try await differences(world) == [])
+            }
+        }
+    }
+
+    @Test("who has the room open has nothing unseen")
+    func present() async throws {
+        try await ElementsWorld.serving { world in
+            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: true)
+            _ = try await world.create()
+            try await world.database.write { connection in
+                try connection.execute(
+                    "INSERT INTO unseen (room_id, user_id, count) VALUES ($1, $2, 3)", Self.room, Self.bob)
+                try connection.execute(
+                    "INSERT INTO unseen_elements (room_id, user_id, rank) VALUES ($1, $2, 1)", Self.room, Self.bob)
+            }
+            let text = "unseen elements of bob, who has the room open: 3 kept, 0 counted"
+            #expect(try await differences(world) == [text])
+            try await mend(world)
+            #expect(try await differences(world) == [])
+            #expect(try await world.badge(of: Self.bob) == 0)
+        }
+    }
+
+    @Test("a board that is gone is made again")
+    func board() async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world)
+            _ = try await world.create(in: ElementsWorld.otherRoom)
+            try await world.database.write { try $0.execute("DELETE FROM boards WHERE room_id = $1", Self.room) }
+            #expect(try await differences(world) == ["elements: nothing kept, 4 counted"])
+            let rooms = try await world.database.read { try ElementsService.rooms(after: "", limit: 9, on: $0) }
+            #expect(rooms == [Self.room, ElementsWorld.otherRoom])
+            try await mend(world)
+            #expect(try await differences(world) == [])
+            #expect(try await differences(world, ElementsWorld.otherRoom) == [])
+        }
+    }
+
+    @Test(
+        "badges from before it was kept which elements are unseen can be counted, too, and end when the room is opened")
+    func migrated() async throws {
+        let old = try SQLiteDatabase(.temporary, migrations: [ElementsService.migrations[0]])
+        try await old.write { connection in
+            try connection.execute(
+                "INSERT INTO unseen (room_id, user_id, count) VALUES ('r', 'bob', 3), ('r', 'eve', 1)")
+            try connection.execute("INSERT INTO boards (room_id, element_count, rev, changed_at) VALUES ('r', 0, 8, 0)")
+            for statement in ElementsService.migrations[1].sql.split(separator: ";") {
+                try connection.execute(String(statement))
+            }
+        }
+        let found = try await old.read { try ElementsService.differences(in: "r", members: [], on: $0).map(\.text) }
+        #expect(found == [])
+        let ranks = try await old.read {
+            try $0.all("SELECT rank FROM unseen_elements WHERE user_id = 'bob' ORDER BY rank") { $0.int(0) }
+        }
+        #expect(ranks == [-2, -1, 0])
+        await old.close()
+    }
+}

@@ -1,0 +1,213 @@
+import Contracts
+import Foundation
+import Storage
+import Testing
+
+@testable import ServiceKit
+
+/// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b` keeps nothing.
+@Suite("Commands beside a running program")
+struct CommandTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    private let printed = Collector<String>()
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
+
+    private struct Items: Service, Recounted, OwnsMembership {
+        static let name = "items"
+        static let migrations = [
+            Migration(
+                version: 1, name: "items",
+                sql: """
+                    CREATE TABLE counts (room TEXT PRIMARY KEY, count INTEGER NOT NULL);
+                    CREATE TABLE items (room TEXT NOT NULL, member TEXT NOT NULL)
+                    """)
+        ]
+        let manifest = Manifest(service: "items", routes: [])
+
+        init(_ context: ServiceContext) {}
+        func register(in requests: inout RequestTable) {}
+
+        static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
+            try connection.all("SELECT room FROM counts WHERE room > $1 ORDER BY room LIMIT $2", id, limit) {
+                $0.text(0)
+            }
+        }
+
+        static func members(of room: String, on connection: any Connection) throws -> [String] {
+            try connection.all("SELECT member FROM items WHERE room = $1", room) { $0.text(0) }
+        }
+
+        static func differences(
+            in room: String, members: [String], on connection: any Connection
+        ) throws -> [Difference] {
+            let kept = try connection.first("SELECT count FROM counts WHERE room = $1", room) { $0.int(0) }
+            guard kept != members.count else { return [] }
+            // A negative one stands for what cannot be mended.
+            let mend: (any Connection) throws -> Void = {
+                try $0.execute("UPDATE counts SET count = $2 WHERE room = $1", room, members.count)
+            }
+            return [Difference("items", kept: kept, counted: members.count, mend: kept ?? 0 < 0 ? nil : mend)]
+        }
+    }
+
+    private struct Plain: Service {
+        static let name = "plain"
+        static let migrations: [Migration] = []
+        let manifest = Manifest(service: "plain", routes: [])
+        init(_ context: ServiceContext) {}
+        func register(in requests: inout RequestTable) {}
+    }
+
+    private static let services: [any Service.Type] = [Items.self, Plain.self]
+
+    /// A data folder that is being served, with a room for each count: it has one item.
+    private func serve(_ counts: [Int], _ body: (SQLiteDatabase) async throws -> Void) async throws {
+        let items = try SQLiteDatabase(.file("\(folder)/items.db"), migrations: Items.migrations)
+        let plain = try SQLiteDatabase(.file("\(folder)/plain.db"), migrations: [])
+        try await items.write { connection in
+            for (number, count) in counts.enumerated() {
+                let room = "room \(10_000 + number)"
+                try connection.execute("INSERT INTO counts (room, count) VALUES ($1, $2)", room, count)
+                try connection.execute("INSERT INTO items (room, member) VALUES ($1, 'ada')", room)
+            }
+        }
+        try await body(items)
+        await items.close()
+        await plain.close()
+    }
+
+    private func verify(_ arguments: String..., expecting outcome: Command.Outcome) throws {
+        #expect(try run(.verify(Self.services), arguments) == outcome)
+    }
+
+    private func backUp(_ arguments: String..., expecting outcome: Command.Outcome = .done) throws {
+        #expect(try run(.backup(Self.services), arguments) == outcome)
+    }
+
+    private func run(_ command: Command, _ arguments: [String]) throws -> Command.Outcome {
+        let configuration = try Configuration(command.settings, arguments: ["--data", folder] + arguments)
+        return try command.perform(configuration) { printed.add($0) }
+    }
+
+    private func files(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+
+    // MARK: verify
+
+    @Test("what is right is said to be, in as many rooms as there are")
+    func right() async throws {
+        try await serve(Array(repeating: 1, count: 450)) { _ in
+            try verify(expecting: .done)
+            #expect(printed.items == ["items: 450 rooms counted, 0 differences", "all counts are right"])
+        }
+    }
+
+    @Test("each difference has a line, wherever it is, and stays until it is to be mended")
+    func mending() async throws {
+        var counts = Array(repeating: 1, count: 450)
+        (counts[0], counts[200], counts[449]) = (0, 2, 7)
+        try await serve(counts) { _ in
+            let lines = [(10_000, 0), (10_200, 2), (10_449, 7)].map {
+                "items: room room \($0): items: \($1) kept, 1 counted"
+            }
+            let total = "items: 450 rooms counted, 3 differences"
+            try verify(expecting: .found)
+            #expect(printed.items == lines + [total, "3 differences, 0 mended"])
+            try verify("--repair", expecting: .done)
+            #expect(
+                Array(printed.items.dropFirst(5)) == lines.map { "\($0); mended" } + [total, "3 differences, 3 mended"])
+            try verify(expecting: .done)
+        }
+    }
+
+    @Test("what cannot be mended is said, and stays found")
+    func unmendable() async throws {
+        try await serve([-1, 2]) { _ in
+            try verify("--repair", expecting: .found)
+            #expect(printed.items.filter { $0.hasSuffix("; cannot be mended") }.count == 1)
+            #expect(printed.items.last == "2 differences, 1 mended")
+        }
+    }
+
+    @Test("a folder without databases is an error, and stays without", arguments: ["verify", "backup"])
+    func nothingThere(name: String) throws {
+        let command: Command = name == "verify" ? .verify(Self.services) : .backup(Self.services)
+        #expect(throws: StorageError.self) { try run(command, [name == "verify" ? "--repair" : "--to=\(folder)-copy"]) }
+        #expect(try files(folder) == [])
+        #expect(command.run(program: "parlor", arguments: ["--data", folder + "/none"], environment: [:]) == 2)
+        #expect(command.run(program: "parlor", arguments: ["--help"], environment: [:]) == 0)
+    }
+
+    // MARK: backup
+
+    @Test("a backup has every database and secret, with its mode, and nothing else")
+    func backup() async throws {
+        let (target, text) = ("\(folder)-copy", Data("hush".utf8))
+        defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
+        for (name, mode) in [
+            ("jwt.secret", 0o600), ("manifests.json", 0o644), ("jwt.secret.new-x", 0o600), (".x", 0o600),
+        ] {
+            let attributes: [FileAttributeKey: Any] = [.posixPermissions: mode]
+            #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: text, attributes: attributes))
+        }
+        #expect(FileManager.default.createFile(atPath: "\(folder)/items.db.lock", contents: nil))
+        try FileManager.default.createDirectory(atPath: "\(folder)/inner", withIntermediateDirectories: false)
+        let plugin = try SQLiteDatabase(.file("\(folder)/plugin.db"), migrations: [])
+        try await serve([1, 1]) { _ in
+            try backUp("--to", target + "/", expecting: .done)
+            #expect(try files(target) == ["items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db"])
+        }
+        await plugin.close()
+        for (name, mode) in [("jwt.secret", 0o600), ("manifests.json", 0o644), ("items.db", 0o600), ("", 0o700)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(target)/\(name)")
+            #expect(attributes[.posixPermissions] as? Int == mode)
+        }
+        #expect(FileManager.default.contents(atPath: "\(target)/jwt.secret") == text)
+        let restored = try SQLiteDatabase(.file("\(target)/items.db"), migrations: Items.migrations)
+        #expect(try await restored.read { try Items.rooms(after: "", limit: 9, on: $0) }.count == 2)
+        await restored.close()
+    }
+
+    @Test("a folder that has something in it is not touched, an empty one is taken")
+    func target() async throws {
+        let target = "\(folder)-copy"
+        defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        try await serve([1]) { _ in
+            try backUp("--to", target, expecting: .done)
+            let before = try files(target)
+            #expect(throws: BackupError("\(target) is not empty")) { try backUp("--to", target) }
+            #expect(throws: BackupError("\(target)/items.db is no folder")) {
+                try backUp("--to", "\(target)/items.db")
+            }
+            #expect(throws: ConfigurationError.missingValue("--to")) { try backUp() }
+            #expect(try files(target) == before)
+        }
+    }
+
+    @Test("a database that is damaged is said to be, and a backup that fails leaves nothing")
+    func failed() async throws {
+        let parent = "\(folder)/backups"
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: false)
+        for name in ["a-fine.db", "damaged.db"] {
+            let plugin = try SQLiteDatabase(.file("\(folder)/\(name)"), migrations: Items.migrations)
+            try await plugin.write { connection in
+                for n in 0..<5000 {
+                    try connection.execute("INSERT INTO counts (room, count) VALUES ($1, 1)", "room \(n)")
+                }
+            }
+            await plugin.close()
+        }
+        let handle = try #require(FileHandle(forUpdatingAtPath: "\(folder)/damaged.db"))
+        try handle.seek(toOffset: try handle.seekToEnd() / 2)
+        try handle.write(contentsOf: Data(repeating: 0xA5, count: 40_000))
+        try handle.close()
+        try await serve([1]) { _ in
+            let error = #expect(throws: BackupError.self) { try backUp("--to", "\(parent)/new") }
+            #expect(error?.description.hasPrefix("\(folder)/damaged.db cannot be copied, it is damaged: ") == true)
+        }
+        #expect(try files(parent) == [])
+    }
+}
