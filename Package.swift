@@ -88,7 +88,7 @@ let package = Package(
         tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("Workers", ["Workers"]),
-        tests("Storage", ["Storage", "JSON", "Workers"]),
+        tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
         tests(
             "Accounts",

@@ -29,8 +29,8 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 final class TemporaryFolder: Sendable {
     let path: String
 
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    init(in parent: String = FileManager.default.temporaryDirectory.path) throws {
+        path = "\(parent)/\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
