@@ -31,6 +31,7 @@ public struct Gateway: Component {
         let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: node.group.loops[0], log: log) {
             fanout.deliver($0)
         }
+        let missed = MissedEntries(bus: node.bus, log: log)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
             file: node.bus is InProcessBus
@@ -44,7 +45,14 @@ public struct Gateway: Component {
                 }
                 fanout.deliver(broadcasts)
             },
-            onStart: { fanout.start($0, after: $1) },
+            onStart: { stream, place in
+                fanout.start(stream, after: place)
+                Task {
+                    if let missed = await missed.newest(of: stream, to: place) {
+                        fanout.backfill(stream, missed.entries, from: missed.start, to: place)
+                    }
+                }
+            },
             onAnnouncement: { presence.learn($0) })
         let composer = RoomComposer(bus: node.bus, directory: directory, presence: presence, lastKnown: LastKnown())
         let context = GatewayContext(
@@ -60,7 +68,7 @@ public struct Gateway: Component {
                         configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
                     }, uniquingKeysWith: { first, _ in first })),
             cursors: SyncCursorCodec(secret: secret),
-            missed: MissedEntries(bus: node.bus, composer: composer, log: log))
+            missed: missed)
         let shards = node.group.loops.map { Shard(on: $0, context) }
         fanout.shards = shards
         try presence.start()

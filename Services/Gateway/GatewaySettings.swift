@@ -1,3 +1,4 @@
+import Contracts
 import Reactor
 import ServiceKit
 
@@ -13,7 +14,15 @@ struct GatewaySettings: Sendable {
     let trustedProxies: [IPNetwork]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
-    static let limits = ["rooms", "sends", "elements", "register", "login", "sign_ins", "refresh"]
+    static let limits =
+        ["rooms", "sends", "elements", "register", "login", "sign_ins", "refresh"] + ownLimits.map(\.name)
+
+    /// Those of what the gateway answers itself.
+    static let ownLimits = [
+        RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10),
+        RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10),
+        RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60),
+    ]
 
     static let all: [Setting] =
         [
@@ -59,6 +68,9 @@ struct GatewaySettings: Sendable {
         switch limit {
         case "rooms": "make or rename rooms"
         case "sends": "send messages"
+        case "joins": "join rooms"
+        case "typing": "say that they type"
+        case "sync": "ask for what they missed"
         case "elements": "change elements"
         case "register": "register"
         case "login": "fail to log in"

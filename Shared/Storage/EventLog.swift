@@ -114,7 +114,10 @@ public struct EventLog: Sendable {
     /// Entries deleted in one write, so that others' writes get in between.
     private static let pruneBatch = 1000
 
-    /// Deletes entries from before a time, oldest first, and stops at the first that stays; the newest always does.
+    /// Deletes entries that were followed by another before a time, oldest first, and stops at the first that stays; the
+    /// newest always does.
+    ///
+    /// So the entry that was the newest at that time stays, too: it is where everyone stood then, and finds their place.
     ///
     /// - Parameters:
     ///   - time: milliseconds since 1970, UTC.
@@ -127,13 +130,15 @@ public struct EventLog: Sendable {
             let deleted = try await database.write { connection in
                 let end = min(cursor ?? .max, try Self.head(on: connection))
                 var last: Int?
+                var previous: Int?
                 // By position and not by time: an index on time would cost every write, and entries are nearly in order.
                 try connection.forEachRow(
-                    "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch)]
+                    "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch + 1)]
                 ) { row in
-                    guard row.int(0) < end, row.int(1) < time else { return false }
-                    last = row.int(0)
-                    return true
+                    guard row.int(1) < time else { return false }
+                    if let previous { last = previous }
+                    previous = row.int(0)
+                    return row.int(0) < end
                 }
                 guard let last else { return 0 }
                 return try connection.execute("DELETE FROM events WHERE seq <= $1", last)

@@ -103,17 +103,19 @@ struct FanoutTests {
         }
     }
 
-    @Test("after a service's database was restored, answers wait for their echo again")
+    @Test("when a service's database was restored, sockets are closed, and answers wait for their echo again")
     func restored() async throws {
         try await GatewayWorld.run(loops: 1) { world in
             let client = try await world.connect()
             for number in 1...5 { world.chat.emit([Emission(to: .everyone, "n", data(number))]) }
             for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
             world.chat.restore(forgetting: 3)
+            #expect(try await client.receive() == "closed", "what it was told is of a past that is no more")
             answerSends(world) { _ in }
-            try await client.emit("chat:send", "{}", ack: 9)
-            #expect(try await client.next() == .event("message:new", data(1)))
-            guard case .ack(9, _) = try await client.next() else {
+            let again = try await world.connect()
+            try await again.emit("chat:send", "{}", ack: 9)
+            #expect(try await again.next() == .event("message:new", data(1)))
+            guard case .ack(9, _) = try await again.next() else {
                 Issue.record("there was no ack")
                 return
             }

@@ -32,6 +32,20 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1000) == 1)
     }
 
+    @Test("the last allowed one of a burst passes, whatever the numbers and the time")
+    func exactBursts() {
+        for (count, window) in [(60, 10), (600, 10), (3, 10), (7, 1), (20, 60)] {
+            for now in stride(from: 1, to: 4_000_000_000, by: 81_234_567) {
+                let limiter = RateLimiter(isOn: true, overrides: [:])
+                let limit = RateLimit("n", perPerson: count, perAddress: count, seconds: window)
+                for _ in 1...count {
+                    #expect(limiter.take([limit], person: nil, address: Self.home, now: now) == nil)
+                }
+                #expect(limiter.take([limit], person: nil, address: Self.home, now: now) != nil)
+            }
+        }
+    }
+
     @Test("time gives back one after the other, and no more than the limit")
     func recovery() {
         for _ in 1...3 { _ = take("ada", at: 1000) }

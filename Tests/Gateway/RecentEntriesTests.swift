@@ -83,6 +83,22 @@ struct RecentEntriesTests {
         }
     }
 
+    @Test("what was told before the start is added behind it, unless the stream has started elsewhere since")
+    func backfill() {
+        var recent = RecentEntries(generationSize: 10)
+        recent.start("chat", after: Self.place(8))
+        recent.append(Self.broadcast(9))
+        let entries = (4...8).map { Self.broadcast($0) }
+        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(7))
+        recent.backfill("chat", Array(entries.dropLast()), from: Self.place(3), to: Self.place(8))
+        guard case .older = recent.entries(of: "chat", since: Self.place(7), for: "ada") else {
+            Issue.record("entries of another place, or with a gap, were taken")
+            return
+        }
+        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(8))
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(3), for: "ada")) == [4, 5, 6, 7, 8, 9])
+    }
+
     @Test("a cursor is up to date where every stream stands, and is not as soon as one goes on")
     func upToDate() {
         var recent = Self.filled(1...5)

@@ -22,7 +22,7 @@ struct RecentTimesTests {
         times[read] = 7
         for number in 0..<1000 {
             times[number] = 1
-            times[written] = Double(number)
+            times[written] = number
             #expect(times[read] == 7)
         }
         #expect(times[written] == 999)

@@ -118,7 +118,7 @@ class Parlor:
         for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
             try:
                 found[Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name] = int(pid)
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass  # it has just ended
         return found
 

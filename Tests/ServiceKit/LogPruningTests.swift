@@ -20,7 +20,7 @@ struct LogPruningTests {
             clock.advance(by: .seconds(40_000))
         }
         await pruning.prune()
-        #expect(try await EventLog(database).oldest() == 2)
+        #expect(try await EventLog(database).oldest() == 1, "until a day ago everyone stood there")
         clock.advance(by: .seconds(200_000))
         await pruning.prune()
         #expect(try await EventLog(database).oldest() == 3)

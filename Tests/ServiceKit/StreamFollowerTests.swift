@@ -261,6 +261,23 @@ struct StreamFollowerTests {
         }
     }
 
+    @Test("an entry that its owner does not know is not asked for again and again")
+    func neverWas() async throws {
+        try await World.run { world in
+            world.owner.commit(1...2)
+            world.announce()
+            await world.settled()
+            world.follower.expect(1_000_000)
+            await world.owner.asked.first(1)
+            await world.settled()
+            world.owner.commit(3...4)
+            try world.owner.publish(3, 4)
+            #expect(await world.given.first(2).map(\.seq) == [3, 4])
+            await world.settled()
+            #expect(world.owner.asked.items.count == 1)
+        }
+    }
+
     @Test("an announcement that comes late changes nothing")
     func lateAnnouncement() async throws {
         try await World.run { world in

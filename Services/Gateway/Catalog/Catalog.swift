@@ -5,7 +5,7 @@ struct Catalog: Sendable {
     private(set) var manifests: [String: Manifest] = [:]
     private(set) var routes = RouteTable([])
     private(set) var socketEvents: [String: SocketEvent] = [:]
-    private(set) var limits: [String: RateLimit] = [:]
+    private(set) var limits = Catalog.limits(GatewaySettings.ownLimits)
     private let required: Set<String>
 
     /// - Parameter required: the services without which the product is not whole.
@@ -17,11 +17,18 @@ struct Catalog: Sendable {
         routes = RouteTable(all.flatMap(\.routes))
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
-        limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        limits = Self.limits(GatewaySettings.ownLimits + all.flatMap(\.limits))
+    }
+
+    private static func limits(_ all: [RateLimit]) -> [String: RateLimit] {
+        Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// In a stable order.
     var services: [Manifest] { manifests.values.sorted { $0.service < $1.service } }
+
+    /// The services that have an event log.
+    var streams: [String] { services.filter(\.hasEventLog).map(\.service) }
 
     var contributors: [(service: String, contribution: Contribution)] {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }

@@ -14,9 +14,11 @@ final class Client {
     var rooms: Set<String> = []
     /// Up to where each stream had been fanned out when it became live.
     var seen: [String: Int] = [:]
-    /// Where it was caught up to, if it came with a cursor, and the rooms that have gone on from there.
+    /// Where it was caught up to, if it came with a cursor; and for the rooms that it has left again, where that was.
     var continuesFrom: SyncCursor?
-    var continuedRooms: Set<String> = []
+    var continuedRooms: [String: SyncCursor] = [:]
+    /// Logs that were not followed yet when it became live.
+    var unfollowed: Set<String> = []
     /// Presence and typing that it was not told of, as it was behind: each the opposite of what it believes.
     var owed: [Presence.Holding: Presence.Change] = [:]
     /// Its places in the shard's lists, so that it leaves them at once.

@@ -16,16 +16,17 @@ final class RateLimiter: Sendable {
         let who: Who
     }
 
-    /// One call's share of one key's limit, in milliseconds.
+    /// One call's share of one key's limit, in whole nanoseconds: in binary fractions the last allowed call would often not
+    /// fit.
     private struct Share {
         let key: Key
-        let window: Double
-        let interval: Double
+        let window: Int
+        let interval: Int
 
         init(_ limit: String, _ who: Key.Who, _ count: Int, _ window: Duration) {
             key = Key(limit: limit, who: who)
-            self.window = Double(window.milliseconds)
-            interval = self.window / Double(count)
+            self.window = window.milliseconds * 1_000_000
+            interval = self.window / count
         }
     }
 
@@ -39,7 +40,7 @@ final class RateLimiter: Sendable {
 
     private let isOn: Bool
     private let overrides: [String: Rate]
-    /// When each key would be back at nothing, in milliseconds.
+    /// When each key would be back at nothing, in nanoseconds.
     private let times: Mutex<RecentTimes<Key>>
 
     /// - Parameter overrides: by the limit's name.
@@ -55,14 +56,14 @@ final class RateLimiter: Sendable {
     /// - Returns: the seconds until it is allowed again; nil if it is.
     func take(_ limits: [RateLimit], person: String?, address: IPAddress, now: Int) -> Int? {
         let shares = shares(limits, person: person, address: address)
-        let now = Double(now)
+        let now = now * 1_000_000
         return times.withLock { times in
-            var wait = 0.0
+            var wait = 0
             for share in shares {
                 let next = max(times[share.key] ?? 0, now) + share.interval
                 wait = max(wait, next - now - share.window)
             }
-            guard wait <= 0 else { return max(1, Int((wait / 1000).rounded(.up))) }
+            guard wait <= 0 else { return (wait + 999_999_999) / 1_000_000_000 }
             for share in shares { times[share.key] = max(times[share.key] ?? 0, now) + share.interval }
             return nil
         }
@@ -76,7 +77,7 @@ final class RateLimiter: Sendable {
             for share in shares {
                 guard let time = times[share.key] else { continue }
                 let before = time - share.interval
-                times[share.key] = before > Double(now) ? before : nil
+                times[share.key] = before > now * 1_000_000 ? before : nil
             }
         }
     }

@@ -2,15 +2,15 @@
 /// is forgotten. Nothing is ever walked through, however many there are.
 struct RecentTimes<Key: Hashable & Sendable>: Sendable {
     private let half: Int
-    private var recent: [Key: Double] = [:]
+    private var recent: [Key: Int] = [:]
     /// Those that were used before all of `recent`, and not since.
-    private var earlier: [Key: Double] = [:]
+    private var earlier: [Key: Int] = [:]
 
     /// - Parameter capacity: two at least.
     init(capacity: Int) { half = capacity / 2 }
 
     /// Both reading and writing is use.
-    subscript(key: Key) -> Double? {
+    subscript(key: Key) -> Int? {
         mutating get {
             if let time = recent[key] { return time }
             guard let time = earlier.removeValue(forKey: key) else { return nil }
@@ -23,7 +23,7 @@ struct RecentTimes<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    private mutating func keep(_ time: Double, for key: Key) {
+    private mutating func keep(_ time: Int, for key: Key) {
         if recent.count >= half, recent[key] == nil {
             earlier = recent
             recent = [:]

@@ -103,13 +103,20 @@ extension Shard {
     private func changeRooms(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
         let fields = try Self.fields(of: event)
         switch event.name {
-        case "room:join": return try await join(fields, client)
+        case "room:join":
+            return try await limited(
+                by: ["joins"], in: context.directory.catalog, person: client.caller.id, address: client.address
+            ) { () async throws(ServiceError) -> JSONValue? in try await join(fields, client) }
         case "room:leave":
             try await leave(fields, client)
             return nil
         default:
-            try await setTyping(fields, client)
-            return nil
+            return try await limited(
+                by: ["typing"], in: context.directory.catalog, person: client.caller.id, address: client.address
+            ) { () async throws(ServiceError) -> JSONValue? in
+                try await setTyping(fields, client)
+                return nil
+            }
         }
     }
 

@@ -20,7 +20,7 @@ extension Shard {
         let method = request.method == "HEAD" ? "GET" : request.method
         if segments == ["api", "sync"] {
             guard method == "GET" else { return responder.send(.methodNotAllowed(["GET"], requestID: id)) }
-            Task { await sync(request, using: responder) }
+            Task { await sync(request, from: client, using: responder) }
             return
         }
         let catalog = context.directory.catalog

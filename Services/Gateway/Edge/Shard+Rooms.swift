@@ -18,7 +18,7 @@ extension Shard {
         await joinAudience(of: roomID, client)
         guard client.isConnected else { return nil }
         let left = keepsOthers ? [] : client.rooms.filter { $0 != roomID }
-        for other in left { audience.leave(other, client) }
+        for other in left { leaveAudience(of: other, client) }
         let presence = context.presence
         let (id, userID) = (client.id, client.caller.id)
         await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
@@ -37,7 +37,7 @@ extension Shard {
     func leave(_ fields: RequestFields, _ client: Client) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
         guard client.rooms.contains(roomID) else { return try await requireMembership(of: client, in: roomID) }
-        audience.leave(roomID, client)
+        leaveAudience(of: roomID, client)
         await context.presence.leave(.init(roomID: roomID, userID: client.caller.id), socketID: client.id)
     }
 

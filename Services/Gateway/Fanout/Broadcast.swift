@@ -11,6 +11,7 @@ struct Broadcast: Sendable {
 
     let position: StreamPosition
     let entry: StreamEntry
+    let digest: Int
     let items: [Item]
 
     var roomID: String { entry.roomID }
@@ -19,11 +20,17 @@ struct Broadcast: Sendable {
     init(_ entry: StreamEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
+        digest = entry.digest
         items = entry.emissions.map { emission in
             Item(
                 emission: emission,
                 packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
         }
+    }
+
+    /// The place after it.
+    func place(in databaseID: String) -> Bookmark {
+        Bookmark(databaseID: databaseID, seq: position.seq, digest: digest)
     }
 
     /// The person who has sent what they were typing, if this entry says so.

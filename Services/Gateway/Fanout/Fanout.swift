@@ -19,6 +19,12 @@ final class Fanout: Sendable {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.start(stream, after: place) } } }
     }
 
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        for shard in shards {
+            shard.loop.execute { shard.assumeIsolated { $0.backfill(stream, entries, from: start, to: end) } }
+        }
+    }
+
     func deliver(_ change: Presence.Change) {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.deliver(change) } } }
     }

@@ -6,6 +6,11 @@ import Reactor
 import ServiceKit
 import SocketIO
 
+private struct PendingBadges {
+    let event: Replay.Event
+    let position: StreamPosition
+}
+
 /// One loop's share of the gateway: its clients, and what reaches them.
 ///
 /// Presence and typing are in `Shard+Signs.swift`, requests in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
@@ -18,9 +23,8 @@ actor Shard {
     var recent = RecentEntries()
     var behind = ClientsBehind()
     private var lastHeld = 0
-    /// The last composed event of each person, and how many of theirs are being composed: the next waits for it, so that
-    /// their order is the log's.
-    private var composing: [String: (last: Task<Void, Never>, count: Int)] = [:]
+    /// Badges of each person that wait to be composed, one after the other, so that their order is the log's.
+    private var composing: [String: [PendingBadges]] = [:]
     private var lastClient = 0
     /// Numbers the events of this loop's sockets, for the request ids in logs.
     var lastEvent = 0
@@ -29,7 +33,7 @@ actor Shard {
 
     /// An answer is not held back for longer: the stream may be stuck, but what was written is written.
     static let maxHold: Duration = .seconds(2)
-    /// Composed events of one person that may wait for each other while a service is slow; those beyond are left out.
+    /// Badges of one person that may wait while a service is slow. Beyond, the later ones of a room stand for the earlier.
     static let maxComposing = 256
 
     init(on loop: EventLoop, _ context: GatewayContext) {
@@ -62,16 +66,35 @@ actor Shard {
 
     /// A stream starts after this position: what stands before it is not sent any more.
     func start(_ stream: String, after place: Bookmark) {
+        let isAnother = recent.place(of: stream) != nil
         recent.start(stream, after: place)
-        // What clients have seen of the log before says nothing of this one.
-        for client in audience.everyone { client.seen[stream] = nil }
         for answer in held.reach(StreamPosition(stream: stream, seq: place.seq)) { answer.release() }
+        for client in audience.everyone {
+            if isAnother || client.unfollowed.contains(stream) {
+                // What it was told is of a past that is no more, or it was not told of what came before the start: it comes
+                // back with its cursor, and learns which.
+                client.socket.closeTransport()
+            } else {
+                client.continuesFrom?.places[stream] = .init(bookmark: place)
+            }
+        }
+    }
+
+    /// Adds what a stream told before it was followed from a place.
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        recent.backfill(stream, entries, from: start, to: end)
     }
 
     /// A client is told of everything from here on.
     func admit(_ client: Client) {
         client.seen = held.reached
+        client.unfollowed = unfollowedStreams
         audience.add(client)
+    }
+
+    /// Logs that services are known to have, but that are not followed yet.
+    var unfollowedStreams: Set<String> {
+        Set(context.directory.catalog.streams.filter { recent.place(of: $0) == nil })
     }
 
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
@@ -97,20 +120,26 @@ actor Shard {
         }
         let event = Replay.Event(item: item, roomID: broadcast.roomID)
         guard item.emission.composition == .badges else {
-            return send(context.missed.data(of: event, [:]), of: item.emission, to: id, broadcast.position)
+            return send(context.composer.data(of: event, [:]), of: item.emission, to: id, broadcast.position)
         }
-        let (earlier, count) = composing[id].map { ($0.last, $0.count) } ?? (nil, 0)
-        guard count < Self.maxComposing else {
-            return context.log.warning("an event is left out, as too many are being composed", ["user": id])
+        let pending = PendingBadges(event: event, position: broadcast.position)
+        guard composing[id]?.append(pending) == nil else {
+            if let count = composing[id]?.count, count > Self.maxComposing {
+                // The first is being composed already.
+                let earlier = composing[id]?[1..<(count - 1)].firstIndex { $0.event.roomID == event.roomID }
+                if let earlier { composing[id]?.remove(at: earlier) }
+            }
+            return
         }
-        let task = Task {
-            await earlier?.value
-            let badges = await context.missed.otherBadges(for: [event], of: caller)
-            send(context.missed.data(of: event, badges), of: item.emission, to: id, broadcast.position)
-            composing[id]?.count -= 1
-            if composing[id]?.count == 0 { composing[id] = nil }
+        composing[id] = [pending]
+        Task {
+            while let next = composing[id]?.first {
+                let badges = await context.composer.otherBadges(for: [next.event], of: caller)
+                send(context.composer.data(of: next.event, badges), of: next.event.item.emission, to: id, next.position)
+                composing[id]?.removeFirst()
+                if composing[id]?.isEmpty == true { composing[id] = nil }
+            }
         }
-        composing[id] = (task, count + 1)
     }
 
     /// To those who were there when the entry was fanned out: who came later has been caught up with it, or never asked.
@@ -125,7 +154,7 @@ actor Shard {
     // MARK: Answers after their echo
 
     /// Returns when this loop's sockets have been sent what stands at that position: so what a client caused reaches it
-    /// before the answer does.
+    /// before the answer does. It waits for `maxHold` at most.
     func fannedOut(_ position: StreamPosition?) async {
         guard let position, !held.hasReached(position) else { return }
         context.directory.expect(position)

@@ -40,7 +40,7 @@ struct GatewayPeers: Sendable {
 
     /// It has said something of its places, and numbered it.
     mutating func said(_ number: Int, by id: String) {
-        if peers[id]?.number != number - 1 { missed(by: id) }
+        if peers[id]?.number != number &- 1 { missed(by: id) }
         peers[id]?.number = number
     }
 

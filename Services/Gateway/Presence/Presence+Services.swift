@@ -43,8 +43,11 @@ extension Presence {
         if untold[subject, default: []].isEmpty {
             log.warning("a service is to be told later who has a room open", ["subject": subject])
         }
+        // So there are no more than the limit and what is open.
         if isOpen || untold[subject, default: []].count < Self.maxUntold {
             untold[subject, default: []].insert(place)
+        } else {
+            untold[subject]?.remove(place)
         }
     }
 

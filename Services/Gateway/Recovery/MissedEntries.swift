@@ -6,7 +6,6 @@ import ServiceKit
 /// Asks services for what is no longer, or not yet, in a gateway's memory.
 struct MissedEntries: Sendable {
     let bus: any MessageBus
-    let composer: RoomComposer
     let log: Logger
 
     /// A person's rooms. Asked for after it is known up to where entries are wanted: a room that they speak of exists then.
@@ -73,6 +72,44 @@ struct MissedEntries: Sendable {
         return (entries, through)
     }
 
+    /// The newest entries up to a place, whatever their rooms: as many as are kept in memory.
+    ///
+    /// - Returns: the place before them, and the entries; nil if there are none, or it is no hurry: the owner is asked again
+    ///   for what somebody needs.
+    func newest(of stream: String, to end: Bookmark) async -> (start: Bookmark, entries: [Broadcast])? {
+        // One more than is kept: where the others begin.
+        var since = max(0, end.seq - RecentEntries.generationSize - 1)
+        var start = since == 0 ? Bookmark(databaseID: end.databaseID, seq: 0, digest: 0) : nil
+        var entries: [Broadcast] = []
+        var bytes = 0
+        while since < end.seq {
+            let question = JSONWriter.object {
+                $0.member("since", since)
+                $0.member("through", end.seq)
+            }
+            guard let page = try? await page(of: stream, question), page.head.databaseID == end.databaseID,
+                let last = page.entries.last?.seq
+            else { return nil }
+            for entry in page.entries {
+                let broadcast = Broadcast(entry, of: stream)
+                bytes += entry.emissionsJSON.bytes.count
+                if start == nil || entry.seq != (entries.last?.position.seq ?? start?.seq ?? 0) + 1
+                    || bytes > RecentEntries.generationBytes
+                {
+                    // The first; or behind a gap that was pruned; or all before it is more than is kept.
+                    start = broadcast.place(in: end.databaseID)
+                    entries = []
+                    bytes = 0
+                } else {
+                    entries.append(broadcast)
+                }
+            }
+            since = last
+        }
+        guard let start, let last = entries.last, last.place(in: end.databaseID) == end else { return nil }
+        return (start, entries)
+    }
+
     /// Rooms in one question: half of what a log's owner takes.
     private static let maxRooms = 5000
 
@@ -82,24 +119,5 @@ struct MissedEntries: Sendable {
             Subject.eventsSince(of: stream), question, context, of: "A part of this service", log: log)
         guard let page = LogPage(reply.data) else { throw .unavailable("A part of this service") }
         return page
-    }
-
-    // MARK: What is composed
-
-    /// The badges that the replayed events' services do not own, of the rooms that need them, as they are now.
-    func otherBadges(for events: [Replay.Event], of caller: Caller) async -> [String: RoomComposer.Badges] {
-        let rooms = Set(events.lazy.filter { $0.item.emission.composition == .badges }.map(\.roomID))
-        return await composer.badges(of: rooms.sorted(), for: caller.id)
-    }
-
-    /// An event's data as clients see it; nil if it cannot be made.
-    func data(of event: Replay.Event, _ badges: [String: RoomComposer.Badges]) -> JSONValue? {
-        let emission = event.item.emission
-        switch emission.composition {
-        case .badges:
-            return RoomComposer.data(ofBadges: emission.data, roomID: event.roomID, badges[event.roomID] ?? [])
-        case .room: return composer.newRoom(emission.data).map { room in JSONWriter.object { $0.member("room", room) } }
-        case nil: return emission.data
-        }
     }
 }

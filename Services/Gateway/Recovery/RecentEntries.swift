@@ -63,12 +63,12 @@ struct RecentEntries {
         defer { streams[position.stream] = stream }
         guard position.seq == stream.seq &+ 1 else {
             // What lies between was pruned before it could be fetched.
-            stream = Stream(start: Bookmark(after: broadcast.entry, in: stream.start.databaseID))
+            stream = Stream(start: broadcast.place(in: stream.start.databaseID))
             return
         }
         if stream.young.entries.count >= generationSize || stream.young.bytes >= Self.generationBytes {
-            if let last = stream.old.entries.last?.entry {
-                stream.start = Bookmark(after: last, in: stream.start.databaseID)
+            if let last = stream.old.entries.last {
+                stream.start = last.place(in: stream.start.databaseID)
             }
             stream.old = stream.young
             stream.young = Generation()
@@ -79,15 +79,29 @@ struct RecentEntries {
     /// Up to where each stream was fanned out.
     var places: [String: Bookmark] { streams.mapValues(Self.place) }
 
-    func seq(of stream: String) -> Int? { streams[stream]?.seq }
+    func place(of stream: String) -> Bookmark? { streams[stream].map(Self.place) }
+
+    /// Adds what a stream told before it was followed from here: as many of the newest entries as one generation takes.
+    ///
+    /// - Parameters:
+    ///   - entries: all of the stream's after `start`, in order, up to `end`.
+    ///   - end: where the stream was followed from. If it is another place by now, the entries are of no use.
+    mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
+            entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
+        else { return }
+        known.start = start
+        for entry in entries { known.old.append(entry) }
+        streams[stream] = known
+    }
 
     /// Whether a cursor stands where all streams stand now.
     func isUpToDate(_ cursor: SyncCursor) -> Bool {
-        streams.allSatisfy { name, stream in cursor.places[name]?.bookmark.seq == stream.seq }
+        streams.allSatisfy { name, stream in cursor.places[name]?.bookmark == Self.place(stream) }
     }
 
     private static func place(_ stream: Stream) -> Bookmark {
-        stream.newest.map { Bookmark(after: $0.entry, in: stream.start.databaseID) } ?? stream.start
+        stream.newest?.place(in: stream.start.databaseID) ?? stream.start
     }
 
     /// A person's entries of a stream after a place.
@@ -97,7 +111,7 @@ struct RecentEntries {
         }
         guard place.seq >= stream.start.seq else { return .older }
         let digest =
-            place.seq == stream.start.seq ? stream.start.digest : stream.entry(at: place.seq)?.entry.digest
+            place.seq == stream.start.seq ? stream.start.digest : stream.entry(at: place.seq)?.digest
         guard digest == place.digest else { return .unknown }
         var found: [Broadcast] = []
         for generation in [stream.old, stream.young] {

@@ -40,8 +40,8 @@ struct Replay {
         var needsEntries: Bool { waiting.isEmpty && supplied.seq < end.seq }
 
         mutating func consume() {
-            guard let entry = waiting.popFirst()?.entry else { return }
-            place = .init(bookmark: Bookmark(after: entry, in: end.databaseID))
+            guard let entry = waiting.popFirst() else { return }
+            place = .init(bookmark: entry.place(in: end.databaseID))
         }
     }
 
@@ -89,8 +89,8 @@ struct Replay {
         guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
         let end = sources[index].end
         sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
-        if through < end.seq, let last = sources[index].waiting.last?.entry {
-            sources[index].supplied = Bookmark(after: last, in: end.databaseID)
+        if through < end.seq, let last = sources[index].waiting.last {
+            sources[index].supplied = last.place(in: end.databaseID)
         } else {
             sources[index].supplied = end
         }

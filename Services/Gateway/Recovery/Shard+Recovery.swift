@@ -19,6 +19,10 @@ extension Shard {
 
     /// Catches a socket up from the cursor it came with. It then belongs to the audience, unless it has closed.
     func recover(_ client: Client, since given: JSONValue) async {
+        guard unfollowedStreams.isEmpty else {
+            // This gateway has just started: nothing can be said of the cursor yet. The client comes back.
+            return client.socket.closeTransport()
+        }
         let cursor = given.string.flatMap { context.cursors.decode($0, for: client.caller.id) }
         if let cursor, await replay(to: client, from: cursor, .person, then: { goLive(client, isRecovered: true) }) {
             return
@@ -32,14 +36,19 @@ extension Shard {
         tellSynchronised(client, isRecovered)
     }
 
-    /// Has a socket joined a room's audience. One that came with a cursor, and joins the room for the first time, is sent what
-    /// the room was told since.
+    /// Has a socket join a room's audience. One that came with a cursor is sent what the room was told since it left the room,
+    /// or since its cursor.
     func joinAudience(of roomID: String, _ client: Client) async {
-        if let cursor = client.continuesFrom, client.continuedRooms.insert(roomID).inserted {
+        if !client.rooms.contains(roomID), let cursor = client.continuedRooms[roomID] ?? client.continuesFrom {
             if await replay(to: client, from: cursor, .room(roomID), then: { audience.join(roomID, client) }) { return }
             if client.isConnected { tellSynchronised(client, false) }
         }
         if client.isConnected { audience.join(roomID, client) }
+    }
+
+    func leaveAudience(of roomID: String, _ client: Client) {
+        if client.continuesFrom != nil { client.continuedRooms[roomID] = SyncCursor(recent.places) }
+        audience.leave(roomID, client)
     }
 
     private func tellSynchronised(_ client: Client, _ isRecovered: Bool) {
@@ -57,10 +66,7 @@ extension Shard {
     private func replay(
         to client: Client, from start: SyncCursor, _ scope: Replay.Scope, then finish: () -> Void
     ) async -> Bool {
-        // Another gateway may have been further when it gave the cursor, or this one has just started.
-        for (stream, place) in start.places {
-            await fannedOut(StreamPosition(stream: stream, seq: place.bookmark.seq))
-        }
+        guard await hasReached(start) else { return false }
         var cursor = start
         var count = 0
         while client.isConnected {
@@ -70,8 +76,10 @@ extension Shard {
                     maxBytes: Self.pageBytes)
             else { return false }
             var isMore = true
+            var rooms: [String]?
+            if case .room(let id) = scope { rooms = [id] }
             while isMore {
-                guard let page = await nextPage(of: &replay, for: client.caller, scope) else { return false }
+                guard let page = await nextPage(of: &replay, for: client.caller, &rooms) else { return false }
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: client) else { return false }
@@ -86,8 +94,29 @@ extension Shard {
         return false
     }
 
-    /// nil if something of it cannot be had.
-    private func nextPage(of replay: inout Replay, for caller: Caller, _ scope: Replay.Scope) async -> Replay.Page? {
+    /// Whether this loop has fanned out what a cursor says. Another gateway may have been further when it gave the cursor: a
+    /// short while is waited for all of its streams together.
+    private func hasReached(_ cursor: SyncCursor) async -> Bool {
+        func isBehind(_ stream: String, _ place: SyncCursor.Place) -> Bool? {
+            guard let here = recent.place(of: stream), here.databaseID == place.bookmark.databaseID else { return nil }
+            return here.seq < place.bookmark.seq
+        }
+        var behind: [StreamPosition] = []
+        for (stream, place) in cursor.places {
+            guard let isBehind = isBehind(stream, place) else { return false }
+            if isBehind { behind.append(StreamPosition(stream: stream, seq: place.bookmark.seq)) }
+        }
+        let deadline = ContinuousClock.now + Self.maxHold
+        for position in behind {
+            guard ContinuousClock.now < deadline else { return false }
+            await fannedOut(position)
+        }
+        return cursor.places.allSatisfy { isBehind($0.key, $0.value) == false }
+    }
+
+    /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
+    /// - Returns: nil if something of it cannot be had.
+    private func nextPage(of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?) async -> Replay.Page? {
         while true {
             switch replay.next() {
             case .page(let page): return page
@@ -97,14 +126,10 @@ extension Shard {
                 case .unknown: return nil
                 case .older:
                     do throws(ServiceError) {
-                        let rooms =
-                            switch scope {
-                            case .person: try await context.missed.rooms(of: caller)
-                            case .room(let id): [id]
-                            }
+                        if rooms == nil { rooms = try await context.missed.rooms(of: caller) }
                         guard
                             let missed = try await context.missed.entries(
-                                of: stream, since: since, through: through, ofRooms: rooms)
+                                of: stream, since: since, through: through, ofRooms: rooms ?? [])
                         else { return nil }
                         replay.supply(stream, missed.entries, through: missed.through)
                     } catch {
@@ -119,7 +144,7 @@ extension Shard {
 
     /// - Returns: whether the socket is still there.
     private func send(_ events: [Replay.Event], to client: Client) async -> Bool {
-        let badges = await context.missed.otherBadges(for: events, of: client.caller)
+        let badges = await context.composer.otherBadges(for: events, of: client.caller)
         for event in events {
             while client.isConnected, client.socket.pendingBytes > Self.maxReplayBacklog {
                 await pause(for: Self.backlogInterval)
@@ -127,7 +152,7 @@ extension Shard {
             guard client.isConnected else { return false }
             if let packet = event.item.packet {
                 client.socket.send(packet)
-            } else if let data = context.missed.data(of: event, badges) {
+            } else if let data = context.composer.data(of: event, badges) {
                 client.socket.emit(event.item.emission.event, data)
             }
         }

@@ -3,6 +3,7 @@ import Edge
 import HTTP
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
 
 // `GET /api/sync`: the list of rooms with a cursor, and what was missed since one.
@@ -11,7 +12,7 @@ extension Shard {
     /// A page of missed events ends after the one that reaches this.
     private static let syncBytes = 4 << 20
 
-    func sync(_ request: HTTPRequest, using responder: HTTPResponder) async {
+    func sync(_ request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) async {
         let id = responder.requestID
         do throws(ServiceError) {
             guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
@@ -25,31 +26,36 @@ extension Shard {
             let limit = try fields.queryLimit(standard: Self.syncLimit.standard, max: Self.syncLimit.max)
             // Streams that are not known yet may be the cursor's.
             guard context.directory.catalog.isWhole else { throw .unavailable("A part of this service") }
-            guard let since = try fields.optionalString("since") else {
-                return responder.send(try await snapshot(for: claims.caller, requestID: id))
+            let caller = claims.caller
+            let since = try fields.optionalString("since")
+            let cursor = since.flatMap { context.cursors.decode($0, for: caller.id) }
+            if since != nil, cursor == nil { throw .invalid("since", "is no cursor of yours") }
+            let response = try await limited(
+                by: ["sync"], in: context.directory.catalog, person: caller.id, address: client
+            ) { () async throws(ServiceError) -> HTTPResponse in
+                guard let cursor else { return try await snapshot(for: caller, requestID: id) }
+                return try await missed(since: cursor, by: caller, limit: limit)
             }
-            guard let cursor = context.cursors.decode(since, for: claims.caller.id) else {
-                throw .invalid("since", "is no cursor of yours")
-            }
-            responder.send(try await missed(since: cursor, by: claims.caller, limit: limit))
+            responder.send(response)
         } catch {
             responder.send(.error(error, requestID: id))
         }
     }
 
-    private var streams: [String] { context.directory.catalog.services.filter(\.hasEventLog).map(\.service) }
-
     /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
     private func snapshot(for caller: Caller, requestID: String) async throws(ServiceError) -> HTTPResponse {
-        // What was fanned out stands in for a service that is away: what it adds to rooms is the last known, too.
-        let known = recent.places
-        let places = known.merging(await context.missed.heads(of: streams)) { $1 }
-        guard streams.allSatisfy({ places[$0] != nil }) else { throw .unavailable("A part of this service") }
+        let streams = context.directory.catalog.streams
+        let places = await context.missed.heads(of: streams)
+        guard places.count == streams.count else { throw .unavailable("A part of this service") }
         let asked = BusContext(
             requestID: requestID, caller: caller.json, timeout: context.settings.requestTimeout, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
         let composed = try await context.composer.compose(
             bases, for: caller.id, requestID: requestID, unnamed: JSONValue(""))
+        // What was last known of a service may be older than its place: what lies between would never be told.
+        guard !composed.degraded.contains(where: { places[$0] != nil }) else {
+            throw .unavailable("A part of this service")
+        }
         let rooms = ComposedRoom.list(composed.rooms, by: .activity)
         let data = JSONWriter.object(reservingCapacity: rooms.bytes.count + 1024) {
             $0.member("cursor", context.cursors.encode(SyncCursor(places), for: caller.id))
@@ -65,6 +71,7 @@ extension Shard {
     ) async throws(ServiceError) -> HTTPResponse {
         let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
         let missed = context.missed
+        let streams = context.directory.catalog.streams
         let heads = await missed.heads(of: streams)
         guard heads.count == streams.count else { throw .unavailable("A part of this service") }
         guard
@@ -81,14 +88,14 @@ extension Shard {
                 else { return broken }
                 replay.supply(stream, found.entries, through: found.through)
             case .page(let page):
-                let badges = await missed.otherBadges(for: page.events, of: caller)
+                let badges = await context.composer.otherBadges(for: page.events, of: caller)
                 let data = JSONWriter.object(reservingCapacity: 4096) { json in
                     json.member("recovered", true)
                     json.member(
                         "events",
                         array: { json in
                             for event in page.events {
-                                guard let data = missed.data(of: event, badges) else { continue }
+                                guard let data = context.composer.data(of: event, badges) else { continue }
                                 json.object {
                                     $0.member("event", event.item.emission.event)
                                     $0.member("data", data)

@@ -36,9 +36,9 @@ struct RoomComposer: Sendable {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
-        async let shares = shares(of: ids, for: userID, catalog, requestID)
+        let all = await shares(of: ids, for: userID, catalog, requestID)
+        // Last: who left while services were asked has been told of already.
         let present = await presence.present(in: ids)
-        let all = await shares
         var rooms: [ComposedRoom] = []
         rooms.reserveCapacity(bases.count)
         for (index, base) in bases.enumerated() {
@@ -72,7 +72,7 @@ struct RoomComposer: Sendable {
     /// A person's badges, by room, as their owners say.
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
         let prefix = "badges."
-        let shares = await shares(of: roomIDs, for: userID, directory.catalog, "badges")
+        let shares = await shares(of: roomIDs, for: userID, directory.catalog, "badges", isWhole: roomIDs.count == 1)
         var badges: [String: Badges] = [:]
         for (index, roomID) in roomIDs.enumerated() {
             let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
@@ -97,8 +97,9 @@ struct RoomComposer: Sendable {
         }
     }
 
+    /// - Parameter isWhole: whether these are all of the person's rooms, or one: what is known of them is kept by that.
     private func shares(
-        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ requestID: String
+        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ requestID: String, isWhole: Bool = true
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
         let context = BusContext(
@@ -107,7 +108,7 @@ struct RoomComposer: Sendable {
             for (service, contribution) in catalog.contributors {
                 group.addTask {
                     let values = await ask(contribution.subject, userID, roomIDs[...], context)
-                    if let values { lastKnown.note(service, userID, roomIDs, values) }
+                    if let values, isWhole { lastKnown.note(service, userID, roomIDs, values) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)

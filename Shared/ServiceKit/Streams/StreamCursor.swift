@@ -8,7 +8,7 @@ struct StreamCursor {
     private var early: [Int: StreamEntry] = [:]
     private var earlyBytes = 0
     /// The highest seq that was heard of, be it of an entry that was not kept.
-    private var highest = Int.min
+    private(set) var highest = Int.min
 
     /// More early entries than this, or more bytes of them, are not kept: they are fetched with what is missing.
     static let maxEarly = 4096
@@ -32,6 +32,9 @@ struct StreamCursor {
 
     /// Notes that an entry exists.
     mutating func expect(_ seq: Int) { highest = max(highest, seq) }
+
+    /// Notes that there is no entry beyond this one, whatever was heard.
+    mutating func settle(at seq: Int) { highest = max(last ?? .min, seq) }
 
     /// Takes an entry from the bus or from the owner, and gives what can be handed on now, in order. What was seen is skipped.
     mutating func receive(_ entry: StreamEntry) -> [StreamEntry] {

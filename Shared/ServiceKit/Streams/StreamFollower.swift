@@ -155,18 +155,21 @@ public actor StreamFollower {
     private func fetch(evenIfNothingIsMissing: Bool = false) {
         guard cursor.isBehind || evenIfNothingIsMissing, !isFetching, !isStopped, let last = cursor.last else { return }
         isFetching = true
-        let known = known
+        let (known, expected) = (known, cursor.highest)
         let data = JSONWriter.object {
             $0.member("since", last)
             if let known, known.seq == last { $0.member("digest", known.digest) }
         }
         bus.request(Subject.eventsSince(of: service), data, BusContext(requestID: "follow-\(service)")) {
             [self, loop, databaseID] answer in
-            loop.execute { self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID) } }
+            loop.execute {
+                self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
+            }
         }
     }
 
-    private func fetched(_ answer: Result<JSONValue, BusError>, since: Int, of asked: String?) {
+    private func fetched(_ answer: Result<JSONValue, BusError>, since: Int, of asked: String?, expecting expected: Int)
+    {
         isFetching = false
         // Asked of the database before: its answer says nothing of this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
@@ -178,6 +181,8 @@ public actor StreamFollower {
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
         handOn(ready(of: page.entries))
         cursor.expect(page.head.seq)
+        // What nobody spoke of since it was asked is as the owner says: entries that never were are not waited for.
+        if cursor.highest == expected { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
         if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.patience) }
     }

@@ -1,0 +1,102 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("Sockets that come back", .timeLimit(.minutes(1)))
+struct RecoveryTests {
+    /// Connects with a cursor, and reads up to `sync:done`.
+    /// - Returns: the socket, the events before, whether all was recovered, and the new cursor.
+    private static func connect(
+        _ world: GatewayWorld, since cursor: String
+    ) async throws -> (client: WireClient, missed: [String], isRecovered: Bool, cursor: String) {
+        let client = try await world.openSocket()
+        try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
+        #expect(try await client.receive().hasPrefix("40{"))
+        var missed: [String] = []
+        while true {
+            guard case .event(let name, let data) = try await client.next() else { continue }
+            guard name == "sync:done" else {
+                missed.append(name)
+                continue
+            }
+            return (client, missed, data["recovered"]?.bool == true, try #require(data["cursor"]?.string))
+        }
+    }
+
+    private static func tell(_ world: GatewayWorld, _ names: String...) {
+        for name in names { world.chat.emit([Emission(to: .room, name, .emptyObject)]) }
+    }
+
+    /// Joins a room; the events that come before the ack, but for presence.
+    private static func join(_ room: String, _ client: WireClient) async throws -> [String] {
+        try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 5)
+        var events: [String] = []
+        while true {
+            switch try await client.next() {
+            case .event(let name, _) where name != "room:presence": events.append(name)
+            case .ack(5, let answer):
+                #expect(answer["success"]?.bool == true)
+                return events
+            default: continue
+            }
+        }
+    }
+
+    @Test("a cursor that is none recovers nothing, and the one that is given instead recovers all since")
+    func recovers() async throws {
+        try await GatewayWorld.run { world in
+            let first = try await Self.connect(world, since: "nonsense")
+            #expect(!first.isRecovered && first.missed.isEmpty)
+            Self.tell(world, "one", "two")
+            world.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)])
+            world.chat.emit([Emission(to: .person("bob"), "his", .emptyObject)])
+            world.chat.emit([Emission(to: .everyone, "all", .emptyObject)])
+            world.chat.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "s", participants: ["bob", "cy"])
+            let second = try await Self.connect(world, since: first.cursor)
+            #expect(second.isRecovered && second.missed == ["one", "two", "mine"])
+            let third = try await Self.connect(world, since: second.cursor)
+            #expect(third.isRecovered && third.missed.isEmpty)
+        }
+    }
+
+    @Test("a room goes on from the cursor when it is joined, and from where it was left when it is joined again")
+    func joins() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let client = try await Self.connect(world, since: "none").client
+            Self.tell(world, "one", "two")
+            #expect(try await Self.join("r", client) == ["one", "two"])
+            #expect(try await Self.join("s", client) == [], "which leaves the other")
+            Self.tell(world, "three")
+            #expect(try await Self.join("r", client) == ["three"])
+            #expect(try await Self.join("r", client) == [], "it has joined it already")
+            Self.tell(world, "live")
+            #expect(try await client.next() == .event("live", .emptyObject))
+        }
+    }
+
+    @Test("what is in no gateway's memory any more is asked of its owner")
+    func fromTheOwner() async throws {
+        try await GatewayWorld.run { world in
+            world.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = try await Self.connect(world, since: "none").cursor
+            Self.tell(world, "needle")
+            for _ in 1...9000 {
+                world.chat.emit([Emission(to: .everyone, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
+            }
+            let back = try await Self.connect(world, since: cursor)
+            #expect(back.isRecovered)
+            #expect(back.missed == ["needle"])
+        }
+    }
+
+    @Test("a cursor from before a restored backup recovers nothing")
+    func restored() async throws {
+        try await GatewayWorld.run { world in
+            Self.tell(world, "one", "two", "three")
+            let cursor = try await Self.connect(world, since: "none").cursor
+            world.chat.restore(forgetting: 1)
+            #expect(try await !Self.connect(world, since: cursor).isRecovered)
+        }
+    }
+}
