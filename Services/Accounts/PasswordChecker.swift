@@ -32,7 +32,7 @@ struct PasswordChecker: Sendable {
         do {
             return try await workers.run(body)
         } catch is BlockingQueueError {
-            throw ServiceError(.serviceUnavailable, "Too many people are signing in at once. Try again.", retryAfter: 1)
+            throw ServiceError(.serviceUnavailable, "Too many people are signing in at once. Try again.")
         }
     }
 }

@@ -33,14 +33,17 @@ public enum ErrorCode: String, Sendable, CaseIterable {
 public struct ServiceError: Error, Sendable, Equatable {
     public let code: ErrorCode
     public let message: String
-    /// Seconds after which to try again; for `rateLimited` and `serviceUnavailable`.
+    /// Seconds after which to try again; for `rateLimited` and `serviceUnavailable`, which always has it.
     public let retryAfter: Int?
 
     public init(_ code: ErrorCode, _ message: String, retryAfter: Int? = nil) {
         self.code = code
         self.message = message
-        self.retryAfter = retryAfter
+        self.retryAfter = retryAfter ?? (code == .serviceUnavailable ? Self.unavailableFor : nil)
     }
+
+    /// Where nobody knows better: a restart and a full queue are over in about as long.
+    private static let unavailableFor = 1
 
     /// One message for a room that does not exist and for one that is not the caller's: they must not be told apart.
     public static let roomNotFound = ServiceError(.roomNotFound, "There is no such room.")
@@ -51,7 +54,7 @@ public struct ServiceError: Error, Sendable, Equatable {
     public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
 
     public static func unavailable(_ what: String) -> ServiceError {
-        ServiceError(.serviceUnavailable, "\(what) cannot be reached right now. Try again in a moment.", retryAfter: 1)
+        ServiceError(.serviceUnavailable, "\(what) cannot be reached right now. Try again in a moment.")
     }
 
     public static func missing(_ field: String) -> ServiceError {

@@ -17,6 +17,16 @@ struct ContractsTests {
         #expect(time.isoSeconds == text.prefix(19) + "Z")
     }
 
+    @Test("what is unavailable always says when to try again, also across the bus")
+    func unavailable() throws {
+        for error in [ServiceError.unavailable("Rooms"), ServiceError(.serviceUnavailable, "Too many at once.")] {
+            #expect(error.retryAfter == 1 && error.code.isRetryable)
+            #expect(throws: error) { try Reply(error.json) }
+        }
+        #expect(ServiceError(.serviceUnavailable, "Later.", retryAfter: 30).retryAfter == 30)
+        #expect(ServiceError(.forbidden, "No.").retryAfter == nil)
+    }
+
     @Test("a manifest reads back as it was written")
     func manifests() throws {
         let manifest = Manifest(

@@ -72,8 +72,7 @@ extension HTTPResponse {
             default: .malformedRequest
             }
         var response = error(
-            ServiceError(code, "The request cannot be served: \(reason).", retryAfter: status == 503 ? 1 : nil),
-            requestID: requestID)
+            ServiceError(code, "The request cannot be served: \(reason)."), requestID: requestID)
         response.status = status
         return response
     }
