@@ -17,11 +17,11 @@ struct HostWorld {
     let life: Collector<String>
 
     init(
-        maxUnderWay: Int = ServiceHost.maxUnderWay,
+        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: SQLiteConfiguration = SQLiteConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) throws {
         group = try EventLoopGroup(loopCount: 2)
-        database = try SQLiteDatabase(.temporary, migrations: [])
+        database = try SQLiteDatabase(.temporary, migrations: [], configuration: storage)
         let life = Collector<String>()
         self.life = life
         let context = ServiceContext(
@@ -37,10 +37,10 @@ struct HostWorld {
     }
 
     static func started(
-        maxUnderWay: Int = ServiceHost.maxUnderWay,
+        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: SQLiteConfiguration = SQLiteConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) async throws -> HostWorld {
-        let world = try HostWorld(maxUnderWay: maxUnderWay, register)
+        let world = try HostWorld(maxUnderWay: maxUnderWay, storage: storage, register)
         try await world.host.start()
         return world
     }

@@ -1,0 +1,89 @@
+import Contracts
+import JSON
+import MessageBus
+import Storage
+import Synchronization
+import Testing
+import Workers
+
+@testable import ServiceKit
+
+@Suite("A service whose disk doesn't move", .timeLimit(.minutes(1)))
+struct BackPressureTests {
+    /// Stands in the way of the thread that writes.
+    private final class Stall: Sendable {
+        private let queue = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
+        private let arrived = Collector<Void>()
+
+        func stand() {
+            arrived.add(())
+            _ = queue.take(atMost: 1)
+        }
+        func reached() async { await arrived.first(1) }
+        func end() throws { try queue.push(true, bytes: 1) }
+    }
+
+    private static let limit = 5
+
+    /// Runs the body with a service whose writer stands still, and whose queue holds `limit` writes. Closing the stall is
+    /// the body's.
+    private func stalled(_ body: (HostWorld, Stall, Collector<Int>) async throws -> Void) async throws {
+        var storage = SQLiteConfiguration()
+        storage.maxQueuedWrites = Self.limit
+        let stall = Stall()
+        let written = Collector<Int>()
+        let database = Mutex<SQLiteDatabase?>(nil)
+        let world = try await HostWorld.started(storage: storage) { table in
+            table.on("test.write") { request in
+                let number = try request.fields.optionalInt("number") ?? -1
+                guard let database = database.withLock({ $0 }) else { throw StorageError.closed }
+                return try await database.write { _ in
+                    written.add(number)
+                    return Reply(.created)
+                }
+            }
+            table.on("test.read") { _ in
+                guard let database = database.withLock({ $0 }) else { throw StorageError.closed }
+                return try await database.read { _ in Reply() }
+            }
+        }
+        database.withLock { $0 = world.database }
+        let standing = Task { try await world.database.write { _ in stall.stand() } }
+        await stall.reached()
+        try await body(world, stall, written)
+        try await standing.value
+        await world.stop()
+    }
+
+    private func ask(_ world: HostWorld, _ number: Int, _ answers: Collector<Result<Reply, ServiceError>>) {
+        let context = BusContext(requestID: "\(number)", caller: HostWorld.ada.json)
+        let data = JSONWriter.object { $0.member("number", number) }
+        world.bus.ask("test.write", data, context, of: "Test") { answers.add($0) }
+    }
+
+    @Test("takes as many requests as its queue holds; the next is refused at once, as one to be tried again")
+    func refusal() async throws {
+        try await stalled { world, stall, written in
+            let (taken, refused) = (Collector<Result<Reply, ServiceError>>(), Collector<Result<Reply, ServiceError>>())
+            for number in 0..<Self.limit { ask(world, number, taken) }
+            // They are queued in the order in which they were sent, so these come too late. Nothing has been written when
+            // they are answered: they did not wait for it.
+            for number in Self.limit..<Self.limit + 3 { ask(world, number, refused) }
+            for answer in await refused.first(3) {
+                guard case .failure(let error) = answer else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+                #expect(error.code == .serviceUnavailable && error.code.isRetryable && error.retryAfter == 1)
+            }
+            #expect(taken.items.isEmpty && written.items.isEmpty)
+            #expect(try await world.ask("test.read").status == .ok, "reads go on")
+            #expect(world.log.items.isEmpty, "overload is counted, not logged line by line")
+
+            try stall.end()
+            for answer in await taken.first(Self.limit) { #expect(try answer.get().status == .created) }
+            #expect(written.items == Array(0..<Self.limit))
+            #expect(try await world.ask("test.write").status == .created, "and it goes on as if nothing had been")
+        }
+    }
+}
