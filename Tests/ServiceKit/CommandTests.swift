@@ -148,6 +148,7 @@ struct CommandTests {
         defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
         for (name, mode) in [
             ("jwt.secret", 0o600), ("manifests.json", 0o644), ("jwt.secret.new-x", 0o600), (".x", 0o600),
+            ("a.news", 0o600),
         ] {
             let attributes: [FileAttributeKey: Any] = [.posixPermissions: mode]
             #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: text, attributes: attributes))
@@ -157,7 +158,8 @@ struct CommandTests {
         let plugin = try SQLiteDatabase(.file("\(folder)/plugin.db"), migrations: [])
         try await serve([1, 1]) { _ in
             try backUp("--to", target + "/", expecting: .done)
-            #expect(try files(target) == ["items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db"])
+            #expect(
+                try files(target) == ["a.news", "items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db"])
         }
         await plugin.close()
         for (name, mode) in [("jwt.secret", 0o600), ("manifests.json", 0o644), ("items.db", 0o600), ("", 0o700)] {

@@ -63,7 +63,8 @@ struct Backup {
     /// Neither a part of a database, which its copy holds, nor a lock, nor what is being written under another name yet.
     private static func isPlain(_ name: String) -> Bool {
         let isDatabases = [".db", "-wal", "-shm", "-journal", ".lock"].contains { name.hasSuffix($0) }
-        return !isDatabases && !name.hasPrefix(".") && !name.split(separator: ".").contains { $0.hasPrefix("new") }
+        let isUnfinished = name.hasPrefix(".") || name.hasSuffix(".new") || name.contains(".new-")
+        return !isDatabases && !isUnfinished
     }
 
     private static func parent(of path: String) -> String {
