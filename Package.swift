@@ -71,8 +71,11 @@ let package = Package(
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
+        .target(
+            name: "TestClients", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Clients",
+            swiftSettings: settings),
         .executableTarget(
-            name: "parlor-bench", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Load",
+            name: "parlor-bench", dependencies: ["JSON", "Reactor", "TestClients"], path: "Tests/Load",
             exclude: ["README.md"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
         tests("JSON", ["JSON", "TestSupport"]),

@@ -1,5 +1,6 @@
 import Glibc
 import Reactor
+import TestClients
 
 /// The load: every client and every measurement lives on one loop, and so on one thread.
 actor Bench {
@@ -16,7 +17,7 @@ actor Bench {
     /// Makes the rows one after the other, each in rooms of its own.
     ///
     /// - Parameter report: called with each row as soon as it is there.
-    /// - Throws: `BenchError` if the server does not answer as the contract says, so that nothing can be measured. What
+    /// - Throws: `ClientError` if the server does not answer as the contract says, so that nothing can be measured. What
     ///   was lost or came twice is a fault of its row instead.
     func run(report: (Row) -> Void) async throws -> [Row] {
         Terminal.print(CommandLine.arguments.joined(separator: " "))

@@ -1,3 +1,5 @@
+import TestClients
+
 /// The command line.
 struct BenchOptions {
     struct Malformed: Error, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Glibc
 import Reactor
+import TestClients
 
 /// Measures a server that is up, prints the table, and fails if anything was lost.
 do {

@@ -1,10 +1,11 @@
 import Glibc
 import JSON
+import TestClients
 
 /// Rows as a program reads them: `{"command", "rows": [{"name", "figures": {name: value}, "faults"}]}`, times in
 /// milliseconds.
 enum ReportFile {
-    static func write(_ rows: [Row], commandLine: [String], to path: String) throws(BenchError) {
+    static func write(_ rows: [Row], commandLine: [String], to path: String) throws(ClientError) {
         let bytes = JSONWriter.bytes { json in
             json.object {
                 $0.member("command", commandLine.joined(separator: " "))
@@ -14,9 +15,9 @@ enum ReportFile {
                 }
             }
         }
-        guard let file = fopen(path, "w") else { throw BenchError("\(path) cannot be written") }
+        guard let file = fopen(path, "w") else { throw ClientError("\(path) cannot be written") }
         let written = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, file) }
-        guard fclose(file) == 0, written == bytes.count else { throw BenchError("\(path) cannot be written") }
+        guard fclose(file) == 0, written == bytes.count else { throw ClientError("\(path) cannot be written") }
     }
 
     private static func write(_ row: Row, to json: inout JSONWriter) {

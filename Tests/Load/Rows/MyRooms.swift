@@ -1,5 +1,6 @@
 import JSON
 import Reactor
+import TestClients
 
 /// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: over one connection, and over
 /// eight.
@@ -20,7 +21,7 @@ struct MyRooms {
     }
 
     /// The call to measure, of a person whose rooms are ready.
-    private func furnish() async throws(BenchError) -> HTTPCall {
+    private func furnish() async throws(ClientError) -> HTTPCall {
         let people = try await world.register(2)
         let (caller, other) = (people[0], people[1])
         let rooms = try await world.makeRooms(roomCount, of: caller, with: other)
@@ -42,12 +43,12 @@ struct MyRooms {
         return HTTPCall("GET", "/api/rooms/my-rooms", token: caller.token)
     }
 
-    private func measure(_ call: HTTPCall, connections: Int) async throws(BenchError) -> Row {
+    private func measure(_ call: HTTPCall, connections: Int) async throws(ClientError) -> Row {
         var clients: [HTTPClient] = []
         for _ in 0..<connections { clients.append(try await world.connect()) }
         defer { for client in clients { client.close() } }
         // The first answer is looked into; those that follow have to be as long, for nothing changes.
-        guard let first = try await HTTPBatch([call], on: clients).run().first else { throw BenchError("no answer") }
+        guard let first = try await HTTPBatch([call], on: clients).run().first else { throw ClientError("no answer") }
         try check(first)
         let load = RepeatedCall(call, on: clients, for: .seconds(seconds), loop: world.loop)
         try await load.run { answer in answer.status == 200 && answer.body.count == first.body.count }
@@ -60,14 +61,14 @@ struct MyRooms {
             faults: load.wrongAnswers == 0 ? [] : ["\(load.wrongAnswers) answers were not like the first"])
     }
 
-    private func check(_ answer: HTTPAnswer) throws(BenchError) {
+    private func check(_ answer: HTTPAnswer) throws(ClientError) {
         let rooms = try answer.data().array ?? []
         let hasAll = rooms.allSatisfy { room in
             room["badges"]?["messages"]?.int == Self.messagesInARoom
                 && room["elementCount"]?.int == Self.elementsInARoom
         }
         guard rooms.count == roomCount, hasAll else {
-            throw BenchError("my-rooms lacks some of the \(roomCount) rooms, or of what is in them")
+            throw ClientError("my-rooms lacks some of the \(roomCount) rooms, or of what is in them")
         }
     }
 }

@@ -1,4 +1,5 @@
 import Reactor
+import TestClients
 
 /// The same call again and again, on several connections at once, for a time. Run once.
 final class RepeatedCall {
@@ -12,7 +13,7 @@ final class RepeatedCall {
     private let loop: EventLoop
     private var isOver = false
     private var busy = 0
-    private var completion: ((Result<Void, BenchError>) -> Void)?
+    private var completion: ((Result<Void, ClientError>) -> Void)?
 
     init(_ call: HTTPCall, on clients: [HTTPClient], for duration: Duration, loop: EventLoop) {
         self.call = call
@@ -22,10 +23,10 @@ final class RepeatedCall {
     }
 
     /// - Parameter isRight: what an answer has to be.
-    func run(isRight: @escaping (HTTPAnswer) -> Bool) async throws(BenchError) {
+    func run(isRight: @escaping (HTTPAnswer) -> Bool) async throws(ClientError) {
         let start = LoopInstant.now()
         let timer = loop.schedule(after: duration) { [self] in isOver = true }
-        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+        let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
             completion = { continuation.resume(returning: $0) }
             busy = clients.count
             for client in clients { send(on: client, isRight) }
@@ -51,7 +52,7 @@ final class RepeatedCall {
     }
 
     /// The first outcome counts.
-    private func finish(_ outcome: Result<Void, BenchError>) {
+    private func finish(_ outcome: Result<Void, ClientError>) {
         completion?(outcome)
         completion = nil
     }

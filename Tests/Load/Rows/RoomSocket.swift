@@ -1,5 +1,6 @@
 import JSON
 import Reactor
+import TestClients
 
 /// A socket in one room: it sends there, and keeps the ledger of what it hears.
 final class RoomSocket {
@@ -29,21 +30,21 @@ final class RoomSocket {
     }
 
     /// Connects and joins the room, which has to be new.
-    static func join(_ room: String, as person: Person, in world: World) async throws(BenchError) -> RoomSocket {
+    static func join(_ room: String, as person: Person, in world: World) async throws(ClientError) -> RoomSocket {
         let client = try await world.connect(as: person)
         let socket = RoomSocket(client, room: room)
         try await client.call("room:join", JSONWriter.object { $0.member("roomId", room) })
         return socket
     }
 
-    func leave() async throws(BenchError) {
+    func leave() async throws(ClientError) {
         try await client.call("room:leave", JSONWriter.object { $0.member("roomId", room) })
     }
 
     func close() { client.close() }
 
     /// Sends one message. A refusal counts as a failure: the server runs without rate limits.
-    func send(completion: @escaping (Result<Void, BenchError>) -> Void) {
+    func send(completion: @escaping (Result<Void, ClientError>) -> Void) {
         let start = LoopInstant.now()
         client.emit("message:send", payload) { [self] outcome in
             let time = Latencies.time(since: start)
@@ -51,17 +52,17 @@ final class RoomSocket {
         }
     }
 
-    func send() async throws(BenchError) {
-        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+    func send() async throws(ClientError) {
+        let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
             send { continuation.resume(returning: $0) }
         }
         try outcome.get()
     }
 
-    private func take(_ ack: JSONValue, after time: UInt64) -> Result<Void, BenchError> {
+    private func take(_ ack: JSONValue, after time: UInt64) -> Result<Void, ClientError> {
         let members = ack.object
         guard members?["success"]?.bool == true, let seq = members?["seq"]?.int, seq > 0 else {
-            return .failure(BenchError("message:send was answered with \(ack)"))
+            return .failure(ClientError("message:send was answered with \(ack)"))
         }
         latencies.record(time)
         acknowledged += 1

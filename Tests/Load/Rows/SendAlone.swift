@@ -1,5 +1,6 @@
 import JSON
 import Reactor
+import TestClients
 
 /// `message:send` with its ack, one in flight, beside the disk's own time to make a page safe.
 struct SendAlone {
@@ -12,7 +13,7 @@ struct SendAlone {
     private static let rounds = 10
     private static let syncsPerRound = 40
 
-    func measure() async throws(BenchError) -> Row {
+    func measure() async throws(ClientError) -> Row {
         let people = try await world.register(2)
         let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
         let socket = try await RoomSocket.join(room, as: people[0], in: world)

@@ -1,4 +1,5 @@
 import Reactor
+import TestClients
 
 /// Keeps a number of sends in flight on each socket for a time, then waits until all that was sent has come everywhere.
 /// Run once.
@@ -10,7 +11,7 @@ final class SendStorm {
     private let loop: EventLoop
     private var sending = 0
     private var isOver = false
-    private var completion: ((Result<Void, BenchError>) -> Void)?
+    private var completion: ((Result<Void, ClientError>) -> Void)?
 
     /// What has not come after this long is lost.
     private static let patience: Duration = .seconds(5)
@@ -21,7 +22,7 @@ final class SendStorm {
         self.loop = loop
     }
 
-    func run(for duration: Duration) async throws(BenchError) {
+    func run(for duration: Duration) async throws(ClientError) {
         let start = LoopInstant.now()
         let end = loop.schedule(after: duration) { [self] in isOver = true }
         sending = sockets.count * inFlight
@@ -69,10 +70,10 @@ final class SendStorm {
     }
 
     /// Until `finish`, or until it is too late: what is missing then shows in `faults`.
-    private func untilFinished(within limit: Duration, _ start: () -> Void) async throws(BenchError) {
+    private func untilFinished(within limit: Duration, _ start: () -> Void) async throws(ClientError) {
         let timer = loop.schedule(after: limit) { [self] in finish(.success(())) }
         defer { timer.cancel() }
-        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+        let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
             completion = { continuation.resume(returning: $0) }
             start()
         }
@@ -80,7 +81,7 @@ final class SendStorm {
     }
 
     /// The first outcome of a phase counts.
-    private func finish(_ outcome: Result<Void, BenchError>) {
+    private func finish(_ outcome: Result<Void, ClientError>) {
         completion?(outcome)
         completion = nil
     }

@@ -1,5 +1,6 @@
 import JSON
 import Reactor
+import TestClients
 
 /// Durable sends from many sockets at once, two in a room: how many are acknowledged in a second, and whether each
 /// reaches both sockets of its room, once and in order.
@@ -13,7 +14,7 @@ struct SendTogether {
     let world: World
     let load: Load
 
-    func measure() async throws(BenchError) -> Row {
+    func measure() async throws(ClientError) -> Row {
         let sockets = try await enter()
         defer { for socket in sockets { socket.close() } }
         let storm = SendStorm(sockets, inFlight: load.inFlight, loop: world.loop)
@@ -34,7 +35,7 @@ struct SendTogether {
     }
 
     /// Two people for each room, both in it.
-    private func enter() async throws(BenchError) -> [RoomSocket] {
+    private func enter() async throws(ClientError) -> [RoomSocket] {
         let people = try await world.register(load.senders)
         var sockets: [RoomSocket] = []
         for index in stride(from: 0, to: people.count, by: 2) {

@@ -1,8 +1,8 @@
 import Reactor
 
 /// One keep-alive connection, a request at a time. On its loop only.
-final class HTTPClient: ChannelHandler {
-    typealias Outcome = Result<HTTPAnswer, BenchError>
+package final class HTTPClient: ChannelHandler {
+    package typealias Outcome = Result<HTTPAnswer, ClientError>
 
     private let channel: Channel
     private let server: ServerAddress
@@ -15,7 +15,7 @@ final class HTTPClient: ChannelHandler {
     }
 
     /// To be called on `loop`.
-    static func connect(to server: ServerAddress, on loop: EventLoop) async throws(BenchError) -> HTTPClient {
+    package static func connect(to server: ServerAddress, on loop: EventLoop) async throws(ClientError) -> HTTPClient {
         do {
             let channel = try await loop.connect(host: server.host, port: server.port) {
                 HTTPClient($0, to: server)
@@ -23,19 +23,19 @@ final class HTTPClient: ChannelHandler {
             guard let client = channel.handler as? HTTPClient else { throw ConnectError.cancelled }
             return client
         } catch {
-            throw BenchError("no connection to \(server.name): \(error)")
+            throw ClientError("no connection to \(server.name): \(error)")
         }
     }
 
     /// - Parameter completion: called once, with an answer of any status, or with why none comes.
-    func send(_ call: HTTPCall, completion: @escaping (Outcome) -> Void) {
+    package func send(_ call: HTTPCall, completion: @escaping (Outcome) -> Void) {
         precondition(waiting == nil, "a request at a time")
-        guard channel.isOpen else { return completion(.failure(BenchError("the server closed the connection"))) }
+        guard channel.isOpen else { return completion(.failure(ClientError("the server closed the connection"))) }
         waiting = completion
         channel.write(call.bytes(for: server))
     }
 
-    func close() { channel.close() }
+    package func close() { channel.close() }
 
     private func finish(_ outcome: Outcome) {
         guard let completion = waiting else { return }
@@ -43,9 +43,9 @@ final class HTTPClient: ChannelHandler {
         completion(outcome)
     }
 
-    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+    package func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         reader.append(bytes)
-        do throws(BenchError) {
+        do throws(ClientError) {
             if let answer = try reader.next() { finish(.success(answer)) }
         } catch {
             finish(.failure(error))
@@ -53,7 +53,7 @@ final class HTTPClient: ChannelHandler {
         }
     }
 
-    func channelDidClose(_ channel: Channel, reason: CloseReason) {
-        finish(.failure(BenchError("the connection ended: \(reason)")))
+    package func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        finish(.failure(ClientError("the connection ended: \(reason)")))
     }
 }

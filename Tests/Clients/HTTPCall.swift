@@ -1,13 +1,13 @@
 import JSON
 
 /// One request, as the bytes that are sent.
-struct HTTPCall {
+package struct HTTPCall {
     /// Without the head's `Host`, which the connection knows.
     private let requestLine: String
     private let fields: String
     private let body: ArraySlice<UInt8>
 
-    init(_ method: String, _ path: String, token: String? = nil, body: JSONValue? = nil) {
+    package init(_ method: String, _ path: String, token: String? = nil, body: JSONValue? = nil) {
         requestLine = "\(method) \(path) HTTP/1.1\r\n"
         self.body = body?.bytes ?? []
         var fields = ""

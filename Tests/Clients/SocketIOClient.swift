@@ -4,45 +4,68 @@ import Security
 import WebSocket
 
 /// One socket of a person: Socket.IO 5 over Engine.IO 4 over WebSocket, as far as Parlor needs it. On its loop only.
-final class SocketIOClient: ChannelHandler {
-    /// Told of each event: its name, and its one argument.
-    var onEvent: ((ArraySlice<UInt8>, JSONValue) -> Void)?
-    private(set) var failure: BenchError?
+package final class SocketIOClient: ChannelHandler {
+    /// Told of each event: its name, and its one argument. Those that came before it was set are told when it is.
+    package var onEvent: ((ArraySlice<UInt8>, JSONValue) -> Void)? {
+        didSet {
+            let early = early
+            self.early = []
+            for event in early { onEvent?(event.name, event.argument) }
+        }
+    }
+    /// Told once, when the socket has ended for whatever reason.
+    package var onEnd: ((ClientError) -> Void)?
+    package private(set) var failure: ClientError?
 
     private let channel: Channel
-    private let token: String
+    private let auth: JSONValue
     private let handshake: WebSocketClientHandshake
     private var head: HTTPAnswerReader? = HTTPAnswerReader()
     private var parser = WebSocketParser(role: .client)
     private var isConnected = false
     /// Called when the namespace is joined, or never will be.
-    private var opened: ((Result<Void, BenchError>) -> Void)?
+    private var opened: ((Result<Void, ClientError>) -> Void)?
+    private var early: [(name: ArraySlice<UInt8>, argument: JSONValue)] = []
     private var nextAck = 0
-    private var acks: [Int: (Result<JSONValue, BenchError>) -> Void] = [:]
+    private var acks: [Int: (Result<JSONValue, ClientError>) -> Void] = [:]
 
-    private init(_ channel: Channel, to server: ServerAddress, token: String) {
+    private init(_ channel: Channel, to server: ServerAddress, auth: JSONValue) {
         self.channel = channel
-        self.token = token
+        self.auth = auth
         handshake = WebSocketClientHandshake(nonce: SystemRandomness().bytes(16))
         channel.write(handshake.request(host: server.name, target: "/socket.io/?EIO=4&transport=websocket"))
     }
 
     /// Returns when the server has accepted the person. To be called on `loop`.
-    static func connect(
-        to server: ServerAddress, token: String, on loop: EventLoop
-    ) async throws(BenchError) -> SocketIOClient {
+    ///
+    /// - Parameters:
+    ///   - cursor: where to catch up from.
+    ///   - timeout: for all of it.
+    package static func connect(
+        to server: ServerAddress, token: String, since cursor: String? = nil, timeout: Duration = .seconds(10),
+        on loop: EventLoop
+    ) async throws(ClientError) -> SocketIOClient {
+        let auth = JSONWriter.object {
+            $0.member("token", token)
+            if let cursor { $0.member("since", cursor) }
+        }
         let channel: Channel
         do {
-            channel = try await loop.connect(host: server.host, port: server.port) {
-                SocketIOClient($0, to: server, token: token)
+            channel = try await loop.connect(host: server.host, port: server.port, timeout: timeout) {
+                SocketIOClient($0, to: server, auth: auth)
             }
         } catch {
-            throw BenchError("no connection to \(server.name): \(error)")
+            throw ClientError("no connection to \(server.name): \(error)")
         }
         guard let client = channel.handler as? SocketIOClient else {
-            throw BenchError("the server closed the connection")
+            throw ClientError("the server closed the connection")
         }
-        let outcome: Result<Void, BenchError> = await withCheckedContinuation { continuation in
+        let timer = loop.schedule(after: timeout) {
+            client.fail(ClientError("the server does not answer"))
+        }
+        defer { timer.cancel() }
+        let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
+            if let failure = client.failure { return continuation.resume(returning: .failure(failure)) }
             if client.isConnected { return continuation.resume(returning: .success(())) }
             client.opened = { continuation.resume(returning: $0) }
         }
@@ -50,12 +73,17 @@ final class SocketIOClient: ChannelHandler {
         return client
     }
 
-    func close() { channel.close() }
+    package func close() { channel.close() }
+
+    /// Ends it at once, as a phone does that loses its network: the server is told nothing.
+    package func drop() { fail(ClientError("dropped")) }
 
     // MARK: - Sending
 
     /// - Parameter completion: called once, with the ack's object, or with why none comes.
-    func emit(_ event: String, _ payload: JSONValue, completion: @escaping (Result<JSONValue, BenchError>) -> Void) {
+    package func emit(
+        _ event: String, _ payload: JSONValue, completion: @escaping (Result<JSONValue, ClientError>) -> Void
+    ) {
         if let failure { return completion(.failure(failure)) }
         acks[nextAck] = completion
         send(Array("42\(nextAck)[\"\(event)\",".utf8) + payload.bytes + [UInt8(ascii: "]")])
@@ -64,12 +92,12 @@ final class SocketIOClient: ChannelHandler {
 
     /// Emits, and waits for the ack of a success.
     @discardableResult
-    func call(_ event: String, _ payload: JSONValue) async throws(BenchError) -> JSONValue {
-        let outcome: Result<JSONValue, BenchError> = await withCheckedContinuation { continuation in
+    package func call(_ event: String, _ payload: JSONValue) async throws(ClientError) -> JSONValue {
+        let outcome: Result<JSONValue, ClientError> = await withCheckedContinuation { continuation in
             emit(event, payload) { continuation.resume(returning: $0) }
         }
         let answer = try outcome.get()
-        guard answer["success"]?.bool == true else { throw BenchError("\(event) was answered with \(answer)") }
+        guard answer["success"]?.bool == true else { throw ClientError("\(event) was answered with \(answer)") }
         return answer
     }
 
@@ -81,17 +109,18 @@ final class SocketIOClient: ChannelHandler {
 
     // MARK: - Receiving
 
-    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+    package func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         do {
             if head == nil { parser.append(bytes) } else { try upgrade(bytes) }
-            while head == nil, let event = try parser.next() { take(event) }
+            while failure == nil, head == nil, let event = try parser.next() { take(event) }
         } catch {
-            fail(BenchError("the server broke the protocol: \(error)"))
-            channel.abort()
+            fail(ClientError("the server broke the protocol: \(error)"))
         }
     }
 
-    func channelDidClose(_ channel: Channel, reason: CloseReason) { fail(BenchError("the socket ended: \(reason)")) }
+    package func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        fail(ClientError("the socket ended: \(reason)"))
+    }
 
     private func upgrade(_ bytes: UnsafeRawBufferPointer) throws {
         head?.append(bytes)
@@ -105,7 +134,7 @@ final class SocketIOClient: ChannelHandler {
         switch event {
         case .text(let packet): take(packet: packet)
         case .ping(let payload): frame(.pong, payload)
-        case .close(let code, let reason): fail(BenchError("the server closed the socket: \(code ?? 0) \(reason)"))
+        case .close(let code, let reason): fail(ClientError("the server closed the socket: \(code ?? 0) \(reason)"))
         case .binary, .pong: break
         }
     }
@@ -113,22 +142,23 @@ final class SocketIOClient: ChannelHandler {
     private func take(packet: [UInt8]) {
         switch (packet.first, packet.dropFirst().first) {
         case (UInt8(ascii: "0"), _):
-            send(Array("40".utf8) + JSONWriter.object { $0.member("token", token) }.bytes)
+            send(Array("40".utf8) + auth.bytes)
         case (UInt8(ascii: "2"), _): send([UInt8(ascii: "3")])
         case (UInt8(ascii: "4"), UInt8(ascii: "0")):
             isConnected = true
             open(.success(()))
         case (UInt8(ascii: "4"), UInt8(ascii: "2")): takeEvent(packet)
         case (UInt8(ascii: "4"), UInt8(ascii: "3")): takeAck(packet)
-        default: fail(BenchError("the server sent \(String(decoding: packet.prefix(200), as: UTF8.self))"))
+        default: fail(ClientError("the server sent \(String(decoding: packet.prefix(200), as: UTF8.self))"))
         }
     }
 
     /// `42["name",argument]`; the server's names need no escapes.
     private func takeEvent(_ packet: [UInt8]) {
-        guard let onEvent, let nameEnd = packet[4...].firstIndex(of: UInt8(ascii: "\"")), nameEnd + 2 < packet.count
+        guard let nameEnd = packet[4...].firstIndex(of: UInt8(ascii: "\"")), nameEnd + 2 < packet.count
         else { return }
-        onEvent(packet[4..<nameEnd], JSONValue(trusted: packet[(nameEnd + 2)..<(packet.count - 1)]))
+        let (name, argument) = (packet[4..<nameEnd], JSONValue(trusted: packet[(nameEnd + 2)..<(packet.count - 1)]))
+        if let onEvent { onEvent(name, argument) } else { early.append((name, argument)) }
     }
 
     /// `43ID[object]`
@@ -136,23 +166,25 @@ final class SocketIOClient: ChannelHandler {
         guard let bracket = packet.firstIndex(of: UInt8(ascii: "[")),
             let id = Int(String(decoding: packet[2..<bracket], as: UTF8.self)),
             let completion = acks.removeValue(forKey: id)
-        else { return fail(BenchError("an ack that nobody waits for")) }
+        else { return fail(ClientError("an ack that nobody waits for")) }
         completion(.success(JSONValue(trusted: packet[(bracket + 1)..<(packet.count - 1)])))
     }
 
-    private func open(_ outcome: Result<Void, BenchError>) {
+    private func open(_ outcome: Result<Void, ClientError>) {
         let opened = opened
         self.opened = nil
         opened?(outcome)
     }
 
     /// For good: whoever waits is told, and so is whoever asks later.
-    private func fail(_ error: BenchError) {
+    private func fail(_ error: ClientError) {
         guard failure == nil else { return }
         failure = error
+        channel.abort()
         open(.failure(error))
         let waiting = acks.values
         acks = [:]
         for completion in waiting { completion(.failure(error)) }
+        onEnd?(error)
     }
 }

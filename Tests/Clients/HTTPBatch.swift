@@ -1,13 +1,13 @@
 /// Calls that are shared out among connections, each taking the next one when it has its answer. Run once.
-final class HTTPBatch {
+package final class HTTPBatch {
     private let calls: [HTTPCall]
     private let clients: [HTTPClient]
     private var begun = 0
     private var left: Int
     private var answers: [HTTPAnswer?]
-    private var completion: ((Result<[HTTPAnswer], BenchError>) -> Void)?
+    private var completion: ((Result<[HTTPAnswer], ClientError>) -> Void)?
 
-    init(_ calls: [HTTPCall], on clients: [HTTPClient]) {
+    package init(_ calls: [HTTPCall], on clients: [HTTPClient]) {
         self.calls = calls
         self.clients = clients
         left = calls.count
@@ -15,9 +15,9 @@ final class HTTPBatch {
     }
 
     /// The answers, in the order of the calls.
-    func run() async throws(BenchError) -> [HTTPAnswer] {
+    package func run() async throws(ClientError) -> [HTTPAnswer] {
         guard !calls.isEmpty else { return [] }
-        let outcome: Result<[HTTPAnswer], BenchError> = await withCheckedContinuation { continuation in
+        let outcome: Result<[HTTPAnswer], ClientError> = await withCheckedContinuation { continuation in
             completion = { continuation.resume(returning: $0) }
             for client in clients { sendNext(on: client) }
         }
@@ -40,7 +40,7 @@ final class HTTPBatch {
     }
 
     /// The first outcome counts.
-    private func finish(_ outcome: Result<[HTTPAnswer], BenchError>) {
+    private func finish(_ outcome: Result<[HTTPAnswer], ClientError>) {
         completion?(outcome)
         completion = nil
     }

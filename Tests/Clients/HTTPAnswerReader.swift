@@ -13,7 +13,7 @@ struct HTTPAnswerReader {
     var rest: [UInt8] { bytes }
 
     /// nil until it is there whole.
-    mutating func next() throws(BenchError) -> HTTPAnswer? {
+    mutating func next() throws(ClientError) -> HTTPAnswer? {
         if head == nil { try readHead() }
         guard let head, bytes.count >= head.end else { return nil }
         let answer = HTTPAnswer(
@@ -24,20 +24,20 @@ struct HTTPAnswerReader {
         return answer
     }
 
-    private mutating func readHead() throws(BenchError) {
+    private mutating func readHead() throws(ClientError) {
         guard let end = headEnd() else { return }
         let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
         guard let statusLine = lines.first, statusLine.hasPrefix("HTTP/1.1 "),
             let status = Int(statusLine.dropFirst(9).prefix(3))
-        else { throw BenchError("the server does not answer in HTTP/1.1") }
+        else { throw ClientError("the server does not answer in HTTP/1.1") }
         var fields: [(name: String, value: String)] = []
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { throw BenchError("no field of a head: \(line)") }
+            guard parts.count == 2 else { throw ClientError("no field of a head: \(line)") }
             fields.append((parts[0].lowercased(), parts[1].drop { $0 == " " }.description))
         }
         guard !fields.contains(where: { $0.name == "transfer-encoding" }) else {
-            throw BenchError("the server answers in chunks, which this client does not read")
+            throw ClientError("the server answers in chunks, which this client does not read")
         }
         let length = fields.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
         head = (status, fields, end, end + length)

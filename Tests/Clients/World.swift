@@ -3,57 +3,62 @@ import Reactor
 import Security
 
 /// Makes what a measurement needs through the public interface: people, rooms, and what is in them.
-struct World {
-    let server: ServerAddress
-    let loop: EventLoop
+package struct World {
+    package let server: ServerAddress
+    package let loop: EventLoop
 
     /// How many requests of a set-up are on their way at once.
     private static let connections = 8
 
-    func connect() async throws(BenchError) -> HTTPClient {
+    package init(server: ServerAddress, loop: EventLoop) {
+        self.server = server
+        self.loop = loop
+    }
+
+    package func connect() async throws(ClientError) -> HTTPClient {
         try await HTTPClient.connect(to: server, on: loop)
     }
 
-    func connect(as person: Person) async throws(BenchError) -> SocketIOClient {
+    package func connect(as person: Person) async throws(ClientError) -> SocketIOClient {
         try await SocketIOClient.connect(to: server, token: person.token, on: loop)
     }
 
     /// New people; their names are random, so that a server may be measured again.
-    func register(_ count: Int) async throws(BenchError) -> [Person] {
+    package func register(_ count: Int) async throws(ClientError) -> [Person] {
         let requests = (0..<count).map { _ in
             HTTPCall(
                 "POST", "/api/auth/register",
                 body: JSONWriter.object {
-                    $0.member("username", "bench-" + Self.randomName())
+                    $0.member("username", "load-" + Self.randomName())
                     $0.member("password", Self.randomName())
                 })
         }
-        return try await data(of: requests).map { answer throws(BenchError) in
+        return try await data(of: requests).map { answer throws(ClientError) in
             guard let token = answer["token"]?.string, let id = answer["user"]?["id"]?.string else {
-                throw BenchError("registering was answered with \(answer)")
+                throw ClientError("registering was answered with \(answer)")
             }
             return Person(id: id, token: token)
         }
     }
 
     /// `count` rooms that two people share; their ids.
-    func makeRooms(_ count: Int, of owner: Person, with other: Person) async throws(BenchError) -> [String] {
+    package func makeRooms(_ count: Int, of owner: Person, with other: Person) async throws(ClientError) -> [String] {
         let call = HTTPCall(
             "POST", "/api/rooms", token: owner.token, body: JSONWriter.object { $0.member("otherUserId", other.id) })
-        return try await data(of: Array(repeating: call, count: count)).map { answer throws(BenchError) in
-            guard let id = answer["id"]?.string else { throw BenchError("a new room was answered with \(answer)") }
+        return try await data(of: Array(repeating: call, count: count)).map { answer throws(ClientError) in
+            guard let id = answer["id"]?.string else { throw ClientError("a new room was answered with \(answer)") }
             return id
         }
     }
 
     /// Sends all of them, in any order, and gives what was answered under `data` in theirs.
     @discardableResult
-    func data(of calls: [HTTPCall]) async throws(BenchError) -> [JSONValue] {
+    package func data(of calls: [HTTPCall]) async throws(ClientError) -> [JSONValue] {
         var clients: [HTTPClient] = []
         for _ in 0..<min(Self.connections, calls.count) { clients.append(try await connect()) }
         defer { for client in clients { client.close() } }
         let answers = try await HTTPBatch(calls, on: clients).run()
-        return try answers.map { answer throws(BenchError) in try answer.data() }
+        return try answers.map { answer throws(ClientError) in try answer.data() }
     }
 
     private static func randomName() -> String {
@@ -64,7 +69,7 @@ struct World {
 }
 
 /// Someone with a token to call with.
-struct Person {
-    let id: String
-    let token: String
+package struct Person: Sendable {
+    package let id: String
+    package let token: String
 }

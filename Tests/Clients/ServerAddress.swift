@@ -1,15 +1,15 @@
 /// Where the server listens.
-struct ServerAddress: Sendable {
-    let host: String
-    let port: UInt16
+package struct ServerAddress: Sendable {
+    package let host: String
+    package let port: UInt16
 
-    init(host: String, port: UInt16) {
+    package init(host: String, port: UInt16) {
         self.host = host
         self.port = port
     }
 
     /// nil for anything but `http://HOST:PORT`, with a slash at most behind it.
-    init?(url: String) {
+    package init?(url: String) {
         guard url.hasPrefix("http://") else { return nil }
         let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
         guard url.utf8.count <= "http://".count + authority.utf8.count + 1,
@@ -20,5 +20,5 @@ struct ServerAddress: Sendable {
     }
 
     /// What a request says in `Host`.
-    var name: String { "\(host):\(port)" }
+    package var name: String { "\(host):\(port)" }
 }

@@ -1,6 +1,0 @@
-/// Why nothing can be measured.
-struct BenchError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
