@@ -78,6 +78,14 @@ let package = Package(
             name: "parlor-bench", dependencies: ["JSON", "Reactor", "TestClients"], path: "Tests/Load",
             exclude: ["README.md"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
+        .executableTarget(
+            name: "parlor-drill",
+            dependencies: [
+                "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "Storage", "TestClients",
+                "TestSupport",
+            ],
+            path: "Tests/Faults", exclude: ["README.md"], swiftSettings: settings),
+        tests("Drill", ["parlor-drill", "TestSupport"]),
         tests("JSON", ["JSON", "TestSupport"]),
         tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
         tests(

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import parlor_drill
+
+@Suite("What a client heard, held against the log")
+struct HearingTests {
+    private func keys(_ numbers: [UInt64]) -> [EventKey] { numbers.map(EventKey.init(hash:)) }
+
+    /// 0 stands for a gap.
+    private func verdict(_ heard: [UInt64], of log: [UInt64]) -> HearingVerdict {
+        var hearing = Hearing()
+        for number in heard { if number == 0 { hearing.noteGap() } else { hearing.hear(EventKey(hash: number)) } }
+        return HearingVerdict(hearing, of: keys(log))
+    }
+
+    private func expected(
+        _ delivered: Int, lost: Int = 0, doubled: Int = 0, outOfOrder: Int = 0, unknown: Int = 0
+    ) -> HearingVerdict {
+        var verdict = HearingVerdict()
+        verdict.delivered = delivered
+        verdict.lost = lost
+        verdict.doubled = doubled
+        verdict.outOfOrder = outOfOrder
+        verdict.unknown = unknown
+        return verdict
+    }
+
+    @Test("each once and in order stands against nobody")
+    func clean() {
+        #expect(verdict([], of: []) == expected(0))
+        #expect(verdict([1, 2, 3], of: [1, 2, 3]) == expected(3))
+    }
+
+    @Test("what is in the log and was not heard is lost: first, last and in between")
+    func lost() {
+        #expect(verdict([2], of: [1, 2, 3]) == expected(1, lost: 2))
+        #expect(verdict([1, 3], of: [1, 2, 3]) == expected(2, lost: 1))
+    }
+
+    @Test("what is heard again is doubled, also right behind itself and at the end")
+    func doubled() {
+        #expect(verdict([1, 1, 2], of: [1, 2]) == expected(2, doubled: 1))
+        #expect(verdict([1, 2, 1], of: [1, 2]) == expected(2, doubled: 1))
+    }
+
+    @Test("what comes after a later one is out of order, and not lost")
+    func outOfOrder() { #expect(verdict([1, 3, 2], of: [1, 2, 3]) == expected(3, outOfOrder: 1)) }
+
+    @Test("what no log has is unknown")
+    func unknown() { #expect(verdict([1, 9], of: [1]) == expected(1, unknown: 1)) }
+
+    @Test("two events in the same words are two")
+    func sameWords() {
+        #expect(verdict([7, 1, 7], of: [7, 1, 7]) == expected(3))
+        #expect(verdict([7, 1], of: [7, 1, 7]) == expected(2, lost: 1))
+        #expect(verdict([7, 1, 7, 7], of: [7, 1, 7]) == expected(3, doubled: 1))
+    }
+
+    @Test("what a declared gap swallows is neither lost nor delivered, and excuses nothing else")
+    func gaps() {
+        #expect(verdict([1, 0, 4, 5], of: [1, 2, 3, 4, 5]) == expected(3))
+        #expect(verdict([1, 0, 4, 6], of: [1, 2, 3, 4, 5, 6]) == expected(3, lost: 1))
+        #expect(verdict([1, 0], of: [1, 2]) == expected(1))
+        #expect(verdict([1, 0, 1, 2], of: [1, 2]) == expected(2, doubled: 1))
+    }
+
+    @Test("what is told again after a rewind counts once")
+    func rewinding() {
+        var hearing = Hearing()
+        for number: UInt64 in [1, 2, 3] { hearing.hear(EventKey(hash: number)) }
+        hearing.rewind(to: 1)
+        for number: UInt64 in [2, 3, 4] { hearing.hear(EventKey(hash: number)) }
+        #expect(HearingVerdict(hearing, of: keys([1, 2, 3, 4])) == expected(4))
+    }
+}

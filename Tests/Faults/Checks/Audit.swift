@@ -1,0 +1,192 @@
+/// Holds what clients were acknowledged and heard against what the databases have, and counters against the rows.
+struct Audit {
+    private(set) var report = Report()
+
+    private let books: Books
+    private let logs: [String: PhoneLog]
+    private let cast: Cast.Roles
+    private let shown: [String: [String: ShownRoom]]
+
+    /// - Parameters:
+    ///   - logs: by person.
+    ///   - shown: by person and room.
+    init(books: Books, logs: [String: PhoneLog], cast: Cast.Roles, shown: [String: [String: ShownRoom]]) {
+        self.books = books
+        self.logs = logs
+        self.cast = cast
+        self.shown = shown
+        checkMessages()
+        checkElements()
+        checkRooms()
+        checkHearing()
+        recountMessages()
+        recountElements()
+        for log in logs.values { add(log) }
+    }
+
+    private mutating func add(_ log: PhoneLog) {
+        report.acknowledged += log.acknowledged
+        report.refusals += log.refusals
+        report.lostAcks += log.lostAcks
+        report.connects += log.connects
+        report.reloads += log.reloads
+        report.longestWait = max(report.longestWait, log.longestWait)
+        for fault in log.faults { report.fault(fault) }
+    }
+
+    // MARK: What was acknowledged
+
+    private mutating func checkMessages() {
+        let byID = Dictionary(books.messages.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var byKey: [[String]: Int] = [:]
+        for message in books.messages {
+            byKey[[message.roomID, message.senderID, message.tempID ?? ""], default: 0] += 1
+        }
+        for (person, log) in logs {
+            for sent in log.messages {
+                guard let stored = byID[sent.id], stored.seq == sent.seq, stored.roomID == sent.roomID,
+                    stored.senderID == person, stored.tempID == sent.tempID
+                else {
+                    report.lostWrite("message \(sent.id), seq \(sent.seq) in room \(sent.roomID)")
+                    continue
+                }
+                report.stored += 1
+                if byKey[[sent.roomID, person, sent.tempID]] != 1 { report.doubledWrite("message \(sent.tempID)") }
+            }
+            for id in log.deletedMessages {
+                if byID[id]?.isDeleted == true {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("the deletion of message \(id)")
+                }
+            }
+            for id in log.reads {
+                if byID[id]?.isDeleted == true || books.receipts[id]?.contains(person) == true {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("the receipt of message \(id)")
+                }
+            }
+        }
+    }
+
+    private mutating func checkElements() {
+        for (person, log) in logs {
+            for made in log.elements {
+                let id = books.elementKeys[[made.roomID, person, made.tempID]]
+                if id != nil, made.id == nil || made.id == id {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("element \(made.id ?? made.tempID) in room \(made.roomID)")
+                }
+            }
+            for update in log.updates {
+                // Deleted since, or changed again.
+                guard let element = books.elements[update.elementID] else {
+                    report.stored += 1
+                    continue
+                }
+                if element.version > update.version
+                    || (element.version == update.version && element.content == update.content)
+                {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("version \(update.version) of element \(update.elementID)")
+                }
+            }
+            for id in log.deletedElements {
+                if books.elements[id] == nil {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("the deletion of element \(id)")
+                }
+            }
+            report.stored += log.clears  // what was cleared is in the logs, and in the counts
+        }
+    }
+
+    private mutating func checkRooms() {
+        for (person, log) in logs {
+            for room in log.rooms {
+                if books.createdRooms[.init(a: person, b: room.requestID)] == room.roomID {
+                    report.stored += 1
+                } else {
+                    report.lostWrite("room \(room.roomID)")
+                }
+            }
+        }
+    }
+
+    // MARK: What was heard
+
+    private mutating func checkHearing() {
+        for (roomID, people) in cast.rooms {
+            for person in people where !cast.absentees.contains(person) {
+                let log = logs[person]
+                for (hearing, told) in [
+                    (log?.chats[roomID], books.chats[roomID]), (log?.boards[roomID], books.boards[roomID]),
+                ] {
+                    let verdict = HearingVerdict(hearing ?? Hearing(), of: told ?? [])
+                    report.hearing += verdict
+                    if !verdict.isClean { report.fault("\(person) in room \(roomID): \(verdict)") }
+                }
+            }
+        }
+        // The first rooms were made before anyone was connected.
+        let first = Set(cast.rooms.keys)
+        for (person, log) in logs {
+            let told = (books.newRooms[person] ?? []).filter { !first.contains($0) }
+            var heard = Hearing()
+            if log.reloads > 0 { heard.noteGap() }
+            for id in log.newRooms where !first.contains(id) {
+                heard.hear(EventKey("room".utf8, .init(id)))
+                if log.reloads > 0 { heard.noteGap() }
+            }
+            let verdict = HearingVerdict(heard, of: told.map { EventKey("room".utf8, .init($0)) })
+            report.hearing += verdict
+            if !verdict.isClean { report.fault("\(person), of new rooms: \(verdict)") }
+        }
+    }
+
+    // MARK: Counters
+
+    private mutating func recountMessages() {
+        var unread: [Books.Pair: Int] = [:]
+        for message in books.messages where !message.isDeleted {
+            for person in cast.rooms[message.roomID] ?? [] where person != message.senderID {
+                if books.receipts[message.id]?.contains(person) != true {
+                    unread[.init(a: message.roomID, b: person), default: 0] += 1
+                }
+            }
+        }
+        for (roomID, people) in cast.rooms {
+            for person in people {
+                let key = Books.Pair(a: roomID, b: person)
+                report.compare("unread", of: key, books.unread[key] ?? 0, recount: unread[key] ?? 0)
+                report.compare("shown unread", of: key, shown[person]?[roomID]?.unread, recount: unread[key] ?? 0)
+            }
+        }
+    }
+
+    private mutating func recountElements() {
+        var counts: [String: Int] = [:]
+        for element in books.elements.values { counts[element.roomID, default: 0] += 1 }
+        for (roomID, people) in cast.rooms {
+            let room = Books.Pair(a: roomID, b: "")
+            let count = counts[roomID] ?? 0
+            report.compare("elements", of: room, books.elementCounts[roomID] ?? 0, recount: count)
+            report.compare(
+                "revision", of: room, books.revisions[roomID] ?? 0, recount: books.boards[roomID]?.count ?? 0)
+            for person in people {
+                let key = Books.Pair(a: roomID, b: person)
+                report.compare("shown elements", of: key, shown[person]?[roomID]?.elementCount, recount: count)
+                // Who has the room open has seen all; who never had it has seen nothing.
+                let unseen =
+                    cast.absentees.contains(person)
+                    ? (books.creators[roomID] ?? []).count { $0 != person } : 0
+                report.compare("unseen", of: key, books.unseen[key] ?? 0, recount: unseen)
+                report.compare("shown unseen", of: key, shown[person]?[roomID]?.unseen, recount: unseen)
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// What came of it.
+struct Report: Sendable {
+    var acknowledged = 0
+    var stored = 0
+    var hearing = HearingVerdict()
+    var kills = 0
+    var crashes = 0
+    var refusals = 0
+    var lostAcks = 0
+    var connects = 0
+    var reloads = 0
+    var longestWait: Duration = .zero
+    /// With any, the drill has failed.
+    var faults: [String] = []
+
+    private var lostWrites = 0
+    private var doubledWrites = 0
+    private var compared = 0
+    private var wrong = 0
+    /// Beyond these it is only counted: the first tell what is wrong.
+    private static let maxFaults = 60
+
+    mutating func fault(_ text: String) { if faults.count < Self.maxFaults { faults.append(text) } }
+
+    mutating func lostWrite(_ what: String) {
+        lostWrites += 1
+        fault("acknowledged, and not in the database: \(what)")
+    }
+
+    mutating func doubledWrite(_ what: String) {
+        doubledWrites += 1
+        fault("twice in the database: \(what)")
+    }
+
+    mutating func compare(_ name: String, of key: Books.Pair, _ value: Int?, recount: Int) {
+        compared += 1
+        guard value != recount else { return }
+        wrong += 1
+        let shown = value.map(String.init) ?? "not shown"
+        fault("\(name) of room \(key.a)\(key.b.isEmpty ? "" : " for \(key.b)"): \(shown), and \(recount) by a recount")
+    }
+
+    func text(seed: UInt64, minutes: Double) -> String {
+        let lines = [
+            ("acknowledged", "\(acknowledged)"), ("stored", "\(stored)"), ("delivered", "\(hearing.delivered)"),
+            ("lost", "\(lostWrites + hearing.lost)"), ("doubled", "\(doubledWrites + hearing.doubled)"),
+            ("out of order", "\(hearing.outOfOrder)"), ("never written", "\(hearing.unknown)"),
+            ("kills", "\(kills + crashes), \(crashes) of them at named points"),
+            ("longest unanswered", Self.seconds(longestWait)),
+            ("counters", "\(compared) compared with a recount, \(wrong) wrong"),
+            ("retries", "\(refusals) after an error, \(lostAcks) after a lost ack"),
+            ("connects", "\(connects), \(reloads) of them not caught up"),
+            ("seed", "\(seed), \(minutes) min"),
+        ]
+        let table = lines.map { name, value in
+            "  " + name + String(repeating: " ", count: 20 - name.count) + value
+        }
+        return ([""] + table + faults.map { "  FAULT: \($0)" } + [faults.isEmpty ? "all held" : "it did not hold"])
+            .joined(separator: "\n")
+    }
+
+    /// Minutes, seconds and tenths.
+    static func time(_ time: Duration) -> String {
+        let tenths = Int(time / .milliseconds(100))
+        let seconds = tenths / 10 % 60
+        return "\(tenths / 600):\(seconds < 10 ? "0" : "")\(seconds).\(tenths % 10)"
+    }
+
+    private static func seconds(_ time: Duration) -> String {
+        let hundredths = Int(time / .milliseconds(10))
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
+    }
+}

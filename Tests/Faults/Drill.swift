@@ -1,0 +1,167 @@
+import Glibc
+import Reactor
+import TestClients
+
+/// The drill: processes, clients and faults, then the books.
+actor Drill {
+    private let options: DrillOptions
+    private nonisolated let loop: EventLoop
+    private let fleet: Fleet
+    private let data: String
+    private var phones: [Phone] = []
+    private var under: [Task<Void, any Error>] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What each client does at a time, and how long it rests at most between two things.
+    private static let lanes = 3
+    private static let pause: Duration = .milliseconds(250)
+    /// People who make no use of their rooms: their badges only rise.
+    private static let absentees = 4
+    /// How long all may take to come to rest when nothing goes wrong any more.
+    private static let settleLimit: Duration = .seconds(40)
+
+    init(_ options: DrillOptions, on group: EventLoopGroup) throws {
+        self.options = options
+        loop = group.loops[0]
+        let binaries = options.binaries ?? Self.ownFolder
+        data = try Self.makeFolder(options.data, beside: binaries)
+        fleet = try Fleet(.init(binaries: binaries, data: data), on: group)
+    }
+
+    /// - Returns: whether all held.
+    func run() async throws -> Bool {
+        let length = Duration.milliseconds(Int(options.minutes * 60_000))
+        let schedule = Schedule(seed: options.seed, length: length, kinds: options.troubles)
+        Terminal.print("parlor-drill: seed \(options.seed), \(options.minutes) min, data in \(data)")
+        try await fleet.start()
+        let cast = try await Cast.make(clients: options.clients, absentees: Self.absentees, fleet: fleet, on: loop)
+        phones = cast.phones
+        for phone in phones { await phone.connect() }
+        try await waitUntilSettled(within: Self.settleLimit)
+        for (index, phone) in phones.enumerated() {
+            await phone.work(lanes: Self.lanes, pause: Self.pause, seed: options.seed &+ UInt64(index * 1000))
+        }
+        try await inject(schedule, for: length)
+        let isQuiet = await comeToRest()
+        let shown = isQuiet ? await cast.shownRooms(of: fleet, on: loop) : [:]
+        for phone in phones { await phone.close() }
+        try await fleet.stop()
+
+        let books = try await Books.read(from: data)
+        var logs: [String: PhoneLog] = [:]
+        for phone in phones { logs[phone.person.id] = await phone.log }
+        let audit = Audit(books: books, logs: logs, cast: cast.roles, shown: shown)
+        var report = audit.report
+        report.faults += await fleet.faults
+        if !isQuiet { report.faults.append("not all came to rest within \(Self.settleLimit)") }
+        report.kills = await fleet.kills
+        report.crashes = await fleet.crashes
+        Terminal.print(report.text(seed: options.seed, minutes: options.minutes))
+        if report.faults.isEmpty, options.data == nil {
+            try await remove(data)
+        } else {
+            Terminal.print("databases and logs: \(data)")
+        }
+        return report.faults.isEmpty
+    }
+
+    // MARK: Faults
+
+    private func inject(_ schedule: Schedule, for length: Duration) async throws {
+        let start = LoopInstant.now()
+        for item in schedule.items {
+            try await sleep(until: start + item.at)
+            Terminal.print("\(Report.time(item.at))  \(item.trouble)")
+            // Beside the others: some last.
+            under.append(Task { try await bring(item.trouble) })
+        }
+        try await sleep(until: start + length)
+        for trouble in under { try await trouble.value }
+    }
+
+    private func bring(_ trouble: Trouble) async throws {
+        switch trouble {
+        case .kill(let name, let away, let point): _ = await fleet.kill(name, awayFor: away, crashPoint: point)
+        case .freeze(let name, let time):
+            guard let process = await fleet.freeze(name) else { return }
+            try await Task.sleep(for: time)
+            await fleet.thaw(name, process)
+        case .weather(let name, let weather, let time):
+            await fleet.setWeather(weather, of: name)
+            try await Task.sleep(for: time)
+            await fleet.setWeather(.clear, of: name)
+        case .cut(let name): await fleet.cut(name)
+        case .everyoneReconnects: for phone in phones { await phone.dropSocket() }
+        case .rollingRestart:
+            for name in ProgramName.allCases { try await fleet.replace(name, within: .seconds(8)) }
+        }
+    }
+
+    private func sleep(until time: LoopInstant) async throws {
+        let left = time - .now()
+        if left > .zero { try await Task.sleep(for: left) }
+    }
+
+    // MARK: Rest
+
+    private func waitUntilSettled(within limit: Duration) async throws {
+        let end = LoopInstant.now() + limit
+        for phone in phones {
+            while !(await phone.isSettled) {
+                guard LoopInstant.now() < end else { throw ClientError("not all clients could connect") }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// Everything works again, what is under way is finished, and everyone has heard all.
+    ///
+    /// - Returns: false if that takes too long.
+    private func comeToRest() async -> Bool {
+        await fleet.heal()
+        let end = LoopInstant.now() + Self.settleLimit
+        do {
+            try await fleet.waitUntilReady(within: Self.settleLimit)
+            for phone in phones { await phone.finish() }
+            for phone in phones {
+                while await phone.isBusy {
+                    guard LoopInstant.now() < end else { return false }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            // What a gap hides comes within a quarter of a second of anything that follows it.
+            for phone in phones { await phone.say("the end") }
+            try await Task.sleep(for: .seconds(2))
+            try await waitUntilSettled(within: Self.settleLimit)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: Folders
+
+    private static var ownFolder: String {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count)
+        let text = String(decoding: path.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
+    }
+
+    /// On the disk that the project is on: /tmp may be memory, where nothing is ever synced.
+    private static func makeFolder(_ given: String?, beside binaries: String) throws -> String {
+        if let given {
+            guard mkdir(given, 0o700) == 0 else { throw ClientError("\(given) has to be a folder yet to be made") }
+            return given
+        }
+        var template = Array("\(binaries)/drill-data.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ClientError("no folder can be made in \(binaries)") }
+        return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private func remove(_ folder: String) async throws {
+        let process = try ChildProcess(["rm", "-rf", folder], output: "/dev/null", log: "/dev/null")
+        while process.end() == nil { try await Task.sleep(for: .milliseconds(20)) }
+    }
+}

@@ -1,0 +1,69 @@
+/// The command line.
+struct DrillOptions: Sendable {
+    struct Malformed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private(set) var minutes = 1.0
+    private(set) var seed = UInt64.random(in: 1...999_999)
+    private(set) var clients = 24
+    /// nil: where this program is.
+    private(set) var binaries: String?
+    /// nil: a folder of its own beside the binaries, which is removed if all held.
+    private(set) var data: String?
+    private(set) var troubles = Set(Trouble.Kind.allCases)
+
+    static let usage = """
+        parlor-drill [--FLAG VALUE]…
+
+          --minutes M      how long faults are injected; fractions are fine (1)
+          --seed N         replays the schedule of faults and what the clients choose to do (random)
+          --clients N      people who are connected (24)
+          --binaries DIR   the executables to run (those beside this one)
+          --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
+          --troubles LIST  of \(Trouble.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
+        """
+
+    init(_ arguments: some Sequence<String>) throws(Malformed) {
+        var rest = arguments.makeIterator()
+        while let argument = rest.next() {
+            // `--seed=1` is `--seed 1`.
+            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            let flag = parts[0]
+            guard let value = parts.count == 2 ? parts[1] : rest.next(), !value.isEmpty else {
+                throw Malformed(description: "\(flag) needs a value")
+            }
+            switch flag {
+            case "--minutes":
+                guard let number = Double(value), (0.05...1440).contains(number) else {
+                    throw Malformed(description: "--minutes needs a number from 0.05 to 1440")
+                }
+                minutes = number
+            case "--seed":
+                guard let number = UInt64(value) else { throw Malformed(description: "--seed needs a number") }
+                seed = number
+            case "--clients":
+                guard let number = Int(value), (2...500).contains(number) else {
+                    throw Malformed(description: "--clients needs a number from 2 to 500")
+                }
+                clients = number
+            case "--binaries": binaries = value
+            case "--data": data = value
+            case "--troubles": troubles = try Self.troubles(value)
+            default: throw Malformed(description: "unknown option \(flag)")
+            }
+        }
+    }
+
+    private static func troubles(_ list: String) throws(Malformed) -> Set<Trouble.Kind> {
+        if list == "none" { return [] }
+        var found = Set<Trouble.Kind>()
+        for name in list.split(separator: ",") {
+            guard let kind = Trouble.Kind(rawValue: String(name)) else {
+                throw Malformed(description: "--troubles knows no \(name)")
+            }
+            found.insert(kind)
+        }
+        return found
+    }
+}

@@ -1,0 +1,79 @@
+import Reactor
+
+/// The way from one program to the bus, where there is weather.
+actor BusProxy {
+    enum Weather: Sendable, Equatable, CustomStringConvertible {
+        case clear
+        /// All is this late.
+        case slow(Duration)
+        /// Nothing gets through, and nobody is told; what was sent meanwhile comes when it clears, as TCP has it.
+        case silent
+        /// One byte at a time.
+        case torn
+
+        var description: String {
+            switch self {
+            case .clear: "is clear"
+            case .slow(let delay): "is \(delay) late"
+            case .silent: "is silent"
+            case .torn: "comes byte by byte"
+            }
+        }
+    }
+
+    /// The bus' port; nil while there is none.
+    private var target: UInt16?
+    private var weather = Weather.clear
+    private var links: [LoopBound<ProxyLink>] = []
+    private nonisolated let loop: EventLoop
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private init(on loop: EventLoop) { self.loop = loop }
+
+    /// - Returns: the proxy, and where it listens.
+    static func start(on group: EventLoopGroup) throws -> (proxy: BusProxy, address: String) {
+        let proxy = BusProxy(on: group.loops[0])
+        let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
+            let link = ProxyLink(channel)
+            let bound = LoopBound(link, to: channel.loop)
+            proxy.assumeIsolated { $0.take(bound) }
+            return link
+        }
+        return (proxy, "tcp://127.0.0.1:\(listener.port)")
+    }
+
+    func lead(to port: UInt16?) {
+        target = port
+        if port == nil { cut() }
+    }
+
+    func change(to weather: Weather) {
+        self.weather = weather
+        for link in links { link.object.change(to: weather) }
+    }
+
+    /// Ends all connections; new ones are taken.
+    func cut() {
+        let ending = links
+        links = []
+        for link in ending { link.object.abort() }
+    }
+
+    private func take(_ link: LoopBound<ProxyLink>) {
+        guard let target else { return link.object.abort() }
+        links.removeAll { $0.object.hasEnded }
+        links.append(link)
+        link.object.change(to: weather)
+        Task {
+            do {
+                try await loop.connect(host: "127.0.0.1", port: target, timeout: .seconds(2)) { channel in
+                    link.object.attach(channel)
+                    return link.object
+                }
+            } catch {
+                link.object.abort()
+            }
+        }
+    }
+}

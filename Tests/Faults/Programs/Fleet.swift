@@ -1,0 +1,240 @@
+import Glibc
+import Reactor
+import TestClients
+
+/// All executables as processes of their own, each with the bus behind a proxy. What ends is started again.
+actor Fleet {
+    private struct Member {
+        var process: ChildProcess?
+        /// The address of its ready line.
+        var address: String?
+        var isFrozen = false
+        /// Its end is meant: it was killed, told to stop, or is to kill itself at a crash point.
+        var isDoomed = false
+        var crashPoint: String?
+        var restart: (at: LoopInstant, crashPoint: String?)?
+    }
+
+    struct Settings: Sendable {
+        let binaries: String
+        let data: String
+    }
+
+    private(set) var kills = 0
+    private(set) var crashes = 0
+    /// What ended without having been told to.
+    private(set) var faults: [String] = []
+    /// Since when the gateway serves, or serves again.
+    private(set) var gatewayUpSince = LoopInstant(nanoseconds: 0)
+
+    private let settings: Settings
+    private nonisolated let loop: EventLoop
+    private let proxies: [ProgramName: (proxy: BusProxy, address: String)]
+    private var members: [ProgramName: Member] = [:]
+    private var isClosing = false
+    private var watching: Task<Void, Never>?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// How often processes are looked at.
+    private static let interval: Duration = .milliseconds(10)
+
+    init(_ settings: Settings, on group: EventLoopGroup) throws {
+        self.settings = settings
+        loop = group.loops[0]
+        var proxies: [ProgramName: (proxy: BusProxy, address: String)] = [:]
+        for name in ProgramName.onBus { proxies[name] = try BusProxy.start(on: group) }
+        self.proxies = proxies
+    }
+
+    // MARK: Starting
+
+    /// Returns when all are ready.
+    func start() async throws {
+        for name in ProgramName.allCases { try launch(name) }
+        watching = Task {
+            while !Task.isCancelled {
+                watch()
+                try? await Task.sleep(for: Self.interval)  // cancelled: the loop ends
+            }
+        }
+        try await waitUntilReady(within: .seconds(20))
+    }
+
+    func waitUntilReady(within limit: Duration) async throws {
+        let end = LoopInstant.now() + limit
+        while !ProgramName.allCases.allSatisfy({ members[$0]?.address != nil }) {
+            guard LoopInstant.now() < end else {
+                let missing = ProgramName.allCases.filter { members[$0]?.address == nil }.map(\.rawValue)
+                throw ClientError("not ready after \(limit): \(missing.joined(separator: ", "))")
+            }
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    private func launch(_ name: ProgramName, crashPoint: String? = nil) throws {
+        var flags: [String] = []
+        switch name {
+        case .bus: flags = ["--port", "0"]
+        case .gateway:
+            flags = ["--port", "0", "--rate-limits", "off", "--request-timeout", "2500ms"]
+        case .accounts: flags = ["--token-lifetime", "1d"]
+        default: break
+        }
+        if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }
+        let process = try ChildProcess(
+            ["\(settings.binaries)/\(name.rawValue)"] + flags + ["--loops", "1"],
+            environment: ["LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? ""],
+            output: outputPath(of: name), log: "\(settings.data)/\(name.rawValue).log")
+        members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)
+    }
+
+    private func outputPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).out" }
+
+    // MARK: Watching
+
+    private func watch() {
+        for name in ProgramName.allCases {
+            guard let member = members[name] else { continue }
+            if let end = member.process?.end() {
+                ended(name, end)
+            } else if member.process != nil, member.address == nil {
+                if let address = readyAddress(of: name) { ready(name, at: address) }
+            } else if let restart = member.restart, restart.at <= .now(), !isClosing {
+                do {
+                    try launch(name, crashPoint: restart.crashPoint)
+                } catch {
+                    faults.append("\(error)")
+                }
+            }
+        }
+    }
+
+    private func readyAddress(of name: ProgramName) -> String? {
+        guard let file = fopen(outputPath(of: name), "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let line = String(decoding: bytes[..<count], as: UTF8.self)
+        guard line.hasSuffix("\n") else { return nil }
+        return line.split(whereSeparator: \.isWhitespace).last.map(String.init)
+    }
+
+    private func ready(_ name: ProgramName, at address: String) {
+        members[name]?.address = address
+        switch name {
+        case .bus:
+            let port = address.split(separator: ":").last.flatMap { UInt16($0) }
+            leadProxies(to: port)
+        case .gateway: gatewayUpSince = .now()
+        default: break
+        }
+    }
+
+    private func leadProxies(to port: UInt16?) {
+        for (proxy, _) in proxies.values { proxy.assumeIsolated { $0.lead(to: port) } }
+    }
+
+    private func ended(_ name: ProgramName, _ end: ChildProcess.End) {
+        guard let member = members[name] else { return }
+        if name == .bus { leadProxies(to: nil) }
+        if let point = member.crashPoint, end == .signal(SIGKILL), member.restart == nil {
+            crashes += 1
+            Terminal.print("        \(name.rawValue) killed itself \(point)")
+        } else if !member.isDoomed || (member.crashPoint != nil && end != .signal(SIGKILL) && member.restart == nil) {
+            faults.append("\(name.rawValue) ended \(end) by itself")
+        }
+        let restart = member.restart ?? (at: LoopInstant.now() + .milliseconds(100), crashPoint: nil)
+        members[name] = Member(restart: restart)
+    }
+
+    // MARK: What clients need
+
+    /// Where the gateway serves; nil while there is none.
+    var gatewayAddress: ServerAddress? { members[.gateway]?.address.flatMap { ServerAddress(url: $0) } }
+
+    /// Whether the gateway has been there all the time.
+    func hasLived(since time: LoopInstant) -> Bool {
+        members[.gateway]?.address != nil && members[.gateway]?.isFrozen == false && gatewayUpSince < time
+    }
+
+    // MARK: Faults
+
+    /// - Parameter crashPoint: where its successor is to kill itself.
+    /// - Returns: false if there is nothing to kill, as it is being started.
+    func kill(_ name: ProgramName, awayFor time: Duration, crashPoint: String? = nil) -> Bool {
+        guard let process = members[name]?.process, members[name]?.restart == nil else { return false }
+        members[name]?.isDoomed = true
+        members[name]?.restart = (at: LoopInstant.now() + time, crashPoint: crashPoint)
+        process.signal(SIGKILL)
+        kills += 1
+        return true
+    }
+
+    func freeze(_ name: ProgramName) -> ChildProcess? {
+        guard let process = members[name]?.process else { return nil }
+        process.signal(SIGSTOP)
+        members[name]?.isFrozen = true
+        return process
+    }
+
+    func thaw(_ name: ProgramName, _ process: ChildProcess) {
+        // Another may have taken its place.
+        guard members[name]?.process?.id == process.id else { return }
+        process.signal(SIGCONT)
+        members[name]?.isFrozen = false
+        if name == .gateway { gatewayUpSince = .now() }
+    }
+
+    func process(of name: ProgramName) -> ChildProcess? { members[name]?.process }
+
+    func setWeather(_ weather: BusProxy.Weather, of name: ProgramName) {
+        proxies[name]?.proxy.assumeIsolated { $0.change(to: weather) }
+    }
+
+    func cut(_ name: ProgramName) { proxies[name]?.proxy.assumeIsolated { $0.cut() } }
+
+    /// Tells it to stop, and waits for its successor.
+    func replace(_ name: ProgramName, within limit: Duration) async throws {
+        guard let process = members[name]?.process, members[name]?.restart == nil else { return }
+        members[name]?.isDoomed = true
+        members[name]?.restart = (at: .now(), crashPoint: nil)
+        process.signal(SIGTERM)
+        let end = LoopInstant.now() + limit
+        while members[name]?.process?.id == process.id || members[name]?.address == nil {
+            guard LoopInstant.now() < end else {
+                if members[name]?.process?.id == process.id { faults.append("\(name.rawValue) does not stop") }
+                return
+            }
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends all that is wrong with those that run.
+    func heal() {
+        for name in ProgramName.onBus { setWeather(.clear, of: name) }
+        for name in ProgramName.allCases where members[name]?.isFrozen == true {
+            if let process = members[name]?.process { thaw(name, process) }
+        }
+    }
+
+    /// Stops all, the gateway first and the bus last.
+    func stop() async throws {
+        isClosing = true
+        for name in ProgramName.allCases.reversed() {
+            members[name]?.isDoomed = true
+            members[name]?.process?.signal(SIGTERM)
+            let end = LoopInstant.now() + .seconds(8)
+            while members[name]?.process != nil {
+                if LoopInstant.now() > end {
+                    faults.append("\(name.rawValue) does not stop")
+                    members[name]?.process?.signal(SIGKILL)
+                }
+                try await Task.sleep(for: Self.interval)
+            }
+        }
+        watching?.cancel()
+    }
+}

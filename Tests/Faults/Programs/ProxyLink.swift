@@ -1,0 +1,79 @@
+import Reactor
+
+/// One connection through a proxy: the handler of both of its ends.
+final class ProxyLink: ChannelHandler {
+    private(set) var hasEnded = false
+    private let near: Channel
+    private var far: Channel?
+    private var weather = BusProxy.Weather.clear
+    /// What has come and is yet to go on, to the bus and from it.
+    private var up: [UInt8] = []
+    private var down: [UInt8] = []
+    private var timer: LoopTimer?
+
+    init(_ near: Channel) { self.near = near }
+
+    func attach(_ far: Channel) {
+        self.far = far
+        if hasEnded { far.abort() }
+        pump()
+    }
+
+    func change(to weather: BusProxy.Weather) {
+        self.weather = weather
+        timer?.cancel()
+        timer = nil
+        pump()
+    }
+
+    func abort() {
+        hasEnded = true
+        timer?.cancel()
+        near.abort()
+        far?.abort()
+    }
+
+    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+        if channel === near { up += bytes } else { down += bytes }
+        pump()
+    }
+
+    func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        // What is still held back is lost with the connection, as it is with any.
+        abort()
+    }
+
+    private func pump() {
+        guard let far, !hasEnded, timer == nil, !(up.isEmpty && down.isEmpty) else { return }
+        switch weather {
+        case .clear: flush(far)
+        case .silent: break
+        case .slow(let delay):
+            timer = near.loop.schedule(after: delay) { [self] in
+                timer = nil
+                flush(far)
+            }
+        case .torn:
+            // A turn for each byte: each is a segment of its own.
+            timer = near.loop.schedule(after: .zero) { [self] in
+                timer = nil
+                if let byte = up.first {
+                    far.write([byte])
+                    up.removeFirst()
+                }
+                if let byte = down.first {
+                    near.write([byte])
+                    down.removeFirst()
+                }
+                pump()
+            }
+        }
+    }
+
+    private func flush(_ far: Channel) {
+        far.write(up)
+        near.write(down)
+        up = []
+        down = []
+    }
+}

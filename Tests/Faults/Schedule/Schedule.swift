@@ -1,0 +1,99 @@
+import TestSupport
+
+/// What goes wrong, and when: all of it follows from the seed and the length.
+///
+/// Two lines run beside each other: kills, one after another at short intervals; and troubles that last, one at a time.
+struct Schedule: Sendable {
+    struct Item: Sendable {
+        let at: Duration
+        let trouble: Trouble
+    }
+
+    /// In the order of their times.
+    let items: [Item]
+
+    private static let crashPoints = ["before-commit", "after-commit", "after-publish"]
+
+    init(seed: UInt64, length: Duration, kinds: Set<Trouble.Kind>) {
+        var random = SeededGenerator(seed: seed)
+        var items: [Item] = []
+        if kinds.contains(.kills) || kinds.contains(.crashes) {
+            items += Self.kills(length, kinds, using: &random)
+        }
+        items += Self.lasting(length, kinds, using: &random)
+        self.items = items.sorted { $0.at < $1.at }
+    }
+
+    private static func kills(
+        _ length: Duration, _ kinds: Set<Trouble.Kind>, using random: inout SeededGenerator
+    ) -> [Item] {
+        var items: [Item] = []
+        var at = Duration.seconds(1)
+        while at < length {
+            var name = ProgramName.allCases.randomElement(using: &random) ?? .messaging
+            var point: String?
+            let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
+            let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
+            let place = crashPoints.randomElement(using: &random) ?? "after-commit"
+            // Rooms are made less often than messages.
+            let count = Int.random(in: 1...(writer == .rooms ? 5 : 60), using: &random)
+            if isCrash, kinds.contains(.crashes) {
+                name = writer
+                point = "\(place):\(count)"
+            }
+            let away = Duration.milliseconds(Int.random(in: 0...600, using: &random))
+            items.append(Item(at: at, trouble: .kill(name, away: away, crashPoint: point)))
+            at += .milliseconds(Int.random(in: 1000...3000, using: &random))
+        }
+        return items
+    }
+
+    /// Each trouble lasts a tenth of the whole at most, and no longer than anyone has to be ready for.
+    private static func lasting(
+        _ length: Duration, _ kinds: Set<Trouble.Kind>, using random: inout SeededGenerator
+    ) -> [Item] {
+        let lasting = Trouble.Kind.allCases.filter { kinds.contains($0) && $0 != .kills && $0 != .crashes }
+        guard !lasting.isEmpty else { return [] }
+        var items: [Item] = []
+        var at = Duration.seconds(3)
+        while true {
+            let kind = lasting.randomElement(using: &random) ?? .reconnects
+            let (trouble, time) = Self.trouble(of: kind, in: length, using: &random)
+            guard at + time < length else { return items }
+            items.append(Item(at: at, trouble: trouble))
+            at += time + .milliseconds(Int.random(in: 2000...8000, using: &random))
+        }
+    }
+
+    private static func trouble(
+        of kind: Trouble.Kind, in length: Duration, using random: inout SeededGenerator
+    ) -> (Trouble, Duration) {
+        // Short ones are more frequent than long ones.
+        func time(upTo seconds: Int) -> Duration {
+            let most = min(Double(seconds), length / .seconds(10))
+            let share = Double.random(in: 0...1, using: &random)
+            return .milliseconds(Int(1000 * most * share * share))
+        }
+        let name = ProgramName.onBus.randomElement(using: &random) ?? .messaging
+        switch kind {
+        case .kills, .crashes, .bus:
+            let away = time(upTo: 30)
+            return (.kill(.bus, away: away, crashPoint: nil), away)
+        case .freezes:
+            let time = .seconds(1) + time(upTo: 59)
+            return (.freeze(ProgramName.allCases.randomElement(using: &random) ?? .bus, time), time)
+        case .network:
+            let time = .seconds(1) + time(upTo: 20)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                let delay = Duration.milliseconds(Int.random(in: 1...300, using: &random))
+                return (.weather(name, .slow(delay), time), time)
+            case 1: return (.weather(name, .silent, time), time)
+            case 2: return (.weather(name, .torn, time), time)
+            default: return (.cut(name), .zero)
+            }
+        case .reconnects: return (.everyoneReconnects, .zero)
+        case .rolling: return (.rollingRestart, .seconds(10))
+        }
+    }
+}
