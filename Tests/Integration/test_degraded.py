@@ -1,5 +1,6 @@
 """Separate processes: one is away, the others go on, and it comes back."""
 
+import resource
 import time
 
 import pytest
@@ -131,3 +132,22 @@ async def test_a_killed_program_is_started_again(start):
         await phone.join(room)
         await alice.send(room, "still there?")
         assert (await phone.expect("message:new"))["message"]["text"] == "still there?"
+
+
+@pytest.mark.parametrize("name", EVENTS)
+async def test_a_full_disk_is_said_reads_go_on_and_room_is_all_it_takes(cluster, world, name):
+    alice, _, room = await world.pair()
+    method, path, body = CALLS[name]
+    path = path.format(room=room["id"])
+    assert (await alice.request(method, path, body)).status_code == 201
+    pid = cluster.programs[name].pid
+    _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (512, hard))  # less than its log has by now, too
+    for _ in range(3):
+        answer = await alice.request(method, path, body)
+        assert answer.status_code == 503 and answer.headers["Retry-After"].isdigit(), answer.text
+        assert len(await alice.get(path)) == 1
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+    assert (await alice.request(method, path, body)).status_code == 201
+    assert len(await alice.get(path)) == 2
+    assert cluster.programs[name].is_running()

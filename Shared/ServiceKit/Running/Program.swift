@@ -88,6 +88,8 @@ public struct Program: Sendable {
         let log = Logger(name, configuration: configuration) { output.write($0) }
         do {
             DescriptorLimit.raise()
+            // A file that may not grow is an error to whoever writes it, and no reason to end: room may come back.
+            signal(SIGXFSZ, SIG_IGN)
             let signals = try TerminationSignals()
             let count = configuration.number(Setting.loops.name)
             let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)
