@@ -14,6 +14,8 @@ public struct SQLiteConfiguration: Sendable {
     public var busyTimeoutMilliseconds = 5000
     /// Pages the file may grow to; nil for as many as the disk has.
     public var maxPages: Int?
+    /// For the drill alone.
+    public var crashPoint: CrashPoint?
 
     public init() {}
 }

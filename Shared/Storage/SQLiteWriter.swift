@@ -28,6 +28,7 @@ final class SQLiteWriter: Sendable {
     private let connection: SQLiteConnection
     private let writes: BlockingQueue<Write>
     private let maxBatch: Int
+    private let crashPoint: CrashPoint?
     private let counters: SQLiteCounters
     private let requestCheckpoint: @Sendable () -> Void
     private let hook = Mutex(CommitHook())
@@ -39,6 +40,7 @@ final class SQLiteWriter: Sendable {
         self.connection = connection
         writes = BlockingQueue(maxCount: configuration.maxQueuedWrites, maxBytes: configuration.maxQueuedBytes)
         maxBatch = configuration.maxBatch
+        crashPoint = configuration.crashPoint
         self.counters = counters
         self.requestCheckpoint = requestCheckpoint
     }
@@ -69,8 +71,10 @@ final class SQLiteWriter: Sendable {
     /// Until it is closed and has written all that was queued.
     func run() {
         var pagesAtLastRequest = 0
+        var commits = 0
         while let batch = writes.take(atMost: maxBatch) {
-            commit(batch)
+            commits += 1
+            commit(batch, crashingAt: commits == crashPoint?.count ? crashPoint : nil)
             let pages = connection.writeAheadPages
             if pages >= Self.maxPages {
                 connection.checkpoint()
@@ -85,16 +89,19 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    private func commit(_ batch: [Write]) {
+    private func commit(_ batch: [Write], crashingAt crashPoint: CrashPoint?) {
         do throws(StorageError) {
             try connection.begin()
             var answers: [@Sendable () -> Void] = []
             answers.reserveCapacity(batch.count)
             for write in batch { answers.append(try write.perform(connection)) }
+            if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
             let (hooks, entries) = try connection.commit()
+            if crashPoint?.place == .afterCommit { crashPoint?.crash() }
             counters.committed(writes: batch.count)
             for hook in hooks { hook() }
             if !entries.isEmpty { hook.withLock { $0.call }?(entries) }
+            if crashPoint?.place == .afterPublish { crashPoint?.crash() }
             for answer in answers { answer() }
         } catch {
             connection.rollBack()

@@ -11,9 +11,10 @@ struct ConfigurationTests {
         "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether rates are limited")
     private static let services = Setting(
         "SERVICES", .services, default: "rooms,chat", "Who has to be there")
+    private static let crashAt = Setting("CRASH_AT", .crashPoint, default: "", "Where it ends")
     private static let proxies = Setting("PROXIES", .networks, default: "", "Who is believed")
     private static let settings: [Setting] = [
-        .port, .data, .bus, .operationsPort, interval, limits, services, proxies,
+        .port, .data, .bus, .operationsPort, interval, limits, services, proxies, crashAt,
     ]
 
     private static func read(
@@ -80,6 +81,7 @@ struct ConfigurationTests {
             ("SERVICES", "rooms,,chat"), ("SERVICES", "rooms, rooms"), ("SERVICES", "Rooms"),
             ("SERVICES", "rooms;chat"), ("SERVICES", "rooms.x"), ("SERVICES", "*"),
             ("PROXIES", "10.0.0.1,"), ("PROXIES", "proxy"), ("PROXIES", "10.0.0.0/33"),
+            ("CRASH_AT", "after-commit"), ("CRASH_AT", "later:1"),
         ])
     func malformed(name: String, value: String) throws {
         let setting = try #require(Self.settings.first { $0.name == name })

@@ -11,6 +11,12 @@ extension Setting {
         "BUS_TOKEN_FILE", .path, default: "", "A file with the token that the bus wants; none by default")
     public static let databaseURL = Setting(
         "DATABASE_URL", .text, default: "", "The service's database; by default a SQLite file in the data folder")
+    public static let crashAt = Setting(
+        "CRASH_AT", .crashPoint, default: "",
+        "Where the process kills itself, as after-commit:37; for tests of recovery, never otherwise")
+    public static let clockOffsetFile = Setting(
+        "CLOCK_OFFSET_FILE", .path, default: "",
+        "A file with the milliseconds that this process' clock is off; for tests, never otherwise")
     public static let jwtSecretFile = Setting(
         "JWT_SECRET_FILE", .path, default: "",
         "The key that signs tokens; by default jwt.secret in the data folder, made on first start")
@@ -28,5 +34,5 @@ extension Setting {
         "LOOPS", .number(0...256), default: "0", "Event loops, each a thread; 0: one for each core")
 
     /// What every program has.
-    public static let everywhere = [logLevel, logFormat]
+    public static let everywhere = [logLevel, logFormat, clockOffsetFile]
 }

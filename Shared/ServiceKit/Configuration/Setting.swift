@@ -1,5 +1,6 @@
 import MessageBus
 import Reactor
+import Storage
 
 /// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
 /// in the docs. A few that are typed by hand have a shorter flag.
@@ -23,6 +24,8 @@ public struct Setting: Sendable {
         case services
         /// Addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
         case networks
+        /// `after-commit:37`.
+        case crashPoint
     }
 
     public let name: String
@@ -70,6 +73,10 @@ public struct Setting: Sendable {
         case .networks:
             Self.list(value).allSatisfy { IPNetwork($0) != nil }
                 ? nil : "has to be addresses or ranges of them, such as 10.0.0.1,10.1.0.0/16"
+        case .crashPoint:
+            CrashPoint(value) == nil
+                ? "has to be \(CrashPoint.Place.allCases.map(\.rawValue).joined(separator: ", ")) with a count, such as after-commit:37"
+                : nil
         }
     }
 

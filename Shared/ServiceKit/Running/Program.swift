@@ -119,7 +119,8 @@ public struct Program: Sendable {
     ) async throws -> Started {
         let (bus, address) = try await connect(configuration, log, group)
         let node = Node(
-            configuration: configuration, bus: bus, isBusShared: isBusShared, group: group, log: log)
+            configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
+            clock: try Self.clock(configuration), log: log)
         node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
             output.dropped
         }
@@ -148,6 +149,14 @@ public struct Program: Sendable {
             log.warning("waiting for the bus", ["bus": text, "reason": trouble])
         }
         return (bus, text)
+    }
+
+    private static func clock(_ configuration: Configuration) throws(ConfigurationError) -> any WallClock {
+        guard let path = configuration.optional(Setting.clockOffsetFile.name) else { return SystemClock() }
+        guard let clock = SteppedClock(file: path) else {
+            throw .malformed("CLOCK_OFFSET_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        return clock
     }
 
     /// The first line of a file.

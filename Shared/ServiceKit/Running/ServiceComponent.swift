@@ -6,7 +6,7 @@ import Workers
 extension ComponentFactory {
     /// A service on the node's bus, with a database of its own.
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
-        ComponentFactory(settings: [.data, .databaseURL] + type.settings) { node in
+        ComponentFactory(settings: [.data, .databaseURL, .crashAt] + type.settings) { node in
             try await ServiceComponent.start(type, in: node)
         }
     }
@@ -34,7 +34,9 @@ struct ServiceComponent: Component {
         let (path, folder) = try DataFolder.database(of: S.name, node.configuration)
         if let folder { try DataFolder.make(folder) }
         let lock = try await DataLock.acquire(path, alone: !node.isBusShared, log: log)
-        let database = try SQLiteDatabase(.file(path), migrations: S.migrations)
+        var storage = SQLiteConfiguration()
+        storage.crashPoint = node.configuration.optional(Setting.crashAt.name).flatMap(CrashPoint.init)
+        let database = try SQLiteDatabase(.file(path), migrations: S.migrations, configuration: storage)
         let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
