@@ -18,6 +18,8 @@ actor Drill {
     private static let pause: Duration = .milliseconds(250)
     /// People who make no use of their rooms: their badges only rise.
     private static let absentees = 4
+    /// Any database and its log are larger: nothing that is appended has room.
+    private static let fullDisk = 16 * 1024
     /// How long all may take to come to rest when nothing goes wrong any more.
     private static let settleLimit: Duration = .seconds(40)
 
@@ -92,6 +94,12 @@ actor Drill {
             try await Task.sleep(for: time)
             await fleet.setWeather(.clear, of: name)
         case .cut(let name): await fleet.cut(name)
+        case .fullDisk(let name, let time):
+            guard let process = await fleet.process(of: name) else { return }
+            try await fleet.limitFiles(of: process, to: Self.fullDisk)
+            try await Task.sleep(for: time)
+            try await fleet.limitFiles(of: process, to: nil)
+        case .clock(let name, let offset): await fleet.stepClock(of: name, to: offset)
         case .everyoneReconnects: for phone in phones { await phone.dropSocket() }
         case .rollingRestart:
             for name in ProgramName.allCases { try await fleet.replace(name, within: .seconds(8)) }

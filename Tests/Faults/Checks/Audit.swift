@@ -123,12 +123,15 @@ struct Audit {
         for (roomID, people) in cast.rooms {
             for person in people where !cast.absentees.contains(person) {
                 let log = logs[person]
-                for (hearing, told) in [
-                    (log?.chats[roomID], books.chats[roomID]), (log?.boards[roomID], books.boards[roomID]),
+                for (stream, hearing, told) in [
+                    ("messages", log?.heard.chats[roomID], books.chats[roomID]),
+                    ("elements", log?.heard.boards[roomID], books.boards[roomID]),
                 ] {
                     let verdict = HearingVerdict(hearing ?? Hearing(), of: told ?? [])
                     report.hearing += verdict
-                    if !verdict.isClean { report.fault("\(person) in room \(roomID): \(verdict)") }
+                    if !verdict.isClean {
+                        report.fault("\(person), of \(stream) in room \(roomID): \(verdict) of \(told?.count ?? 0)")
+                    }
                 }
             }
         }
@@ -138,7 +141,7 @@ struct Audit {
             let told = (books.newRooms[person] ?? []).filter { !first.contains($0) }
             var heard = Hearing()
             if log.reloads > 0 { heard.noteGap() }
-            for id in log.newRooms where !first.contains(id) {
+            for id in log.heard.newRooms where !first.contains(id) {
                 heard.hear(EventKey("room".utf8, .init(id)))
                 if log.reloads > 0 { heard.noteGap() }
             }

@@ -11,9 +11,6 @@ struct Hearing: Sendable {
     mutating func hear(_ key: EventKey) { items.append(.event(key)) }
 
     mutating func noteGap() { if items.last != .gap { items.append(.gap) } }
-
-    /// Forgets what came after a place: it is going to be told again.
-    mutating func rewind(to count: Int) { items.removeSubrange(count...) }
 }
 
 /// What stands against a hearing.
@@ -24,6 +21,8 @@ struct HearingVerdict: Sendable, Equatable {
     var outOfOrder = 0
     /// Events that no log has.
     var unknown = 0
+    /// Places in the log of the first that were lost.
+    var firstLost: [Int] = []
 
     static func += (a: inout HearingVerdict, b: HearingVerdict) {
         a.delivered += b.delivered
@@ -44,7 +43,7 @@ struct HearingVerdict: Sendable, Equatable {
         var states = [Place](repeating: .missing, count: log.count)
         var next = 0
         var isAfterGap = false
-        for item in hearing.items {
+        for (position, item) in hearing.items.enumerated() {
             guard case .event(let key) = item else {
                 isAfterGap = true
                 continue
@@ -53,7 +52,8 @@ struct HearingVerdict: Sendable, Equatable {
                 unknown += 1
                 continue
             }
-            if let index = known.first(where: { $0 >= next }) {
+            let following = hearing.items.dropFirst(position + 1).first
+            if let index = Self.place(of: known.filter { $0 >= next }, before: following, isAfterGap, log) {
                 if isAfterGap { for passed in next..<index { states[passed] = .excused } }
                 isAfterGap = false
                 states[index] = .heard
@@ -66,12 +66,22 @@ struct HearingVerdict: Sendable, Equatable {
             }
         }
         if isAfterGap { for passed in next..<log.count { states[passed] = .excused } }
-        for state in states {
+        for (index, state) in states.enumerated() {
             switch state {
             case .heard: delivered += 1
-            case .missing: lost += 1
+            case .missing:
+                lost += 1
+                if firstLost.count < 5 { firstLost.append(index) }
             case .excused: break
             }
         }
+    }
+
+    /// Behind a gap, words that were told more than once may be those of any time: what follows them tells which.
+    private static func place(
+        of candidates: [Int], before following: Hearing.Item?, _ isAfterGap: Bool, _ log: [EventKey]
+    ) -> Int? {
+        guard isAfterGap, candidates.count > 1, case .event(let next) = following else { return candidates.first }
+        return candidates.first { $0 + 1 < log.count && log[$0 + 1] == next } ?? candidates.first
     }
 }

@@ -27,12 +27,13 @@ extension Phone {
     private func loadCursor(from address: ServerAddress) async throws(ClientError) {
         let answer = try await ask(HTTPCall("GET", "/api/sync", token: person.token), of: address)
         cursor = try answer.data()["cursor"]?.string
-        cursorPlace = log.place
+        heardAtCursor = log.heard
     }
 
     private func connect(to address: ServerAddress) async throws(ClientError) {
         // What came after the cursor is told again.
-        log.rewind(to: cursorPlace)
+        if heardBefore == nil { heardBefore = log.heard }
+        log.heard = heardAtCursor
         let client = try await SocketIOClient.connect(
             to: address, token: person.token, since: cursor, timeout: Self.connectTimeout, on: loop)
         if let failure = client.failure { throw failure }

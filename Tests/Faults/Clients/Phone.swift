@@ -22,7 +22,9 @@ actor Phone {
     var isSettled = false
     var cursor: String?
     /// What was heard when the cursor was given.
-    var cursorPlace = PhoneLog.Place()
+    var heardAtCursor = PhoneLog.Heard()
+    /// What was heard before it is told again from the cursor on, until that is done.
+    var heardBefore: PhoneLog.Heard?
     var isClosing = false
     /// Told when the socket has ended.
     var ended: CheckedContinuation<Void, Never>?
@@ -94,38 +96,43 @@ actor Phone {
         switch String(decoding: name, as: UTF8.self) {
         case "message:new":
             guard let message = data["message"]?.object, let roomID = message["roomId"]?.string else { return }
-            log.chats[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.heard.chats[roomID, default: Hearing()].hear(EventKey(name, data))
             if let id = message["id"]?.string, message["senderId"]?.string != person.id {
                 unread[roomID, default: []].append(id)
             }
         case "message:deleted", "messages:read":
             guard let roomID = data["roomId"]?.string else { return }
-            log.chats[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.heard.chats[roomID, default: Hearing()].hear(EventKey(name, data))
         case "element:created", "element:updated":
             guard let element = data["element"]?.object, let roomID = element["roomId"]?.string else { return }
-            log.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
             if name.count == "element:created".utf8.count, let id = element["id"]?.string, element["version"]?.int == 1
             {
                 board[roomID, default: []].append(id)
             }
         case "element:deleted":
             guard let roomID = data["roomId"]?.string else { return }
-            log.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
             board[roomID]?.removeAll { $0 == data["elementId"]?.string }
         case "room:cleared":
             guard let roomID = data["roomId"]?.string else { return }
-            log.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
             board[roomID] = []
         case "room:created":
-            if let id = data["room"]?["id"]?.string { log.newRooms.append(id) }
+            if let id = data["room"]?["id"]?.string { log.heard.newRooms.append(id) }
         case "sync:done": synchronised(data)
         default: break
         }
     }
 
     private func synchronised(_ data: JSONValue) {
-        if data["recovered"]?.bool != true { log.noteGaps(in: rooms) }
+        if data["recovered"]?.bool != true {
+            // It keeps what it has heard, and loads the rest anew.
+            if let heardBefore { log.heard = heardBefore }
+            log.noteGaps(in: rooms)
+        }
+        heardBefore = nil
         cursor = data["cursor"]?.string
-        cursorPlace = log.place
+        heardAtCursor = log.heard
     }
 }

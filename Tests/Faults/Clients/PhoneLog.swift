@@ -34,11 +34,7 @@ struct PhoneLog: Sendable {
     var clears = 0
     var rooms: [NewRoom] = []
 
-    /// By room.
-    var chats: [String: Hearing] = [:]
-    var boards: [String: Hearing] = [:]
-    /// Ids of the rooms that it was told of as new, in order.
-    var newRooms: [String] = []
+    var heard = Heard()
 
     /// Errors that may be retried; an ack that never came.
     var refusals = 0
@@ -57,29 +53,20 @@ struct PhoneLog: Sendable {
 
     mutating func fault(_ text: String) { if faults.count < 20 { faults.append(text) } }
 
-    /// How far it has heard: what a cursor stands for.
-    struct Place: Sendable {
-        var chats: [String: Int] = [:]
-        var boards: [String: Int] = [:]
-        var newRooms = 0
-    }
-
-    var place: Place {
-        Place(
-            chats: chats.mapValues(\.items.count), boards: boards.mapValues(\.items.count), newRooms: newRooms.count)
-    }
-
-    mutating func rewind(to place: Place) {
-        for roomID in chats.keys { chats[roomID]?.rewind(to: place.chats[roomID] ?? 0) }
-        for roomID in boards.keys { boards[roomID]?.rewind(to: place.boards[roomID] ?? 0) }
-        newRooms.removeSubrange(place.newRooms...)
+    /// What was heard.
+    struct Heard: Sendable {
+        /// By room.
+        var chats: [String: Hearing] = [:]
+        var boards: [String: Hearing] = [:]
+        /// Ids of the rooms that it was told of as new, in order.
+        var newRooms: [String] = []
     }
 
     mutating func noteGaps(in rooms: [String]) {
         reloads += 1
         for roomID in rooms {
-            chats[roomID, default: Hearing()].noteGap()
-            boards[roomID, default: Hearing()].noteGap()
+            heard.chats[roomID, default: Hearing()].noteGap()
+            heard.boards[roomID, default: Hearing()].noteGap()
         }
     }
 }

@@ -31,6 +31,8 @@ actor Fleet {
     private nonisolated let loop: EventLoop
     private let proxies: [ProgramName: (proxy: BusProxy, address: String)]
     private var members: [ProgramName: Member] = [:]
+    /// Programs that were called to change something, and are to be waited for.
+    private var helpers: [ChildProcess] = []
     private var isClosing = false
     private var watching: Task<Void, Never>?
 
@@ -51,6 +53,7 @@ actor Fleet {
 
     /// Returns when all are ready.
     func start() async throws {
+        for name in ProgramName.allCases { stepClock(of: name, to: .zero) }
         for name in ProgramName.allCases { try launch(name) }
         watching = Task {
             while !Task.isCancelled {
@@ -84,16 +87,21 @@ actor Fleet {
         if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }
         let process = try ChildProcess(
             ["\(settings.binaries)/\(name.rawValue)"] + flags + ["--loops", "1"],
-            environment: ["LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? ""],
+            environment: [
+                "LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? "", "CLOCK_OFFSET_FILE": clockPath(of: name),
+            ],
             output: outputPath(of: name), log: "\(settings.data)/\(name.rawValue).log")
         members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)
     }
+
+    private func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).clock" }
 
     private func outputPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).out" }
 
     // MARK: Watching
 
     private func watch() {
+        helpers.removeAll { $0.end() != nil }
         for name in ProgramName.allCases {
             guard let member = members[name] else { continue }
             if let end = member.process?.end() {
@@ -190,6 +198,22 @@ actor Fleet {
 
     func setWeather(_ weather: BusProxy.Weather, of name: ProgramName) {
         proxies[name]?.proxy.assumeIsolated { $0.change(to: weather) }
+    }
+
+    /// - Parameter offset: from the system's time.
+    func stepClock(of name: ProgramName, to offset: Duration) {
+        guard let file = fopen(clockPath(of: name), "w") else { return faults.append("no clock for \(name.rawValue)") }
+        fputs("\(Int(offset / .milliseconds(1)))\n", file)
+        fclose(file)
+    }
+
+    /// - Parameter bytes: what a file may grow to; nil for as much as it likes.
+    func limitFiles(of process: ChildProcess, to bytes: Int?) throws {
+        // `:` leaves the hard limit as it is.
+        let limit = "--fsize=\(bytes.map(String.init) ?? "unlimited"):"
+        helpers.append(
+            try ChildProcess(
+                ["prlimit", "--pid", "\(process.id)", limit], output: "/dev/null", log: "\(settings.data)/prlimit.log"))
     }
 
     func cut(_ name: ProgramName) { proxies[name]?.proxy.assumeIsolated { $0.cut() } }

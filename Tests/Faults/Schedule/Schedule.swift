@@ -92,6 +92,12 @@ struct Schedule: Sendable {
             case 2: return (.weather(name, .torn, time), time)
             default: return (.cut(name), .zero)
             }
+        case .disk:
+            let time = .seconds(1) + time(upTo: 20)
+            return (.fullDisk(ProgramName.writers.randomElement(using: &random) ?? .messaging, time), time)
+        case .clocks:
+            let hours = Int.random(in: -1...1, using: &random)
+            return (.clock(name, .seconds(hours * 3600)), .zero)
         case .reconnects: return (.everyoneReconnects, .zero)
         case .rolling: return (.rollingRestart, .seconds(10))
         }

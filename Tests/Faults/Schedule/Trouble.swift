@@ -1,7 +1,7 @@
 /// Something that goes wrong.
 enum Trouble: Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
-        case kills, crashes, bus, freezes, network, reconnects, rolling
+        case kills, crashes, bus, freezes, network, disk, clocks, reconnects, rolling
     }
 
     /// `kill -9`; its successor starts after a while, and may be told to kill itself at a crash point.
@@ -9,6 +9,10 @@ enum Trouble: Sendable, CustomStringConvertible {
     case freeze(ProgramName, Duration)
     case weather(ProgramName, BusProxy.Weather, Duration)
     case cut(ProgramName)
+    /// Its files may not grow: what a full disk is to those who append.
+    case fullDisk(ProgramName, Duration)
+    /// Its clock is this far off from now on.
+    case clock(ProgramName, Duration)
     /// All clients drop their sockets at one instant.
     case everyoneReconnects
     /// SIGTERM for each process in turn, under load.
@@ -21,6 +25,8 @@ enum Trouble: Sendable, CustomStringConvertible {
         case .freeze(let name, let time): "freeze \(name.rawValue) for \(time)"
         case .weather(let name, let weather, let time): "the bus of \(name.rawValue) \(weather) for \(time)"
         case .cut(let name): "cut \(name.rawValue) off the bus"
+        case .fullDisk(let name, let time): "no disk space for \(name.rawValue) for \(time)"
+        case .clock(let name, let offset): "the clock of \(name.rawValue) is \(offset) off"
         case .everyoneReconnects: "everyone reconnects"
         case .rollingRestart: "rolling restart"
         }
