@@ -135,6 +135,22 @@ struct SocketTests {
         }
     }
 
+    @Test("a join waits for what was sent before it")
+    func joinAfterSends() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 1)
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 2)
+            let position = world.chat.emit([Emission(to: .room, "message:new", .emptyObject)])
+            try await asked.next().reply(Reply(position: position).json)
+            var acks: [Int] = []
+            while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
+            #expect(acks == [1, 2])
+        }
+    }
+
     @Test("events count against the limit that they name")
     func limits() async throws {
         try await GatewayWorld.run { world in

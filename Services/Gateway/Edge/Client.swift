@@ -42,7 +42,10 @@ final class Client {
         self.address = address
     }
 
-    var mayStart: Bool { !isChangingRooms && underWay < Self.maxUnderWay }
+    /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.
+    func mayStart(_ event: SocketIOEvent) -> Bool {
+        !isChangingRooms && underWay < (event.name == "room:join" ? 1 : Self.maxUnderWay)
+    }
 }
 
 /// A socket's events in their order, up to a limit.
@@ -64,6 +67,8 @@ struct WaitingEvents {
         arrived.append(event)
         return true
     }
+
+    var first: SocketIOEvent? { leaving.last ?? arrived.first }
 
     mutating func popFirst() -> SocketIOEvent? {
         if leaving.isEmpty {

@@ -62,7 +62,7 @@ extension Shard {
 
     func receive(_ event: SocketIOEvent, on socket: Socket) {
         guard let client = socket.context as? Client else { return }
-        if client.mayStart, client.waiting.isEmpty { return start(event, of: client) }
+        if client.waiting.isEmpty, client.mayStart(event) { return start(event, of: client) }
         if !client.waiting.append(event) {
             context.log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
             client.waiting = WaitingEvents()
@@ -72,7 +72,10 @@ extension Shard {
 
     /// Goes on with what waited, also for a client that has left: what it sent before that counts.
     func resume(_ client: Client) {
-        while client.mayStart, let event = client.waiting.popFirst() { start(event, of: client) }
+        while let event = client.waiting.first, client.mayStart(event) {
+            _ = client.waiting.popFirst()
+            start(event, of: client)
+        }
     }
 
     /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
