@@ -2,9 +2,10 @@ import Glibc
 import Reactor
 import TestClients
 
-/// All executables as processes of their own, each with the bus behind a proxy. What ends is started again.
+/// All executables as processes of their own, each with the bus behind a proxy. What ends is started again; what goes wrong
+/// is in `Fleet+Troubles`.
 actor Fleet {
-    private struct Member {
+    struct Member {
         var process: ChildProcess?
         /// The address of its ready line.
         var address: String?
@@ -20,26 +21,26 @@ actor Fleet {
         let data: String
     }
 
-    private(set) var kills = 0
+    var kills = 0
     private(set) var crashes = 0
     /// What ended without having been told to.
-    private(set) var faults: [String] = []
+    var faults: [String] = []
     /// Since when the gateway serves, or serves again.
-    private(set) var gatewayUpSince = LoopInstant(nanoseconds: 0)
+    var gatewayUpSince = LoopInstant(nanoseconds: 0)
 
-    private let settings: Settings
+    let settings: Settings
     private nonisolated let loop: EventLoop
-    private let proxies: [ProgramName: (proxy: BusProxy, address: String)]
-    private var members: [ProgramName: Member] = [:]
+    let proxies: [ProgramName: (proxy: BusProxy, address: String)]
+    var members: [ProgramName: Member] = [:]
     /// Programs that were called to change something, and are to be waited for.
-    private var helpers: [ChildProcess] = []
+    var helpers: [ChildProcess] = []
     private var isClosing = false
     private var watching: Task<Void, Never>?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// How often processes are looked at.
-    private static let interval: Duration = .milliseconds(10)
+    static let interval: Duration = .milliseconds(10)
 
     init(_ settings: Settings, on group: EventLoopGroup) throws {
         self.settings = settings
@@ -94,7 +95,7 @@ actor Fleet {
         members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)
     }
 
-    private func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).clock" }
+    func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).clock" }
 
     private func outputPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).out" }
 
@@ -164,74 +165,6 @@ actor Fleet {
     /// Whether the gateway has been there all the time.
     func hasLived(since time: LoopInstant) -> Bool {
         members[.gateway]?.address != nil && members[.gateway]?.isFrozen == false && gatewayUpSince < time
-    }
-
-    // MARK: Faults
-
-    /// - Parameter crashPoint: where its successor is to kill itself.
-    /// - Returns: false if there is nothing to kill, as it is being started.
-    func kill(_ name: ProgramName, awayFor time: Duration, crashPoint: String? = nil) -> Bool {
-        guard let process = members[name]?.process, members[name]?.restart == nil else { return false }
-        members[name]?.isDoomed = true
-        members[name]?.restart = (at: LoopInstant.now() + time, crashPoint: crashPoint)
-        process.signal(SIGKILL)
-        kills += 1
-        return true
-    }
-
-    func freeze(_ name: ProgramName) -> ChildProcess? {
-        guard let process = members[name]?.process else { return nil }
-        process.signal(SIGSTOP)
-        members[name]?.isFrozen = true
-        return process
-    }
-
-    func thaw(_ name: ProgramName, _ process: ChildProcess) {
-        // Another may have taken its place.
-        guard members[name]?.process?.id == process.id else { return }
-        process.signal(SIGCONT)
-        members[name]?.isFrozen = false
-        if name == .gateway { gatewayUpSince = .now() }
-    }
-
-    func process(of name: ProgramName) -> ChildProcess? { members[name]?.process }
-
-    func setWeather(_ weather: BusProxy.Weather, of name: ProgramName) {
-        proxies[name]?.proxy.assumeIsolated { $0.change(to: weather) }
-    }
-
-    /// - Parameter offset: from the system's time.
-    func stepClock(of name: ProgramName, to offset: Duration) {
-        guard let file = fopen(clockPath(of: name), "w") else { return faults.append("no clock for \(name.rawValue)") }
-        fputs("\(Int(offset / .milliseconds(1)))\n", file)
-        fclose(file)
-    }
-
-    /// - Parameter bytes: what a file may grow to; nil for as much as it likes.
-    func limitFiles(of process: ChildProcess, to bytes: Int?) throws {
-        // `:` leaves the hard limit as it is.
-        let limit = "--fsize=\(bytes.map(String.init) ?? "unlimited"):"
-        helpers.append(
-            try ChildProcess(
-                ["prlimit", "--pid", "\(process.id)", limit], output: "/dev/null", log: "\(settings.data)/prlimit.log"))
-    }
-
-    func cut(_ name: ProgramName) { proxies[name]?.proxy.assumeIsolated { $0.cut() } }
-
-    /// Tells it to stop, and waits for its successor.
-    func replace(_ name: ProgramName, within limit: Duration) async throws {
-        guard let process = members[name]?.process, members[name]?.restart == nil else { return }
-        members[name]?.isDoomed = true
-        members[name]?.restart = (at: .now(), crashPoint: nil)
-        process.signal(SIGTERM)
-        let end = LoopInstant.now() + limit
-        while members[name]?.process?.id == process.id || members[name]?.address == nil {
-            guard LoopInstant.now() < end else {
-                if members[name]?.process?.id == process.id { faults.append("\(name.rawValue) does not stop") }
-                return
-            }
-            try await Task.sleep(for: Self.interval)
-        }
     }
 
     // MARK: The end
