@@ -8,10 +8,13 @@ public protocol Database: Sendable {
 
     var statistics: DatabaseStatistics { get }
 
-    /// Runs the body on a connection of its own that cannot write, over one snapshot: what is committed when it starts.
+    /// Runs the body on a connection that cannot write, over one snapshot, which has all that was committed before this
+    /// was called.
     ///
-    /// The body runs on a thread that may block. Cancelling the caller does not stop it.
-    /// - Throws: what the body throws; `StorageError`.
+    /// Reads that wait at the same time may share the snapshot; a body that throws fails alone. The body runs on a thread
+    /// that may block, but the reads that were queued behind it wait meanwhile. Cancelling the caller does not stop it.
+    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the snapshot cannot
+    ///   begin, all reads of it fail.
     func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T
 
     /// Runs the body in a transaction that it may share with others', and returns once that is on disk.

@@ -1,6 +1,8 @@
 /// What a database has done since it was opened, for metrics.
 public struct DatabaseStatistics: Sendable, Equatable {
+    /// Reads that ran; with `snapshots`, how many share one.
     public var reads = 0
+    public var snapshots = 0
     /// Writes that were committed or undone alone; with `commits`, how many share one.
     public var writes = 0
     public var commits = 0

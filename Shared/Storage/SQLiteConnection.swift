@@ -18,6 +18,7 @@ final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
     /// Set when SQLite has given up the transaction by itself, as it may on a full disk: what came next in it would
     /// otherwise commit alone.
     private var lost: StorageError?
+    var hasLostTransaction: Bool { lost != nil }
     private var isInTransaction = false
     private var isClosed = false
     /// How long the write-ahead log was after the last commit of this connection.

@@ -8,6 +8,8 @@ final class SQLiteCounters: Sendable {
 
     func didRead() { counted.withLock { $0.reads += 1 } }
 
+    func beganSnapshot() { counted.withLock { $0.snapshots += 1 } }
+
     func committed(writes: Int) {
         counted.withLock {
             $0.commits += 1

@@ -13,16 +13,11 @@ public final class SQLiteDatabase: Database {
         case temporary
     }
 
-    typealias Read = @Sendable (SQLiteConnection) -> Void
-
     public let databaseID: String
     private let writer: SQLiteWriter
-    private let reads: BlockingQueue<Read>
+    private let reads: SQLiteReads
     private let counters: SQLiteCounters
     private let threads: WorkerThreads
-
-    /// A reader's queue counts closures, which hold ids and no contents.
-    private static let readBytes = 1024
 
     /// Opens or creates the database and brings its schema up to date. Blocks: it is for the start of a program.
     ///
@@ -56,17 +51,12 @@ public final class SQLiteDatabase: Database {
         }
 
         let counters = SQLiteCounters()
-        let reads = BlockingQueue<Read>(
-            maxCount: configuration.maxQueuedReads, maxBytes: configuration.maxQueuedReads * Self.readBytes)
+        let reads = SQLiteReads(configuration, counters: counters)
         self.counters = counters
         self.reads = reads
         writer = SQLiteWriter(connection, configuration: configuration, counters: counters) { [weak reads] in
-            // A reader does it: so no write waits for it. Refused only if the queue is full; the next commit asks again.
-            try? reads?.push(
-                {
-                    $0.checkpoint()
-                    counters.checkpointed()
-                }, bytes: 0)
+            // A reader does it: so no write waits for it.
+            reads?.requestCheckpoint()
         }
         threads = WorkerThreads {
             // One after the other, and no thread beside: or each might leave the log's removal to another.
@@ -75,9 +65,7 @@ public final class SQLiteDatabase: Database {
         }
         threads.start { [writer] in writer.run() }
         for reader in readers {
-            threads.start {
-                while let read = reads.take(atMost: 1)?.first { read(reader) }
-            }
+            threads.start { reads.run(on: reader) }
         }
     }
 
@@ -104,7 +92,7 @@ public final class SQLiteDatabase: Database {
     public var statistics: DatabaseStatistics {
         var statistics = counters.statistics
         statistics.queuedWrites = writer.queuedWrites
-        statistics.queuedReads = reads.count
+        statistics.queuedReads = reads.queued
         return statistics
     }
 
@@ -112,15 +100,15 @@ public final class SQLiteDatabase: Database {
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            do throws(BlockingQueueError) {
-                try reads.push(
-                    { [counters] connection in
-                        let result = Result { try connection.snapshot(body) }
-                        counters.didRead()
-                        continuation.resume(with: result)
-                    }, bytes: Self.readBytes)
+            do {
+                try reads.push { connection in
+                    let result = Result { try body(connection) }
+                    return { continuation.resume(with: result) }
+                } fail: {
+                    continuation.resume(throwing: $0)
+                }
             } catch {
-                continuation.resume(throwing: StorageError(error))
+                continuation.resume(throwing: error)
             }
         }
     }

@@ -47,12 +47,14 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.
-    public func take(atMost limit: Int) -> [Element]? {
+    ///
+    /// - Parameter takers: among how many threads what waits is shared out: none takes more than its part, rounded up.
+    public func take(atMost limit: Int, sharedAmong takers: Int = 1) -> [Element]? {
         locked {
             while waiting == 0, !isClosed { pthread_cond_wait(arrival, mutex) }
             if waiting == 0 { return nil }
             var taken: [Element] = []
-            for place in head..<min(head + limit, elements.count) {
+            for place in head..<(head + min(limit, (waiting + takers - 1) / takers)) {
                 // Let go at once: a closure may hold much.
                 if let element = elements[place].element.take() { taken.append(element) }
                 bytes -= elements[place].bytes

@@ -351,6 +351,57 @@ struct DatabaseConformanceTests {
         #expect(try await database.ids() == ["a"])
     }
 
+    @Test(
+        "reads that wait together share a snapshot, up to a limit, and each is answered for itself",
+        arguments: Engine.allCases)
+    func sharedSnapshots(engine: Engine) async throws {
+        struct Refused: Error {}
+        var configuration = SQLiteConfiguration()
+        configuration.readers = 1
+        let database = try engine.open(configuration: configuration, in: folder)
+        let gate = Gate()
+        let held = await database.holdReader(at: gate)
+        // Committed after the first snapshot began, and before the reads are asked for.
+        try await database.insert("x")
+        let reads = (0..<40).map { n in
+            Task.immediate {
+                try await database.read { connection in
+                    if n % 10 == 3 { throw Refused() }
+                    return try connection.first("SELECT id || $1 FROM items", n) { $0.text(0) }
+                }
+            }
+        }
+        #expect(database.statistics.queuedReads == 40)
+        let before = database.statistics
+        try gate.open()
+        try await held.value
+        for (n, read) in reads.enumerated() {
+            switch await read.result {
+            case .success(let text): #expect(text == "x\(n)" && n % 10 != 3)
+            case .failure(let error): #expect(error is Refused && n % 10 == 3)
+            }
+        }
+        let after = database.statistics
+        #expect(after.reads - before.reads == 41)
+        #expect(after.snapshots - before.snapshots == 3)
+    }
+
+    @Test("one reader that is held up leaves the others their part of what waits", arguments: Engine.allCases)
+    func readersShare(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let gates = [Gate(), Gate()]
+        var held: [Task<Void, any Error>] = []
+        for gate in gates { held.append(await database.holdReader(at: gate)) }
+        let long = Gate()
+        let first = Task.immediate { try await database.read { _ in long.pass() } }
+        let second = Task.immediate { try await database.read { _ in } }
+        for gate in gates { try gate.open() }
+        for task in held { try await task.value }
+        try await second.value
+        try long.open()
+        try await first.value
+    }
+
     @Test("the same query may run inside a loop over its own rows", arguments: Engine.allCases)
     func nesting(engine: Engine) async throws {
         let database = try engine.open(in: folder)

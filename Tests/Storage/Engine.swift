@@ -49,12 +49,22 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// Holds up the thread that writes, so that what comes meanwhile gathers in one commit.
+/// Holds up a thread of a database, so that what comes meanwhile gathers.
 final class Gate: Sendable {
     private let queue = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
 
     func pass() { _ = queue.take(atMost: 1) }
     func open() throws { try queue.push(true, bytes: 1) }
+
+    /// `pass` for a task, which must not hold up the thread that it is on.
+    func passed() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                self.pass()
+                continuation.resume()
+            }
+        }
+    }
 }
 
 extension Database {
@@ -75,12 +85,20 @@ extension Database {
                 gate.pass()
             }
         }
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                arrived.pass()
-                continuation.resume()
+        await arrived.passed()
+        return task
+    }
+
+    /// Holds up a reader until the gate opens, and returns once it stands there.
+    func holdReader(at gate: Gate) async -> Task<Void, any Error> {
+        let arrived = Gate()
+        let task = Task.immediate {
+            try await read { _ in
+                try arrived.open()
+                gate.pass()
             }
         }
+        await arrived.passed()
         return task
     }
 }

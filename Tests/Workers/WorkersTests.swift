@@ -94,6 +94,17 @@ struct WorkersTests {
         }
     }
 
+    @Test("threads that share a queue take no more than their part each, rounded up, and no more than their limit")
+    func sharedQueue() throws {
+        let queue = BlockingQueue<Int>(maxCount: 100, maxBytes: 100)
+        for n in 1...20 { try queue.push(n, bytes: 1) }
+        #expect(queue.take(atMost: 8, sharedAmong: 2) == Array(1...8))
+        #expect(queue.take(atMost: 8, sharedAmong: 2) == Array(9...14))
+        #expect(queue.take(atMost: 8, sharedAmong: 4) == Array(15...16))
+        #expect(queue.take(atMost: 8, sharedAmong: 8) == [17])
+        #expect(queue.take(atMost: 8) == [18, 19, 20])
+    }
+
     @Test("the last thread to end does what is to be done at the end, before the wait is over")
     func afterLast() async {
         let (ended, atTheEnd) = (Tally(), Tally())

@@ -1,0 +1,96 @@
+import Workers
+
+/// The reads that wait, and how the threads that read take them: those that wait together share a snapshot, as writes
+/// share a commit.
+///
+/// Each was queued before the snapshot begins, so it still sees all that was committed before it was asked for.
+final class SQLiteReads: Sendable {
+    private enum Task: Sendable {
+        case read(Read)
+        case checkpoint
+    }
+
+    private struct Read: Sendable {
+        /// Runs the body. What it returns answers the caller, and is called at once: a read has nothing to wait for.
+        let perform: @Sendable (SQLiteConnection) -> @Sendable () -> Void
+        let fail: @Sendable (StorageError) -> Void
+    }
+
+    /// Reads over one snapshot. Beginning and ending one costs as much as a short read; shared by sixteen that is a few
+    /// percent, and more would only make the last wait for a long one among the first.
+    private static let maxBatch = 16
+    /// A closure that reads holds ids and no contents.
+    private static let readBytes = 1024
+
+    private let tasks: BlockingQueue<Task>
+    private let readers: Int
+    private let counters: SQLiteCounters
+
+    init(_ configuration: SQLiteConfiguration, counters: SQLiteCounters) {
+        tasks = BlockingQueue(
+            maxCount: configuration.maxQueuedReads, maxBytes: configuration.maxQueuedReads * Self.readBytes)
+        readers = configuration.readers
+        self.counters = counters
+    }
+
+    var queued: Int { tasks.count }
+
+    func push(
+        perform: @escaping @Sendable (SQLiteConnection) -> @Sendable () -> Void,
+        fail: @escaping @Sendable (StorageError) -> Void
+    ) throws(StorageError) {
+        do {
+            try tasks.push(.read(Read(perform: perform, fail: fail)), bytes: Self.readBytes)
+        } catch {
+            throw StorageError(error)
+        }
+    }
+
+    /// Refused if the queue is full; the next commit asks again.
+    func requestCheckpoint() { try? tasks.push(.checkpoint, bytes: 0) }
+
+    func close() { tasks.close() }
+
+    /// Until it is closed and all that was queued has been read. For the thread of one reader.
+    func run(on connection: SQLiteConnection) {
+        while let batch = tasks.take(atMost: Self.maxBatch, sharedAmong: readers) {
+            var reads: [Read] = []
+            var isCheckpointDue = false
+            for task in batch {
+                switch task {
+                case .read(let read): reads.append(read)
+                case .checkpoint: isCheckpointDue = true
+                }
+            }
+            if !reads.isEmpty { perform(reads, on: connection) }
+            // Not within a snapshot: it could not copy what has been committed since that began.
+            if isCheckpointDue {
+                connection.checkpoint()
+                counters.checkpointed()
+            }
+        }
+    }
+
+    private func perform(_ reads: [Read], on connection: SQLiteConnection) {
+        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
+        defer { connection.rollBack() }
+        var isBegun = false
+        for (index, read) in reads.enumerated() {
+            do throws(StorageError) {
+                // SQLite may give a snapshot up when a statement in it fails: that body's fault, and not of those after it.
+                if !isBegun || connection.hasLostTransaction {
+                    connection.rollBack()
+                    try connection.begin()
+                    isBegun = true
+                    counters.beganSnapshot()
+                }
+            } catch {
+                for read in reads[index...] { read.fail(error) }
+                return
+            }
+            let answer = read.perform(connection)
+            counters.didRead()
+            answer()
+        }
+    }
+}
