@@ -13,6 +13,7 @@ struct HostWorld {
     let database: SQLiteDatabase
     let host: ServiceHost
     let log = Collector<String>()
+    let metrics = Metrics()
     /// What the service did beside requests.
     let life: Collector<String>
 
@@ -27,7 +28,7 @@ struct HostWorld {
         let context = ServiceContext(
             configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(Self.now),
             log: Logger("test", level: .debug) { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
-            workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
+            metrics: metrics, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
         host = ServiceHost(
             TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay)
         try bus.respond(to: "rooms.membership", queue: "rooms") { request in

@@ -192,4 +192,21 @@ struct ServiceHostTests {
             await world.error(Subject.health(of: "test"), .emptyObject, as: nil)?.code == .serviceUnavailable)
         await world.stop()
     }
+
+    @Test("what the database does can be seen in the metrics")
+    func databaseMetrics() async throws {
+        let world = try await HostWorld.started()
+        func metric(_ name: String) throws -> Int {
+            let prefix = "parlor_database_\(name){service=\"test\"} "
+            let line = world.metrics.text().split(separator: "\n").first { $0.hasPrefix(prefix) }
+            return try #require(line.flatMap { Int($0.dropFirst(prefix.count)) })
+        }
+        let before = (reads: try metric("reads_total"), commits: try metric("commits_total"))
+        for _ in 0..<3 { try await world.ask(Subject.health(of: "test"), .emptyObject, as: nil) }
+        try await world.append()
+        #expect(try metric("reads_total") == before.reads + 3)
+        #expect(try metric("commits_total") > before.commits)
+        #expect(try (1...metric("reads_total")).contains(metric("snapshots_total")))
+        await world.stop()
+    }
 }

@@ -57,6 +57,7 @@ public final class ServiceHost: Sendable {
         failures = context.metrics.counter(
             "parlor_request_failures_total", "Requests that failed for no fault of the caller.", labels: labels)
         latency = context.metrics.histogram("parlor_request_seconds", "From a request to its answer.", labels: labels)
+        context.metrics.watch(context.database, of: name)
     }
 
     /// Serves. When it returns, the service is on the bus.
