@@ -17,6 +17,10 @@ extension Shard {
     private static let maxReplayBacklog = 128 * 1024
     private static let backlogInterval: Duration = .milliseconds(20)
 
+    /// How often a log's owner that is away is asked, before it is said that what is in its log cannot be had.
+    private static let maxTries = 10
+    private static let tryInterval: Duration = .milliseconds(250)
+
     /// Catches a socket up from the cursor it came with. It then belongs to the audience, unless it has closed.
     func recover(_ client: Client, since given: JSONValue) async {
         guard unfollowedStreams.isEmpty else {
@@ -117,6 +121,7 @@ extension Shard {
     /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
     /// - Returns: nil if something of it cannot be had.
     private func nextPage(of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?) async -> Replay.Page? {
+        var triesLeft = Self.maxTries
         while true {
             switch replay.next() {
             case .page(let page): return page
@@ -133,6 +138,12 @@ extension Shard {
                         else { return nil }
                         replay.supply(stream, missed.entries, through: missed.through)
                     } catch {
+                        // A log's owner that is only restarting is not worth that a client loads everything anew.
+                        triesLeft -= 1
+                        if error.code.isRetryable, triesLeft > 0 {
+                            await pause(for: Self.tryInterval)
+                            continue
+                        }
                         context.log.warning(
                             "a socket is not caught up", ["stream": stream, "code": error.code.rawValue])
                         return nil
