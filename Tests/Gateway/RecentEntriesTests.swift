@@ -98,13 +98,4 @@ struct RecentEntriesTests {
         recent.backfill("chat", entries, from: Self.place(3), to: Self.place(8))
         #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(3), for: "ada")) == [4, 5, 6, 7, 8, 9])
     }
-
-    @Test("a cursor is up to date where every stream stands, and is not as soon as one goes on")
-    func upToDate() {
-        var recent = Self.filled(1...5)
-        #expect(recent.isUpToDate(SyncCursor(recent.places)))
-        let cursor = SyncCursor(recent.places)
-        recent.append(Self.broadcast(6))
-        #expect(!recent.isUpToDate(cursor))
-    }
 }

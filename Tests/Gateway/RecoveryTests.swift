@@ -99,4 +99,29 @@ struct RecoveryTests {
             #expect(try await !Self.connect(world, since: cursor).isRecovered)
         }
     }
+
+    @Test("sockets that come back are caught up and live, however fast others are told something meanwhile")
+    func underLoad() async throws {
+        try await GatewayWorld.run(loops: 1) { world in
+            world.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = try await Self.connect(world, since: "none").cursor
+            Self.tell(world, "needle")
+            let others = Task {
+                while !Task.isCancelled {
+                    world.chat.emit([Emission(to: .room, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
+                    await Task.yield()
+                }
+            }
+            defer { others.cancel() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1...20 {
+                    group.addTask {
+                        let back = try await Self.connect(world, since: cursor)
+                        #expect(back.isRecovered && back.missed == ["needle"])
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
 }

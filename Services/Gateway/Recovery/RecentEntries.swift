@@ -95,11 +95,6 @@ struct RecentEntries {
         streams[stream] = known
     }
 
-    /// Whether a cursor stands where all streams stand now.
-    func isUpToDate(_ cursor: SyncCursor) -> Bool {
-        streams.allSatisfy { name, stream in cursor.places[name]?.bookmark == Self.place(stream) }
-    }
-
     private static func place(_ stream: Stream) -> Bookmark {
         stream.newest?.place(in: stream.start.databaseID) ?? stream.start
     }

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceKit
+import SocketIO
 
 // Sockets that come back: what they missed, then `sync:done`, then what is live, with nothing lost or doubled in between.
 //
@@ -74,6 +75,13 @@ extension Shard {
         var cursor = start
         var count = 0
         while client.isConnected {
+            if let packets = remembered(since: cursor, by: client, scope) {
+                count += packets.count
+                guard count <= Self.maxReplayed else { return false }
+                for packet in packets { client.socket.send(packet) }
+                finish()
+                return true
+            }
             guard
                 var replay = Replay(
                     from: cursor, to: recent.places, for: client.caller.id, scope, limit: Self.pageSize,
@@ -90,12 +98,35 @@ extension Shard {
                 isMore = page.isMore
             }
             cursor = replay.cursor
-            if client.isConnected, recent.isUpToDate(cursor) {
-                finish()
-                return true
-            }
         }
         return false
+    }
+
+    /// All that a client has missed until now, if this loop remembers it and it may be sent at once: so for nearly everyone
+    /// who comes back from a short absence. With thousands at once, rounds that take turns would never end, as each finds
+    /// what was told during the others'.
+    private func remembered(
+        since cursor: SyncCursor, by client: Client, _ scope: Replay.Scope
+    ) -> [OutgoingPacket]? {
+        guard
+            var replay = Replay(
+                from: cursor, to: recent.places, for: client.caller.id, scope, limit: Self.pageSize,
+                maxBytes: Self.maxReplayBacklog)
+        else { return nil }
+        while true {
+            switch replay.next() {
+            case .fetch(let stream, let since, let through):
+                guard case .found(let entries) = recent.entries(of: stream, since: since, for: client.caller.id) else {
+                    return nil
+                }
+                replay.supply(stream, entries, through: through)
+            case .page(let page):
+                let packets = page.events.compactMap(\.item.packet)
+                // What has no packet is composed first.
+                guard !page.isMore, packets.count == page.events.count else { return nil }
+                return packets.isEmpty || client.socket.pendingBytes <= Self.maxReplayBacklog ? packets : nil
+            }
+        }
     }
 
     /// Whether this loop has fanned out what a cursor says. Another gateway may have been further when it gave the cursor: a
