@@ -38,6 +38,9 @@ actor Bench {
                 senders: options.senders, inFlight: options.inFlight, seconds: options.seconds)
             take([try await SendTogether(world: world, load: load).measure()])
         }
+        if options.includes(.returning) {
+            take([try await ReturnStorm(options.clients, of: options.server, on: loop).measure()])
+        }
         return rows
     }
 }

@@ -10,6 +10,7 @@ struct BenchOptions {
         case myRooms = "my-rooms"
         case send
         case throughput
+        case returning = "return"
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
@@ -18,20 +19,25 @@ struct BenchOptions {
     private(set) var seconds = 5
     private(set) var senders = 16
     private(set) var inFlight = 16
+    private(set) var clients = 5000
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
-    private var chosen = Measurement.allCases
+    private var chosen = Self.standard
+
+    /// Those that are over within half a minute.
+    private static let standard: [Measurement] = [.myRooms, .send, .throughput]
 
     func includes(_ measurement: Measurement) -> Bool { chosen.contains(measurement) }
 
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput; all by default
+          --only LIST       of my-rooms, send, throughput, return; all but return by default
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
+          --clients N       sockets that come back in return (5000)
           --seconds N       how long each measurement of a rate takes (5)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
@@ -55,6 +61,7 @@ struct BenchOptions {
             case "--sends": sends = try Self.count(value, of: flag)
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)
+            case "--clients": clients = try Self.count(value, of: flag)
             case "--seconds": seconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
             case "--json": jsonPath = value

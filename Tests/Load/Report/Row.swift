@@ -11,6 +11,7 @@ struct Figure: Sendable {
         case milliseconds = "ms"
         case perSecond = "/s"
         case count = ""
+        case ratio = ":1"
     }
 
     let name: String

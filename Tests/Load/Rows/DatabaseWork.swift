@@ -1,0 +1,48 @@
+import TestClients
+
+/// What the services' databases have done, as far as `/metrics` of the server shows it: all of it in one process, and
+/// nothing of it where services are processes of their own.
+struct DatabaseWork {
+    private var reads: Int?
+    private var snapshots: Int?
+
+    static func soFar(in world: World) async throws(ClientError) -> DatabaseWork {
+        let client = try await world.connect()
+        defer { client.close() }
+        let answers = try await HTTPBatch([HTTPCall("GET", "/metrics")], on: [client]).run()
+        return DatabaseWork(metrics: String(decoding: answers.first?.body ?? [], as: UTF8.self))
+    }
+
+    private init(reads: Int?, snapshots: Int?) {
+        self.reads = reads
+        self.snapshots = snapshots
+    }
+
+    /// - Parameter text: Prometheus' text format. Lines that are not known are of no interest.
+    init(metrics text: String) {
+        for line in text.split(separator: "\n") {
+            guard let brace = line.firstIndex(of: "{"), let space = line.lastIndex(of: " "),
+                let count = Int(line[line.index(after: space)...])
+            else { continue }
+            switch line[..<brace] {
+            case "parlor_database_reads_total": reads = (reads ?? 0) + count
+            case "parlor_database_snapshots_total": snapshots = (snapshots ?? 0) + count
+            default: break
+            }
+        }
+    }
+
+    static func - (later: DatabaseWork, earlier: DatabaseWork) -> DatabaseWork {
+        func difference(_ path: KeyPath<DatabaseWork, Int?>) -> Int? {
+            guard let later = later[keyPath: path], let earlier = earlier[keyPath: path] else { return nil }
+            return later - earlier
+        }
+        return DatabaseWork(reads: difference(\.reads), snapshots: difference(\.snapshots))
+    }
+
+    func figures(per clients: Int) -> [Figure] {
+        [("database reads a client", reads), ("snapshots a client", snapshots)].compactMap { name, count in
+            count.map { Figure(name, Double($0) / Double(clients), .ratio) }
+        }
+    }
+}

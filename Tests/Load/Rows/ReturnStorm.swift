@@ -1,0 +1,160 @@
+import JSON
+import Reactor
+import TestClients
+
+/// Clients that come back within the same second, as after a deploy or an outage: each is sent what it missed, joins a room
+/// and lists its rooms, while two people who never went away write to each other.
+actor ReturnStorm {
+    private let clientCount: Int
+    private let world: World
+    private let loop: EventLoop
+    private var clients: [ReturningClient] = []
+    private var begun = 0
+    private var left: Int
+    private var start = LoopInstant.now()
+    private var latencies = Latencies()
+    private var failures: [ClientError] = []
+    private var isOver: (() -> Void)?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Registering is slow on purpose, so that each person has many sockets.
+    private static let people = 200
+    /// Each person shares a room with so many on either side of a ring.
+    private static let neighbours = 5
+    /// Within which all of them connect.
+    private static let spread: Duration = .seconds(1)
+    private static let tick: Duration = .milliseconds(5)
+    /// Who is not back after this long never is.
+    private static let patience: Duration = .seconds(60)
+    /// Connections that lists are asked for on.
+    private static let listConnections = 64
+    /// What the process has open beside the clients.
+    private static let otherDescriptors = 256
+
+    init(_ clientCount: Int, of server: ServerAddress, on loop: EventLoop) {
+        self.clientCount = clientCount
+        self.loop = loop
+        left = clientCount
+        world = World(server: server, loop: loop)
+    }
+
+    func measure() async throws(ClientError) -> Row {
+        let descriptors = DescriptorLimit.raise()
+        guard descriptors >= clientCount + Self.otherDescriptors else {
+            throw ClientError("\(clientCount) clients need more than the \(descriptors) descriptors of `ulimit -Hn`")
+        }
+        clients = try await furnish()
+        let survivors = try await SteadySends.meet(in: world)
+        let lists = try await HTTPPool(Self.listConnections, in: world)
+        let before = try await DatabaseWork.soFar(in: world)
+
+        survivors.start()
+        await comeBack(using: lists)
+        let seconds = (LoopInstant.now() - start) / .seconds(1)
+        let work = try await DatabaseWork.soFar(in: world)
+        try await survivors.stop()
+        defer {
+            for client in clients { client.close() }
+            lists.close()
+        }
+        return Row(
+            name: "\(clientCount) clients of \(Self.people) people return within a second",
+            figures: [Figure("all joined and listed", seconds * 1000, .milliseconds)]
+                + latencies.figures(named: "a client's ") + survivors.latencies.figures(named: "survivors' ack ")
+                + [
+                    Figure("survivors' sends", survivors.sent),
+                    Figure("message:new replayed", clients.reduce(0) { $0 + $1.replayed }),
+                ] + (work - before).figures(per: clientCount),
+            faults: faults + survivors.faults)
+    }
+
+    private var faults: [String] {
+        var found: [String] = []
+        if let first = failures.first { found.append("\(failures.count) did not come back: \(first)") }
+        if left > 0 { found.append("\(left) were not back after \(Self.patience)") }
+        let lost = clients.reduce(0) { $0 + $1.lost }
+        let doubled = clients.reduce(0) { $0 + $1.doubled }
+        if lost > 0 { found.append("\(lost) lost") }
+        if doubled > 0 { found.append("\(doubled) doubled") }
+        return found
+    }
+
+    /// Makes people and rooms, has everyone know the state by a cursor, and then sends what they miss: a message to each
+    /// room.
+    private func furnish() async throws(ClientError) -> [ReturningClient] {
+        let people = try await world.register(Self.people)
+        let pairs = people.indices.flatMap { index in
+            (1...Self.neighbours).map { (index, (index + $0) % people.count) }
+        }
+        let rooms = try await world.data(
+            of: pairs.map { owner, other in
+                let body = JSONWriter.object { $0.member("otherUserId", people[other].id) }
+                return HTTPCall("POST", "/api/rooms", token: people[owner].token, body: body)
+            }
+        ).map { $0["id"]?.string ?? "" }
+        let cursors = try await world.data(of: people.map { HTTPCall("GET", "/api/sync", token: $0.token) })
+        let messages = try await world.data(
+            of: zip(pairs, rooms).map { pair, room in
+                let body = JSONWriter.object { $0.member("text", "This is what you missed.") }
+                return HTTPCall("POST", "/api/rooms/\(room)/messages", token: people[pair.0].token, body: body)
+            }
+        ).map { $0["id"]?.string ?? "" }
+
+        var roomsOf = [[String]](repeating: [], count: people.count)
+        var missedBy = [Set<String>](repeating: [], count: people.count)
+        for (pair, (room, message)) in zip(pairs, zip(rooms, messages)) {
+            for index in [pair.0, pair.1] {
+                roomsOf[index].append(room)
+                missedBy[index].insert(message)
+            }
+        }
+        return (0..<clientCount).map { number in
+            let index = number % people.count
+            return ReturningClient(
+                people[index], since: cursors[index]["cursor"]?.string ?? "", rooms: roomsOf[index],
+                room: roomsOf[index][number / people.count % roomsOf[index].count], missed: missedBy[index])
+        }
+    }
+
+    // MARK: - The storm
+
+    /// Returns when all are back, or have failed to.
+    private func comeBack(using lists: HTTPPool) async {
+        start = LoopInstant.now()
+        let timer = loop.schedule(after: Self.patience) { [self] in finish() }
+        await withCheckedContinuation { continuation in
+            isOver = { continuation.resume() }
+            beginThoseDue(lists)
+        }
+        timer.cancel()
+    }
+
+    private func beginThoseDue(_ lists: HTTPPool) {
+        let share = min((LoopInstant.now() - start) / Self.spread, 1)
+        while begun < Int(share * Double(clientCount)) {
+            let client = clients[begun]
+            begun += 1
+            Task { await bringBack(client, lists) }
+        }
+        guard begun < clientCount else { return }
+        loop.schedule(after: Self.tick) { [self] in beginThoseDue(lists) }
+    }
+
+    private func bringBack(_ client: ReturningClient, _ lists: HTTPPool) async {
+        let began = LoopInstant.now()
+        do throws(ClientError) {
+            try await client.comeBack(to: world, within: Self.patience, using: lists)
+            latencies.record(since: began)
+        } catch {
+            failures.append(error)
+        }
+        left -= 1
+        if left == 0 { finish() }
+    }
+
+    private func finish() {
+        isOver?()
+        isOver = nil
+    }
+}

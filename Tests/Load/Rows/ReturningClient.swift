@@ -1,0 +1,78 @@
+import JSON
+import Reactor
+import TestClients
+
+/// A client that was away: it knows the state at a cursor, and what was sent since then.
+final class ReturningClient {
+    private let person: Person
+    private let cursor: String
+    private let rooms: [String]
+    private let room: String
+    private let missed: Set<String>
+    private var socket: SocketIOClient?
+    /// How often each message came.
+    private var heard: [String: Int] = [:]
+    /// Told whether it was caught up, or why that is not known.
+    private var synchronised: ((Result<Bool, ClientError>) -> Void)?
+
+    private static let messageNew = Array("message:new".utf8)
+    private static let syncDone = Array("sync:done".utf8)
+
+    /// - Parameters:
+    ///   - rooms: all of the person's.
+    ///   - room: which of them it joins.
+    ///   - missed: the ids of all messages in the person's rooms since the cursor.
+    init(_ person: Person, since cursor: String, rooms: [String], room: String, missed: Set<String>) {
+        self.person = person
+        self.cursor = cursor
+        self.rooms = rooms
+        self.room = room
+        self.missed = missed
+    }
+
+    var replayed: Int { heard.count }
+    var lost: Int { missed.count { heard[$0] == nil } }
+    var doubled: Int { heard.values.reduce(0) { $0 + $1 - 1 } }
+
+    /// Connects with its cursor, is caught up, joins its room, and lists all rooms.
+    ///
+    /// - Throws: also if it is told that it cannot be caught up, or the list is not of its rooms.
+    func comeBack(to world: World, within patience: Duration, using lists: HTTPPool) async throws(ClientError) {
+        let socket = try await SocketIOClient.connect(
+            to: world.server, token: person.token, since: cursor, timeout: patience, on: world.loop)
+        self.socket = socket
+        guard try await isCaughtUp(socket) else { throw ClientError("it was not caught up") }
+        try await socket.call("room:join", JSONWriter.object { $0.member("roomId", room) })
+        let answer = try await lists.answer(to: HTTPCall("GET", "/api/rooms/my-rooms", token: person.token))
+        let listed = try answer.data().array?.compactMap { $0["id"]?.string }
+        guard listed?.sorted() == rooms.sorted() else { throw ClientError("the list is not of its rooms") }
+    }
+
+    func close() { socket?.close() }
+
+    private func isCaughtUp(_ socket: SocketIOClient) async throws(ClientError) -> Bool {
+        let outcome: Result<Bool, ClientError> = await withCheckedContinuation { continuation in
+            synchronised = { continuation.resume(returning: $0) }
+            // Weakly: a socket that is being closed outlives its client.
+            socket.onEnd = { [weak self] in self?.finish(.failure($0)) }
+            socket.onEvent = { [weak self] name, argument in self?.hear(name, argument) }
+            if let failure = socket.failure { finish(.failure(failure)) }
+        }
+        return try outcome.get()
+    }
+
+    private func hear(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
+        if name.elementsEqual(Self.messageNew) {
+            if let id = argument["message"]?["id"]?.string { heard[id, default: 0] += 1 }
+        } else if name.elementsEqual(Self.syncDone) {
+            finish(.success(argument["recovered"]?.bool == true))
+        }
+    }
+
+    /// The first outcome counts.
+    private func finish(_ outcome: Result<Bool, ClientError>) {
+        let synchronised = synchronised
+        self.synchronised = nil
+        synchronised?(outcome)
+    }
+}
