@@ -73,7 +73,7 @@ public struct Gateway: Component {
         fanout.shards = shards
         try presence.start()
         try directory.start()
-        try await node.bus.flush()
+        try await node.bus.settle()
         let host = configuration.text(Setting.host.name)
         let server = try await EdgeServer.start(
             host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,

@@ -5,6 +5,7 @@ import Synchronization
 /// The bus within the process, with the troubles that one over a network has: a test says when.
 final class FakeBus: MessageBus {
     private let real = InProcessBus()
+    private let lostFlushes = Mutex(0)
     private let refusal = Mutex<BusError?>(nil)
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
@@ -55,6 +56,16 @@ final class FakeBus: MessageBus {
         return BusSubscription {}
     }
 
-    func flush() async throws(BusError) { try await real.flush() }
+    /// The next flushes fail, as if the connection were lost in them.
+    func loseConnection(times: Int) { lostFlushes.withLock { $0 = times } }
+
+    func flush() async throws(BusError) {
+        let isLost = lostFlushes.withLock { count in
+            count -= 1
+            return count >= 0
+        }
+        if isLost { throw .disconnected }
+        try await real.flush()
+    }
     func close() async { await real.close() }
 }

@@ -133,6 +133,17 @@ struct ServiceHostStreamTests {
         await world.stop()
     }
 
+    @Test("a bus that goes while the service starts is waited for")
+    func busGoesAtStart() async throws {
+        let world = try HostWorld()
+        world.bus.loseConnection(times: 2)
+        let heard = Collector<JSONValue>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try await world.host.start()
+        #expect(heard.items.count == 1)
+        await world.stop()
+    }
+
     @Test("an entry that the bus had no room for is announced until it has")
     func unpublished() async throws {
         let world = try await HostWorld.started()

@@ -82,7 +82,7 @@ public final class ServiceHost: Sendable {
                 if state == .connected { self?.announce() }
             })
         // Whoever hears the announcement may ask at once.
-        try await context.bus.flush()
+        try await context.bus.settle()
         announce()
         pruning.start()
     }
