@@ -1,9 +1,11 @@
+import CSQLite
+
 extension SQLiteConnection {
     func configure(_ configuration: SQLiteConfiguration, isDurable: Bool) throws(StorageError) {
         try run(script: "PRAGMA busy_timeout = \(configuration.busyTimeoutMilliseconds)")
+        try enterWriteAheadMode(within: configuration.busyTimeoutMilliseconds)
         try run(
             script: """
-                PRAGMA journal_mode = WAL;
                 PRAGMA synchronous = \(isDurable ? "FULL" : "OFF");
                 PRAGMA foreign_keys = ON;
                 PRAGMA trusted_schema = OFF;
@@ -19,6 +21,22 @@ extension SQLiteConnection {
             try run(script: "PRAGMA query_only = ON")
         }
     }
+
+    /// Several at once, on a new file, stand in each other's way: then SQLite gives up at once, whatever the busy timeout, as
+    /// waiting could be for ever. So whoever fails lets go of all it holds and tries again.
+    private func enterWriteAheadMode(within milliseconds: Int) throws(StorageError) {
+        var left = milliseconds
+        while true {
+            do throws(StorageError) {
+                return try run(script: "PRAGMA journal_mode = WAL")
+            } catch {
+                guard error == .busy, left > 0 else { throw error }
+            }
+            left -= Int(sqlite3_sleep(Self.pauseMilliseconds))
+        }
+    }
+
+    private static var pauseMilliseconds: Int32 { 5 }
 
     /// A batch of a thousand writes touches a few thousand pages: those that don't fit are written to the log and read
     /// back before the commit. Taken only as it is used.

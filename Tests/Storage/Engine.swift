@@ -58,12 +58,15 @@ final class Gate: Sendable {
 
     /// `pass` for a task, which must not hold up the thread that it is on.
     func passed() async {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                self.pass()
-                continuation.resume()
-            }
-        }
+        // It cannot fail: `pass` does not.
+        try? await onThread { self.pass() }
+    }
+}
+
+/// Runs what blocks, which a task must not do on the thread that it is on.
+func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }
 
