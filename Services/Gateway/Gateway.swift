@@ -20,7 +20,7 @@ public struct Gateway: Component {
 
     public var address: String? { "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)" }
 
-    static func start(in node: Node) async throws -> Gateway {
+    static func start(in node: Node, crowd: Int = GatewayContext.usualCrowd) async throws -> Gateway {
         let configuration = node.configuration
         let settings = GatewaySettings(configuration)
         let log = node.log.labelled("gateway")
@@ -68,7 +68,7 @@ public struct Gateway: Component {
                         configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
                     }, uniquingKeysWith: { first, _ in first })),
             cursors: SyncCursorCodec(secret: secret),
-            missed: missed)
+            missed: missed, crowd: crowd)
         let shards = node.group.loops.map { Shard(on: $0, context) }
         fanout.shards = shards
         try presence.start()

@@ -19,6 +19,11 @@ struct GatewayContext: Sendable {
     let limiter: RateLimiter
     let cursors: SyncCursorCodec
     let missed: MissedEntries
+    /// With up to so many sockets on a loop each `:global` event is told by itself.
+    let crowd: Int
+
+    /// To tell so many takes about a millisecond.
+    static let usualCrowd = 256
 
     /// Asks a service on somebody's behalf.
     func ask(

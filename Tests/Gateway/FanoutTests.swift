@@ -30,6 +30,18 @@ struct FanoutTests {
         }
     }
 
+    @Test("what everyone is told reaches each of a crowd once and in order, however many come at once")
+    func crowd() async throws {
+        try await GatewayWorld.run(loops: 1, crowd: 2) { world in
+            var clients: [WireClient] = []
+            for _ in 0..<4 { clients.append(try await world.connect()) }
+            for number in 0..<200 { world.chat.emit([Emission(to: .everyone, "to:all", data(number))]) }
+            for client in clients {
+                for number in 0..<200 { #expect(try await client.next() == .event("to:all", data(number))) }
+            }
+        }
+    }
+
     @Test("with GLOBAL_SCOPE=participants only they hear of a room")
     func participants() async throws {
         try await GatewayWorld.run(["--global-scope", "participants"]) { world in

@@ -62,7 +62,7 @@ struct GatewayWorld: Sendable {
     ///   - settings: as flags.
     ///   - withChat: false: it has never been heard of.
     static func run(
-        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true,
+        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, crowd: Int = GatewayContext.usualCrowd,
         _ test: (GatewayWorld) async throws -> Void
     ) async throws {
         let bus = InProcessBus()
@@ -79,7 +79,7 @@ struct GatewayWorld: Sendable {
             arguments: ["--port", "0", "--data", folder.path, "--required-services", "rooms,chat"] + settings)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: false, group: group, clock: clock, log: log.logger)
-        let gateway = try await Gateway.start(in: node)
+        let gateway = try await Gateway.start(in: node, crowd: crowd)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
         let world = GatewayWorld(

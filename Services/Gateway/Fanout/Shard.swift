@@ -13,7 +13,7 @@ private struct PendingBadges {
 
 /// One loop's share of the gateway: its clients, and what reaches them.
 ///
-/// Presence and typing are in `Shard+Signs.swift`, requests in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
+/// Presence and typing are in `Shard+Signs.swift`, `:global` events in `Shard+Globals.swift`, requests in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
 /// `Shard+Rooms.swift`.
 actor Shard {
     nonisolated let loop: EventLoop
@@ -22,6 +22,7 @@ actor Shard {
     private var held = HeldAnswers()
     var recent = RecentEntries()
     var behind = ClientsBehind()
+    var globals = WaitingGlobals()
     private var lastHeld = 0
     /// Badges of each person that wait to be composed, one after the other, so that their order is the log's.
     private var composing: [String: [PendingBadges]] = [:]
@@ -106,7 +107,7 @@ actor Shard {
         case .everyone:
             switch context.settings.globalScope {
             case .everyone:
-                for client in audience.everyone { client.socket.send(packet) }
+                tellEveryone(packet)
             case .participants:
                 for id in broadcast.participants { for client in audience.person(id) { client.socket.send(packet) } }
             }
