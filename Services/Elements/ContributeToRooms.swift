@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import ServiceKit
+import Storage
 
 extension Elements {
     /// What it adds to a Room, in the order of `contribute`'s answer.
@@ -15,11 +16,11 @@ extension Elements {
         ])
 
     /// For gateways: `{userId, roomIds}` → `{rooms}`, the values of each room in turn; null for one without a board yet.
-    func contribute(_ request: Request) async throws -> Reply {
+    static func contribute(_ request: Request, on connection: any Connection) throws -> Reply {
         let userID = try request.fields.string("userId")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
 
-        let boards = try await database.boards(of: roomIDs, seenBy: userID)
+        let boards = try ElementsDatabase.boards(of: roomIDs, seenBy: userID, on: connection)
         let answer = JSONWriter.object(reservingCapacity: 32 + roomIDs.count * 32) {
             $0.name("rooms")
             $0.array(of: roomIDs) { json, id in

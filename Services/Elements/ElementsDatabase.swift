@@ -127,21 +127,20 @@ struct ElementsDatabase: Sendable {
     }
 
     /// The boards of those of the rooms that have one, by room.
-    func boards(of roomIDs: [String], seenBy userID: String) async throws -> [String: BoardSummary] {
-        try await database.read { connection in
-            var boards: [String: BoardSummary] = [:]
-            try connection.query(
-                """
-                SELECT boards.room_id, element_count, changed_at, coalesce(unseen.count, 0)
-                FROM boards LEFT JOIN unseen ON unseen.room_id = boards.room_id AND unseen.user_id = $1
-                WHERE boards.room_id IN (SELECT value FROM json_each($2))
-                """, userID, SQLValue.list(roomIDs)
-            ) { row in
-                boards[row.text(0)] = BoardSummary(
-                    elementCount: row.int(1), unseenCount: row.int(3),
-                    changedAt: Timestamp(milliseconds: row.int(2)))
-            }
-            return boards
+    static func boards(
+        of roomIDs: [String], seenBy userID: String, on connection: any Connection
+    ) throws -> [String: BoardSummary] {
+        var boards: [String: BoardSummary] = [:]
+        try connection.query(
+            """
+            SELECT boards.room_id, element_count, changed_at, coalesce(unseen.count, 0)
+            FROM boards LEFT JOIN unseen ON unseen.room_id = boards.room_id AND unseen.user_id = $1
+            WHERE boards.room_id IN (SELECT value FROM json_each($2))
+            """, userID, SQLValue.list(roomIDs)
+        ) { row in
+            boards[row.text(0)] = BoardSummary(
+                elementCount: row.int(1), unseenCount: row.int(3), changedAt: Timestamp(milliseconds: row.int(2)))
         }
+        return boards
     }
 }

@@ -51,7 +51,7 @@ public struct ElementsService: Service {
         requests.onRoom("elements.update") { try await elements.update($0) }
         requests.onRoom("elements.delete") { try await elements.delete($0) }
         requests.onRoom("elements.clear") { try await elements.clear($0) }
-        requests.on("elements.contribute") { try await elements.contribute($0) }
+        requests.onRead("elements.contribute") { try Elements.contribute($0, on: $1) }
         requests.on("elements.presence") { try await elements.notePresence($0) }
     }
 

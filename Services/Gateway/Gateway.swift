@@ -54,12 +54,13 @@ public struct Gateway: Component {
                 }
             },
             onAnnouncement: { presence.learn($0) })
-        let composer = RoomComposer(bus: node.bus, directory: directory, presence: presence, lastKnown: LastKnown())
+        let bus = BatchingBus(node.bus) { directory.catalog.batched.contains($0) }
+        let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: LastKnown())
         let context = GatewayContext(
-            settings: settings, bus: node.bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
+            settings: settings, bus: bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
             presence: presence,
             composer: composer,
-            memberships: Memberships(node.bus),
+            memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(
                 isOn: configuration.text("RATE_LIMITS") == "on",

@@ -1,27 +1,26 @@
 import Contracts
 import JSON
 import ServiceKit
+import Storage
 
 extension Messaging {
     /// What a person's rooms show of their messages: `messagesUpdatedAt`, `lastMessage` and `badges.messages`, for many
     /// rooms in one read.
-    func contribute(_ request: Request) async throws -> Reply {
+    static func contribute(_ request: Request, on connection: any Connection) throws -> Reply {
         let userID = try request.fields.string("userId")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
-        return try await database.read { connection in
-            let summaries = try MessagingDatabase(connection).summaries(of: roomIDs, for: userID)
-            return Reply(
-                .ok,
-                JSONWriter.object(reservingCapacity: 256 * roomIDs.count + 64) {
-                    $0.member(
-                        "rooms",
-                        array: {
-                            for roomID in roomIDs {
-                                if let summary = summaries[roomID] { summary.write(to: &$0) } else { $0.null() }
-                            }
-                        })
-                })
-        }
+        let summaries = try MessagingDatabase(connection).summaries(of: roomIDs, for: userID)
+        return Reply(
+            .ok,
+            JSONWriter.object(reservingCapacity: 256 * roomIDs.count + 64) {
+                $0.member(
+                    "rooms",
+                    array: {
+                        for roomID in roomIDs {
+                            if let summary = summaries[roomID] { summary.write(to: &$0) } else { $0.null() }
+                        }
+                    })
+            })
     }
 }
 

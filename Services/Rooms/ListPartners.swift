@@ -1,14 +1,13 @@
 import Contracts
 import ServiceKit
+import Storage
 
 extension Rooms {
     /// For other services: `{userId, cursor?}` → a page of the ids of those who share a room with that person.
-    func listPartners(_ request: Request) async throws -> Reply {
-        let userID = try request.fields.string("userId")
-        let cursor = try request.fields.optionalString("cursor")
-        let partners = try await database.read {
-            try RoomsDatabase.partners(of: userID, after: cursor, limit: PageLimits.maxIDs, on: $0)
-        }
+    static func listPartners(_ request: Request, on connection: any Connection) throws -> Reply {
+        let partners = try RoomsDatabase.partners(
+            of: try request.fields.string("userId"), after: try request.fields.optionalString("cursor"),
+            limit: PageLimits.maxIDs, on: connection)
         return Page(of: partners, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
     }
 }

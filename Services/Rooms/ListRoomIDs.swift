@@ -1,14 +1,13 @@
 import Contracts
 import ServiceKit
+import Storage
 
 extension Rooms {
     /// For gateways: `{cursor?}` → a page of the ids of the caller's rooms.
-    func listRoomIDs(_ request: Request) async throws -> Reply {
-        let callerID = try request.caller.id
-        let cursor = try request.fields.optionalString("cursor")
-        let ids = try await database.read {
-            try RoomsDatabase.roomIDs(of: callerID, after: cursor, limit: PageLimits.maxIDs, on: $0)
-        }
+    static func listRoomIDs(_ request: Request, on connection: any Connection) throws -> Reply {
+        let ids = try RoomsDatabase.roomIDs(
+            of: try request.caller.id, after: try request.fields.optionalString("cursor"), limit: PageLimits.maxIDs,
+            on: connection)
         return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
     }
 }

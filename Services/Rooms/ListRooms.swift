@@ -1,19 +1,18 @@
 import Contracts
 import ServiceKit
+import Storage
 
 extension Rooms {
     /// `{cursor?}` → the caller's rooms, those made last first. There is a `page` only if they don't fit one answer.
-    func listRooms(_ request: Request) async throws -> Reply {
-        try await pageOfRooms(request).reply
+    static func listRooms(_ request: Request, on connection: any Connection) throws -> Reply {
+        try pageOfRooms(request, on: connection).reply
     }
 
     /// The caller's rooms from the request's cursor on.
-    func pageOfRooms(_ request: Request) async throws -> Page<Room> {
-        let callerID = try request.caller.id
-        let cursor = try request.fields.optionalString("cursor")
-        let rooms = try await database.read {
-            try RoomsDatabase.rooms(of: callerID, before: cursor, limit: PageLimits.maxRooms, on: $0)
-        }
+    static func pageOfRooms(_ request: Request, on connection: any Connection) throws -> Page<Room> {
+        let rooms = try RoomsDatabase.rooms(
+            of: try request.caller.id, before: try request.fields.optionalString("cursor"), limit: PageLimits.maxRooms,
+            on: connection)
         return Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
     }
 }

@@ -10,7 +10,7 @@ extension Rooms {
     /// `{cursor?}` → `{rooms, people}`: a page as `listRooms` has it, and who but the caller is in those rooms.
     func listRoomsByPerson(_ request: Request) async throws -> Reply {
         let callerID = try request.caller.id
-        let page = try await pageOfRooms(request)
+        let page = try await database.read { try Self.pageOfRooms(request, on: $0) }
         var others: [String: Participant] = [:]
         for participant in page.items.flatMap(\.participants) where participant.userID != callerID {
             others[participant.userID] = participant

@@ -11,8 +11,8 @@ struct Rooms: Sendable {
     let ids: UUIDv7Generator
 
     /// - Throws: `room_not_found`.
-    func room(_ id: String) async throws -> Room {
-        guard id.mayBeID, let room = try await database.read({ try RoomsDatabase.room(id, on: $0) }) else {
+    static func room(_ id: String, on connection: any Connection) throws -> Room {
+        guard id.mayBeID, let room = try RoomsDatabase.room(id, on: connection) else {
             throw ServiceError.roomNotFound
         }
         return room

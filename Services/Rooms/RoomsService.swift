@@ -32,13 +32,13 @@ public struct RoomsService: Service {
     public func register(in requests: inout RequestTable) {
         let rooms = rooms
         requests.on("rooms.create") { try await rooms.createRoom($0) }
-        requests.on(Subject.rooms) { try await rooms.listRooms($0) }
-        requests.on(Subject.roomIDs) { try await rooms.listRoomIDs($0) }
+        requests.onRead(Subject.rooms) { try Rooms.listRooms($0, on: $1) }
+        requests.onRead(Subject.roomIDs) { try Rooms.listRoomIDs($0, on: $1) }
         requests.on("rooms.by-person") { try await rooms.listRoomsByPerson($0) }
-        requests.on(Subject.room) { try await rooms.getRoom($0) }
+        requests.onRead(Subject.room) { try Rooms.getRoom($0, on: $1) }
         requests.onRoom("rooms.rename") { try await rooms.renameRoom($0) }
-        requests.on("rooms.membership") { try await rooms.findMembership($0) }
-        requests.on("rooms.partners") { try await rooms.listPartners($0) }
+        requests.onRead("rooms.membership") { try Rooms.findMembership($0, on: $1) }
+        requests.onRead("rooms.partners") { try Rooms.listPartners($0, on: $1) }
         requests.on("rooms.shared") { try await rooms.listSharedRooms($0) }
     }
 }

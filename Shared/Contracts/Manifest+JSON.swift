@@ -10,6 +10,7 @@ extension Manifest {
             $0.member("socketEvents", array: { for event in socketEvents { $0.value(event.json) } })
             $0.member("contribution", contribution?.json)
             $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
+            $0.member("batched", array: { for subject in batched { $0.string(subject) } })
         }
     }
 
@@ -24,6 +25,7 @@ extension Manifest {
             hasEventLog: object["hasEventLog"]?.bool ?? false,
             presenceSubject: object["presence"]?.string,
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
+        batched = object["batched"]?.array?.compactMap(\.string) ?? []
     }
 }
 

@@ -11,6 +11,8 @@ public struct Manifest: Sendable {
     /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
+    /// The subjects that also take a list of questions, and answer with a list. `ServiceHost` fills it in.
+    public var batched: [String] = []
 
     public init(
         service: String, routes: [Route] = [], socketEvents: [SocketEvent] = [], contribution: Contribution? = nil,

@@ -5,6 +5,8 @@ struct Catalog: Sendable {
     private(set) var manifests: [String: Manifest] = [:]
     private(set) var routes = RouteTable([])
     private(set) var socketEvents: [String: SocketEvent] = [:]
+    /// The subjects that take several questions at once.
+    private(set) var batched: Set<String> = []
     private(set) var limits = Catalog.limits(GatewaySettings.ownLimits)
     private let required: Set<String>
 
@@ -18,6 +20,7 @@ struct Catalog: Sendable {
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
         limits = Self.limits(GatewaySettings.ownLimits + all.flatMap(\.limits))
+        batched = Set(all.flatMap(\.batched))
     }
 
     private static func limits(_ all: [RateLimit]) -> [String: RateLimit] {

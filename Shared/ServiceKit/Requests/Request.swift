@@ -1,5 +1,6 @@
 import Contracts
 import MessageBus
+import Storage
 
 /// A request as a handler gets it.
 public struct Request: Sendable {
@@ -11,9 +12,13 @@ public struct Request: Sendable {
     private let deadline: ContinuousClock.Instant
 
     init(_ request: BusRequest) throws(ServiceError) {
-        fields = try RequestFields(request.data)
-        context = request.context
-        deadline = request.deadline
+        try self.init(RequestBatch.Question(data: request.data, context: request.context), deadline: request.deadline)
+    }
+
+    init(_ question: RequestBatch.Question, deadline: ContinuousClock.Instant) throws(ServiceError) {
+        fields = try RequestFields(question.data)
+        context = question.context
+        self.deadline = deadline
         id = context.requestID
         verified = context.caller.flatMap(Caller.init)
     }
@@ -50,10 +55,12 @@ public struct RoomRequest: Sendable {
 public struct RequestTable: Sendable {
     public typealias Handler = @Sendable (Request) async throws -> Reply
     public typealias RoomHandler = @Sendable (RoomRequest) async throws -> Reply
+    public typealias ReadHandler = @Sendable (Request, any Connection) throws -> Reply
 
     enum Entry: Sendable {
         case anywhere(Handler)
         case inRoom(RoomHandler)
+        case reading(ReadHandler)
     }
 
     var entries: [(subject: String, entry: Entry)] = []
@@ -62,6 +69,17 @@ public struct RequestTable: Sendable {
     /// suspension happens in it.
     public mutating func on(_ subject: String, _ handler: @escaping Handler) {
         entries.append((subject, .anywhere(handler)))
+    }
+
+    /// For what a look at the database answers. Questions that come together are answered over one snapshot; the service's
+    /// manifest says that it takes them so (`Manifest.batched`).
+    public mutating func onRead(_ subject: String, _ handler: @escaping ReadHandler) {
+        entries.append((subject, .reading(handler)))
+    }
+
+    /// The subjects of `onRead`.
+    var batched: [String] {
+        entries.compactMap { if case .reading = $0.entry { $0.subject } else { nil } }
     }
 
     /// For requests with a `roomId`: the handler is called once it is known who is in that room, and only for a caller who

@@ -15,6 +15,8 @@ public final class ServiceHost: Sendable {
     /// Where the log ends: what an announcement tells those who follow.
     private let head: Mutex<Head>
     private let isAnnouncementDue = Atomic(false)
+    /// As it is announced.
+    private let manifest: Mutex<JSONValue>
     private let underWay: RequestsUnderWay
     private let pruning: LogPruning
     private let requests: Counter
@@ -49,6 +51,7 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
+        manifest = Mutex(service.manifest.json)
         head = Mutex(.stored(Bookmark(databaseID: context.database.databaseID, seq: 0, digest: 0)))
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
@@ -73,6 +76,9 @@ public final class ServiceHost: Sendable {
             try await context.database.read { _ in Reply() }
         }
         table.on(Subject.eventsSince(of: name)) { try await log.entries(for: $0) }
+        var manifest = service.manifest
+        manifest.batched = table.batched
+        self.manifest.withLock { [json = manifest.json] in $0 = json }
         for (subject, entry) in table.entries {
             keep(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -112,9 +118,9 @@ public final class ServiceHost: Sendable {
         let started = ContinuousClock.now
         switch entry {
         case .anywhere(let handler):
-            run(on: loop, request, since: started) {
-                try await handler(Request(request))
-            }
+            run(on: loop, request, since: started) { try await handler(Request(request)).json }
+        case .reading(let handler):
+            run(on: loop, request, since: started) { [self] in try await read(request, handler) }
         case .inRoom(let handler):
             do throws(ServiceError) {
                 let parsed = try Request(request)
@@ -124,7 +130,7 @@ public final class ServiceHost: Sendable {
                     run(on: loop, request, since: started) {
                         let room = try found.get()
                         guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
-                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant))
+                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant)).json
                     }
                 }
             } catch {
@@ -135,16 +141,37 @@ public final class ServiceHost: Sendable {
 
     private func run(
         on loop: EventLoop, _ request: BusRequest, since started: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () async throws -> Reply
+        _ work: @escaping @Sendable () async throws -> JSONValue
     ) {
         Task(executorPreference: loop) { [self] in
             do {
                 // Nobody waits for it any more, and carrying it out would only make others late.
                 guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
-                let reply = try await work()
-                finish(request, reply.json, since: started)
+                finish(request, try await work(), since: started)
             } catch {
-                finish(request, translated(error, request).json, since: started)
+                finish(request, translated(error, request.subject, request.context.requestID).json, since: started)
+            }
+        }
+    }
+
+    /// - Returns: the answer; of a batch the list of all.
+    private func read(_ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler) async throws -> JSONValue {
+        let deadline = request.deadline
+        guard let batch = RequestBatch.decode(request.data, in: request.context) else {
+            let parsed = try Request(request)
+            return try await context.database.read { try handler(parsed, $0) }.json
+        }
+        requests.add(batch.count - 1)
+        let outcomes = try await context.database.read { connection in
+            batch.map { question in Result { try handler(Request(question, deadline: deadline), connection) } }
+        }
+        return JSONWriter.value { json in
+            json.array(of: zip(batch, outcomes)) { json, outcome in
+                switch outcome.1 {
+                case .success(let reply): json.value(reply.json)
+                case .failure(let error):
+                    json.value(translated(error, request.subject, outcome.0.context.requestID).json)
+                }
             }
         }
     }
@@ -156,7 +183,7 @@ public final class ServiceHost: Sendable {
     }
 
     /// What leaves a service is a `ServiceError`; what was none is logged here, and shown as nothing.
-    private func translated(_ error: any Error, _ request: BusRequest) -> ServiceError {
+    private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
         if let error = error as? ServiceError {
             if error.code.isRetryable, error.code != .rateLimited { failures.add() }
             return error
@@ -167,7 +194,7 @@ public final class ServiceHost: Sendable {
             if error != .overloaded {
                 context.log.warning(
                     "storage refuses",
-                    ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+                    ["subject": subject, "error": "\(error)", "request": requestID])
             }
             return .unavailable("Storage")
         }
@@ -177,12 +204,12 @@ public final class ServiceHost: Sendable {
         if error is BusError {
             context.log.warning(
                 "the bus did not carry it",
-                ["subject": request.subject, "error": "\(error)", "request": request.context.requestID])
+                ["subject": subject, "error": "\(error)", "request": requestID])
             return .unavailable("A part of the service")
         }
         context.log.error(
             "a request failed",
-            ["subject": request.subject, "error": Self.name(of: error), "request": request.context.requestID])
+            ["subject": subject, "error": Self.name(of: error), "request": requestID])
         return ServiceError(.internal, "Something went wrong on our side.")
     }
 
@@ -218,7 +245,7 @@ public final class ServiceHost: Sendable {
         guard !underWay.isClosed else { return }
         let head = head.withLock { $0 }.bookmark(in: context.database)
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
-            $0.member("manifest", service.manifest.json)
+            $0.member("manifest", manifest.withLock { $0 })
             $0.member("head", object: { head.writeMembers(to: &$0) })
         }
         do throws(BusError) {

@@ -1,0 +1,47 @@
+import JSON
+import MessageBus
+
+/// Several questions on one subject that travel as one request.
+///
+/// Its data is a list of `{requestId, caller?, data}`, and the answer a list of what each would have been answered alone, in
+/// the same order. A request that is answered with anything else has failed as a whole.
+enum RequestBatch {
+    /// So that the first need not wait long for the last.
+    static let maxCount = 64
+
+    struct Question: Sendable {
+        let data: JSONValue
+        let context: BusContext
+    }
+
+    static func encode(_ questions: [Question]) -> JSONValue {
+        JSONWriter.value(reservingCapacity: questions.reduce(64) { $0 + $1.data.bytes.count + 256 }) { json in
+            json.array(of: questions) { json, question in
+                json.object {
+                    $0.member("requestId", question.context.requestID)
+                    if let caller = question.context.caller { $0.member("caller", caller) }
+                    $0.member("data", question.data)
+                }
+            }
+        }
+    }
+
+    /// nil if that is no batch: then it is a question of its own.
+    ///
+    /// - Parameter context: the request's, of which each question has all but what it names itself.
+    static func decode(_ data: JSONValue, in context: BusContext) -> [Question]? {
+        guard let items = data.array, items.count <= maxCount else { return nil }
+        var questions: [Question] = []
+        questions.reserveCapacity(items.count)
+        for item in items {
+            guard let item = item.object, let id = item["requestId"]?.string, let data = item["data"] else {
+                return nil
+            }
+            var context = context
+            context.requestID = id
+            context.caller = item["caller"]
+            questions.append(Question(data: data, context: context))
+        }
+        return questions
+    }
+}

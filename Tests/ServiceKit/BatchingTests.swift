@@ -1,0 +1,177 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Storage
+import Testing
+
+@Suite("questions that travel together", .timeLimit(.minutes(1)))
+struct BatchingTests {
+    /// A bus whose `test.read` is answered by hand, and what was answered to each question by its number.
+    private struct World {
+        let bus = FakeBus()
+        let requests = Collector<BusRequest>()
+        let answers = Collector<(number: Int, answer: Result<JSONValue, BusError>)>()
+        let batching: BatchingBus
+
+        init() throws {
+            batching = BatchingBus(bus) { $0 == "test.read" }
+            try bus.respond(to: "test.>", queue: "test") { [requests] in requests.add($0) }
+        }
+
+        func ask(_ numbers: some Sequence<Int>, _ subject: String = "test.read", timeout: Duration = .seconds(5)) {
+            for number in numbers {
+                let context = BusContext(
+                    requestID: "request-\(number)", caller: HostWorld.ada.json, timeout: timeout, key: "key")
+                batching.request(subject, JSONValue(number), context) { [answers] in answers.add((number, $0)) }
+            }
+        }
+
+        /// Answers a request, single or batch, with its own data.
+        func echo(_ request: BusRequest) {
+            guard let batch = request.data.array else { return request.reply(request.data) }
+            request.reply(JSONWriter.value { $0.array(of: batch) { $0.value($1["data"] ?? .null) } })
+        }
+
+        /// Answers so many requests, each as it comes.
+        func echo(first count: Int) async {
+            for index in 0..<count { echo(await requests.first(index + 1)[index]) }
+        }
+    }
+
+    @Test("one that finds nothing under way goes at once and as it is")
+    func alone() async throws {
+        let world = try World()
+        world.ask(1...2)
+        let sent = world.requests.items
+        #expect(sent.map(\.data) == [JSONValue(1), JSONValue(2)])
+        #expect(sent.map(\.context.key) == ["key", "key"])
+    }
+
+    @Test("those that come while two are under way go as one, in order, and each gets its own answer")
+    func together() async throws {
+        let world = try World()
+        world.ask(1...10)
+        #expect(world.requests.items.count == 2)
+        world.echo(world.requests.items[0])
+        let batch = try #require(world.requests.items.last?.data.array)
+        #expect(batch.map { $0["data"] } == (3...10).map { JSONValue($0) })
+        #expect(batch.map { $0["requestId"]?.string } == (3...10).map { "request-\($0)" })
+        #expect(batch.allSatisfy { $0["caller"]?["id"]?.string == "ada" })
+        world.echo(world.requests.items[1])
+        world.echo(world.requests.items[2])
+        for (number, answer) in await world.answers.first(10) { #expect(try answer.get() == JSONValue(number)) }
+    }
+
+    @Test("a batch has a limit; the rest goes with the next")
+    func limit() async throws {
+        let world = try World()
+        world.ask(0..<200)
+        await world.echo(first: 6)
+        #expect(world.requests.items.map { $0.data.array?.count ?? 1 } == [1, 1, 64, 64, 64, 6])
+        #expect(await world.answers.first(200).map(\.number).sorted() == Array(0..<200))
+    }
+
+    @Test("subjects that do not take batches, and long questions, go by themselves")
+    func others() async throws {
+        let world = try World()
+        world.ask(0..<10, "test.write")
+        #expect(world.requests.items.count == 10)
+        let long = JSONValue(String(repeating: "x", count: 20_000))
+        for _ in 0..<5 { world.batching.request("test.read", long, BusContext(requestID: "long")) { _ in } }
+        #expect(world.requests.items.count == 15)
+    }
+
+    @Test("a batch that is refused as a whole is refused to each")
+    func refused() async throws {
+        let world = try World()
+        world.ask(0..<5)
+        world.echo(world.requests.items[0])
+        let busy = ServiceError.unavailable("Storage").json
+        world.requests.items[2].reply(busy)
+        let answers = await world.answers.first(4)
+        for (_, answer) in answers.dropFirst() { #expect(try answer.get() == busy) }
+    }
+
+    @Test("what is too long together is asked one by one")
+    func tooLong() async throws {
+        let world = try World()
+        world.ask(0..<4)
+        world.echo(world.requests.items[0])
+        world.requests.items[2].reply(JSONValue(String(repeating: "x", count: BusLimits.maxLine)))
+        #expect(await world.requests.first(5).suffix(2).map(\.data) == [JSONValue(2), JSONValue(3)])
+        for request in world.requests.items { world.echo(request) }
+        for (number, answer) in await world.answers.first(4) { #expect(try answer.get() == JSONValue(number)) }
+    }
+
+    @Test("one that has waited for its whole time ends, and is not asked any more")
+    func late() async throws {
+        let world = try World()
+        world.ask(0..<2)
+        world.ask([2], timeout: .zero)
+        world.echo(world.requests.items[0])
+        let (number, answer) = await world.answers.first(2)[0]
+        #expect(number == 2)
+        #expect(throws: BusError.deadlineExceeded) { try answer.get() }
+        #expect(world.requests.items.count == 2)
+    }
+
+    @Test("a service answers a batch over one snapshot, each question as if alone")
+    func snapshot() async throws {
+        let world = try await HostWorld.started { table in
+            table.onRead("test.read") { request, _ in
+                let number = try request.fields.optionalInt("number") ?? 0
+                guard number != 2 else { throw ServiceError.roomNotFound }
+                return Reply(.ok, JSONValue("\(try request.caller.id) \(request.id) \(number)"))
+            }
+        }
+        func question(_ number: Int, caller: Caller?) -> JSONValue {
+            JSONWriter.object { json in
+                json.member("requestId", "request-\(number)")
+                json.member("caller", caller?.json)
+                json.member("data", object: { $0.member("number", number) })
+            }
+        }
+        let batch = JSONWriter.value { json in
+            json.array {
+                $0.value(question(1, caller: HostWorld.ada))
+                $0.value(question(2, caller: HostWorld.ada))
+                $0.value(question(3, caller: nil))
+                $0.value(question(4, caller: HostWorld.stranger))
+            }
+        }
+        let before = world.database.statistics.reads
+        let answers = try await world.bus.request("test.read", batch, BusContext(requestID: "batch")).array
+        #expect(world.database.statistics.reads == before + 1)
+        let outcomes = try #require(answers).map { answer in Result { try Reply(answer).data.string } }
+        #expect(try outcomes[0].get() == "ada request-1 1")
+        #expect(throws: ServiceError.roomNotFound) { try outcomes[1].get() }
+        #expect((#expect(throws: ServiceError.self) { try outcomes[2].get() })?.code == .unauthenticated)
+        #expect(try outcomes[3].get() == "eve request-4 4")
+        await world.stop()
+    }
+
+    @Test("a list that is no batch is refused as bad input")
+    func malformed() async throws {
+        let world = try await HostWorld.started { table in table.onRead("test.read") { _, _ in Reply() } }
+        for data in ["[1]", "[{}]", "[\(String(repeating: "{},", count: 100)){}]"] {
+            let refusal = await world.error("test.read", try JSONValue(parsing: Array(data.utf8)))
+            #expect(refusal?.code == .malformedRequest)
+        }
+        await world.stop()
+    }
+
+    @Test("a service announces which subjects take batches")
+    func announced() async throws {
+        let world = try HostWorld { table in
+            table.onRead("test.read") { _, _ in Reply() }
+            table.on("test.write") { _ in Reply() }
+        }
+        let heard = Collector<JSONValue>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try await world.host.start()
+        let announcement = await heard.first(1)[0]
+        #expect(announcement["manifest"].flatMap(Manifest.init)?.batched == ["test.read"])
+        await world.stop()
+    }
+}
