@@ -44,7 +44,10 @@ struct GatewayContext: Sendable {
     /// What a person calls a service that the gateway knows nothing of.
     private static let anyService = "This part of the service"
 
-    private func busContext(_ caller: Caller?, requestID: String, key: String?) -> BusContext {
+    /// By when a request that came just now has to be answered, its event included.
+    var deadline: LoopInstant { .now() + settings.requestTimeout }
+
+    func busContext(_ caller: Caller?, requestID: String, key: String?) -> BusContext {
         BusContext(requestID: requestID, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id)
     }
 }

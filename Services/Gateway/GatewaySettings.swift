@@ -37,8 +37,8 @@ struct GatewaySettings: Sendable {
                 "PING_TIMEOUT", .duration(.milliseconds(100)...(.seconds(3600))), default: "20s",
                 "How long its answer may take"),
             Setting(
-                "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "5s",
-                "How long a service may take to answer"),
+                "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
+                "How long a request may take; then it is 503 or an ack that says it may be tried again"),
             Setting(
                 "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
                 "What may wait for one socket before it is cut off as a slow reader"),

@@ -131,6 +131,7 @@ extension Shard {
             throw ServiceError(.malformedRequest, "There is no event of this name.")
         }
         let data = try Self.payload(of: event)
+        let deadline = context.deadline
         let reply = try await limited(
             by: declared.limits, in: catalog, person: client.caller.id, address: client.address
         ) { () async throws(ServiceError) -> Reply in
@@ -138,7 +139,7 @@ extension Shard {
                 declared.subject, data, as: client.caller, requestID: makeRequestID(of: client),
                 key: data["roomId"]?.string)
         }
-        await fannedOut(reply.position)
+        await fannedOut(reply.position, by: deadline)
         return Self.ack(declared, reply)
     }
 

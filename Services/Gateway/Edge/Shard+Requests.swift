@@ -43,6 +43,7 @@ extension Shard {
         _ responder: HTTPResponder, _ catalog: Catalog
     ) async {
         let id = responder.requestID
+        let deadline = context.deadline
         do throws(ServiceError) {
             var caller: Caller?
             if route.needsLogin {
@@ -60,7 +61,7 @@ extension Shard {
                 try await ask(route, data, as: caller, requestID: id, key: key)
             }
             // Who is told of it by others finds it in what this gateway has sent.
-            await fannedOut(reply.position)
+            await fannedOut(reply.position, by: deadline)
             responder.send(try await response(reply, route, caller, sort, requestID: id))
         } catch {
             responder.send(.error(error, requestID: id))

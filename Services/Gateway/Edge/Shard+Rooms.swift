@@ -12,7 +12,7 @@ extension Shard {
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         let requestID = makeRequestID(of: client)
         let composer = context.composer
-        let base = try await composer.base(of: roomID, as: client.caller, requestID: requestID)
+        let base = try await composer.base(of: roomID, context.busContext(client.caller, requestID: requestID, key: roomID))
         guard client.isConnected else { return nil }
         // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
         await joinAudience(of: roomID, client)
@@ -54,7 +54,7 @@ extension Shard {
     /// A room that exists but is not the caller's is answered as one that does not.
     private func requireMembership(of client: Client, in roomID: String) async throws(ServiceError) {
         let userID = client.caller.id
-        let context = BusContext(requestID: makeRequestID(of: client), caller: client.caller.json)
+        let context = context.busContext(client.caller, requestID: makeRequestID(of: client), key: roomID)
         let found = await withCheckedContinuation { continuation in
             self.context.memberships.find(roomID, context) { continuation.resume(returning: $0) }
         }

@@ -155,8 +155,8 @@ actor Shard {
     // MARK: Answers after their echo
 
     /// Returns when this loop's sockets have been sent what stands at that position: so what a client caused reaches it
-    /// before the answer does. It waits for `maxHold` at most.
-    func fannedOut(_ position: StreamPosition?) async {
+    /// before the answer does. It waits for `maxHold` at most, and not beyond the deadline.
+    func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
         guard let position, !held.hasReached(position) else { return }
         context.directory.expect(position)
         lastHeld += 1
@@ -164,7 +164,7 @@ actor Shard {
         await withCheckedContinuation { continuation in
             // Looked at once more where nothing can come in between any longer.
             guard !held.hasReached(position) else { return continuation.resume() }
-            let timer = loop.schedule(after: Self.maxHold) { [weak self] in
+            let timer = loop.schedule(after: min(Self.maxHold, deadline - .now())) { [weak self] in
                 self?.assumeIsolated { $0.giveUp(on: position, id) }
             }
             held.hold(.init(id: id, continuation: continuation, timer: timer), until: position)

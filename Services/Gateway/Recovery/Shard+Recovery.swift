@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
 import SocketIO
 
@@ -141,10 +142,10 @@ extension Shard {
             guard let isBehind = isBehind(stream, place) else { return false }
             if isBehind { behind.append(StreamPosition(stream: stream, seq: place.bookmark.seq)) }
         }
-        let deadline = ContinuousClock.now + Self.maxHold
+        let deadline = LoopInstant.now() + Self.maxHold
         for position in behind {
-            guard ContinuousClock.now < deadline else { return false }
-            await fannedOut(position)
+            guard .now() < deadline else { return false }
+            await fannedOut(position, by: deadline)
         }
         return cursor.places.allSatisfy { isBehind($0.key, $0.value) == false }
     }

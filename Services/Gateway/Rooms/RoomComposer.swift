@@ -52,9 +52,8 @@ struct RoomComposer: Sendable {
         return Composed(rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service))
     }
 
-    /// A room as the rooms service knows it and this person may see it.
-    func base(of roomID: String, as caller: Caller, requestID: String) async throws(ServiceError) -> JSONValue {
-        let context = BusContext(requestID: requestID, caller: caller.json, key: roomID)
+    /// A room as the rooms service knows it and the context's caller may see it.
+    func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
         let question = JSONWriter.object { $0.member("roomId", roomID) }
         return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }

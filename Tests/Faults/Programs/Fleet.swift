@@ -81,7 +81,7 @@ actor Fleet {
         switch name {
         case .bus: flags = ["--port", "0"]
         case .gateway:
-            flags = ["--port", "0", "--rate-limits", "off", "--request-timeout", "2500ms"]
+            flags = ["--port", "0", "--rate-limits", "off"]
         case .accounts: flags = ["--token-lifetime", "1d"]
         default: break
         }
