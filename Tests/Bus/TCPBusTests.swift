@@ -2,6 +2,7 @@ import Bus
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
 /// What the conformance suite cannot ask of every bus: connections that are lost, and brokers that misbehave.
@@ -81,10 +82,8 @@ struct TCPBusTests {
 
     @Test("connecting waits for the broker to be there, and says once why it waits")
     func waits() async throws {
-        // A port that was free a moment ago.
-        let placeholder = try await BusServer.start(host: "127.0.0.1", port: 0)
-        let port = placeholder.port
-        await placeholder.drain()
+        let reserved = try ReservedPort()
+        let port = reserved.port
         let group = try EventLoopGroup(loopCount: 1)
         let troubles = Arrivals<String>()
         async let connecting = TCPBus.connect(
@@ -101,19 +100,18 @@ struct TCPBusTests {
 
     @Test("a task that is cancelled while it waits for the broker ends")
     func cancelled() async throws {
-        let placeholder = try await BusServer.start(host: "127.0.0.1", port: 0)
-        let port = placeholder.port
-        await placeholder.drain()
+        let reserved = try ReservedPort()
         let group = try EventLoopGroup(loopCount: 1)
         let troubles = Arrivals<String>()
         let waiting = Task {
-            _ = try await TCPBus.connect(host: "127.0.0.1", port: port, name: "t", token: nil, on: group.next()) {
+            _ = try await TCPBus.connect(host: "127.0.0.1", port: reserved.port, name: "t", token: nil, on: group.next()) {
                 troubles.add($0)
             }
         }
         _ = await troubles.next()
         waiting.cancel()
         await #expect(throws: BusError.disconnected) { try await waiting.value }
+        withExtendedLifetime(reserved) {}
         await finish(group)
     }
 

@@ -12,9 +12,10 @@ struct PresenceSide: Sendable {
     let presence: Presence
     let told = Arrivals<String>()
 
-    init(_ id: String, _ bus: any MessageBus, on loop: EventLoop) {
+    /// - Parameter typingTimeout: by default longer than any test takes.
+    init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
         let told = told
-        presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent) { change in
+        presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
             let place = "\(change.place.userID)@\(change.place.roomID)"
             told.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
         }
@@ -22,10 +23,12 @@ struct PresenceSide: Sendable {
 
     /// Two gateways, `a` and `b`, each on a loop of its own.
     static func run(
-        on bus: any MessageBus, _ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void
+        on bus: any MessageBus, typingTimeout: Duration = .seconds(300),
+        _ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 2)
-        let (a, b) = (PresenceSide("a", bus, on: group.loops[0]), PresenceSide("b", bus, on: group.loops[1]))
+        let a = PresenceSide("a", bus, on: group.loops[0], typingTimeout: typingTimeout)
+        let b = PresenceSide("b", bus, on: group.loops[1], typingTimeout: typingTimeout)
         try a.presence.start()
         try b.presence.start()
         do {

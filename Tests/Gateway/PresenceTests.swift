@@ -68,12 +68,21 @@ struct PresenceTests {
         }
     }
 
-    @Test("a person types while any of their sockets does; without a renewal it ends by itself, once")
-    func typingTimesOut() async throws {
+    @Test("a person types while any of their sockets does")
+    func typingSockets() async throws {
         try await run { a, b in
-            await a.presence.setTyping(true, ada, socketID: "1")
-            await a.presence.setTyping(true, ada, socketID: "2")
+            for socket in ["1", "2"] { await a.presence.setTyping(true, ada, socketID: socket) }
             await a.presence.setTyping(false, ada, socketID: "1")
+            await a.presence.setTyping(true, bob, socketID: "1")
+            await a.presence.setTyping(false, ada, socketID: "2")
+            for side in [a, b] { try await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
+        }
+    }
+
+    @Test("without a renewal typing ends by itself, once")
+    func typingTimesOut() async throws {
+        try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
+            await a.presence.setTyping(true, ada, socketID: "1")
             for side in [a, b] { try await side.hears("typing ada@r on", "typing ada@r off") }
             await a.presence.setTyping(true, bob, socketID: "1")
             for side in [a, b] { try await side.hears("typing bob@r on") }

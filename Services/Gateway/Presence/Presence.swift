@@ -26,8 +26,6 @@ actor Presence {
         let isOn: Bool
     }
 
-    /// Without a renewal, typing ends after this.
-    static let typingTimeout: Duration = .seconds(3)
     /// How often a gateway says that it lives: every 800 ms.
     static let turnsPerBeat = 4
     /// How long a service may take to be told.
@@ -39,6 +37,8 @@ actor Presence {
     static let maxUntold = 100_000
 
     nonisolated let loop: EventLoop
+    /// Without a renewal, typing ends after this.
+    let typingTimeout: Duration
     let gatewayID: String
     let bus: any MessageBus
     let log: Logger
@@ -68,13 +68,14 @@ actor Presence {
 
     /// - Parameter announce: called on the loop, in the order of the changes of a place.
     init(
-        gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
+        gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
         announce: @escaping @Sendable (Change) -> Void
     ) {
         self.gatewayID = gatewayID
         self.bus = bus
         self.loop = loop
         self.log = log
+        self.typingTimeout = typingTimeout
         self.announce = announce
         open = Holdings(gatewayID: gatewayID)
         typing = Holdings(gatewayID: gatewayID)
@@ -107,7 +108,7 @@ actor Presence {
     func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
         guard isTyping else { return stopTyping(place, socketID: socketID) }
         typingTimers[place]?[socketID]?.cancel()
-        typingTimers[place, default: [:]][socketID] = loop.schedule(after: Self.typingTimeout) { [weak self] in
+        typingTimers[place, default: [:]][socketID] = loop.schedule(after: typingTimeout) { [weak self] in
             self?.assumeIsolated { $0.stopTyping(place, socketID: socketID) }
         }
         if typing.add(socketID, at: place) { tell(.typing, place, isOn: true) }
