@@ -6,7 +6,7 @@ extension ComponentFactory {
     public static let bus = ComponentFactory(settings: [.host, .busPort, .busTokenFile, .maxPendingBytes]) { node in
         let configuration = node.configuration
         var settings = BrokerSettings()
-        settings.token = try configuration.optional(Setting.busTokenFile.name).map(Program.readToken)
+        settings.token = try configuration.busToken
         settings.maxPendingBytes = configuration.number(Setting.maxPendingBytes.name)
         let log = node.log
         let server = try await BusServer.start(

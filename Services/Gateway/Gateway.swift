@@ -117,6 +117,17 @@ public struct Gateway: Component {
 
     public func isHealthy() async -> Bool { true }
 
+    public func status() async -> ComponentStatus? {
+        let counters = server.counters
+        let places = await shards[0].recent.places
+        return ComponentStatus(
+            part: "gateway",
+            figures: [
+                .init("sockets", counters.sockets.value), .init("connections", counters.connections.value),
+                .init("requests", counters.requests.value), .init("slow closes", counters.slowCloses.value),
+            ], places: places.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
+    }
+
     /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
     public func stop(within deadline: Duration) async {
         await server.drain(within: deadline)

@@ -136,6 +136,9 @@ public enum Subject {
     public static let announce = "services.announce"
     /// A gateway asks every service to announce itself.
     public static let discover = "services.discover"
+    /// Everyone on the bus is asked how they are; each part answers with a `StatusReport` on `status`.
+    public static let statusWanted = "status.wanted"
+    public static let status = "status.told"
     /// A gateway is alive: once a second, with its id.
     public static let gatewayAlive = "gateways.alive"
     /// Asks for the ids of the caller's rooms, in pages.

@@ -104,7 +104,9 @@ struct TCPBusTests {
         let group = try EventLoopGroup(loopCount: 1)
         let troubles = Arrivals<String>()
         let waiting = Task {
-            _ = try await TCPBus.connect(host: "127.0.0.1", port: reserved.port, name: "t", token: nil, on: group.next()) {
+            _ = try await TCPBus.connect(
+                host: "127.0.0.1", port: reserved.port, name: "t", token: nil, on: group.next()
+            ) {
                 troubles.add($0)
             }
         }

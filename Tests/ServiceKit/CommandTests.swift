@@ -77,17 +77,17 @@ struct CommandTests {
         await plain.close()
     }
 
-    private func verify(_ arguments: String..., expecting outcome: Command.Outcome) throws {
-        #expect(try run(.verify(Self.services), arguments) == outcome)
+    private func verify(_ arguments: String..., expecting outcome: Command.Outcome) async throws {
+        #expect(try await run(.verify(Self.services), arguments) == outcome)
     }
 
-    private func backUp(_ arguments: String..., expecting outcome: Command.Outcome = .done) throws {
-        #expect(try run(.backup(Self.services), arguments) == outcome)
+    private func backUp(_ arguments: String..., expecting outcome: Command.Outcome = .done) async throws {
+        #expect(try await run(.backup(Self.services), arguments) == outcome)
     }
 
-    private func run(_ command: Command, _ arguments: [String]) throws -> Command.Outcome {
+    private func run(_ command: Command, _ arguments: [String]) async throws -> Command.Outcome {
         let configuration = try Configuration(command.settings, arguments: ["--data", folder] + arguments)
-        return try command.perform(configuration) { printed.add($0) }
+        return try await command.perform(configuration) { printed.add($0) }
     }
 
     private func files(_ path: String) throws -> [String] {
@@ -99,7 +99,7 @@ struct CommandTests {
     @Test("what is right is said to be, in as many rooms as there are")
     func right() async throws {
         try await serve(Array(repeating: 1, count: 450)) { _ in
-            try verify(expecting: .done)
+            try await verify(expecting: .done)
             #expect(printed.items == ["items: 450 rooms counted, 0 differences", "all counts are right"])
         }
     }
@@ -113,31 +113,33 @@ struct CommandTests {
                 "items: room room \($0): items: \($1) kept, 1 counted"
             }
             let total = "items: 450 rooms counted, 3 differences"
-            try verify(expecting: .found)
+            try await verify(expecting: .found)
             #expect(printed.items == lines + [total, "3 differences, 0 mended"])
-            try verify("--repair", expecting: .done)
+            try await verify("--repair", expecting: .done)
             #expect(
                 Array(printed.items.dropFirst(5)) == lines.map { "\($0); mended" } + [total, "3 differences, 3 mended"])
-            try verify(expecting: .done)
+            try await verify(expecting: .done)
         }
     }
 
     @Test("what cannot be mended is said, and stays found")
     func unmendable() async throws {
         try await serve([-1, 2]) { _ in
-            try verify("--repair", expecting: .found)
+            try await verify("--repair", expecting: .found)
             #expect(printed.items.filter { $0.hasSuffix("; cannot be mended") }.count == 1)
             #expect(printed.items.last == "2 differences, 1 mended")
         }
     }
 
     @Test("a folder without databases is an error, and stays without", arguments: ["verify", "backup"])
-    func nothingThere(name: String) throws {
+    func nothingThere(name: String) async throws {
         let command: Command = name == "verify" ? .verify(Self.services) : .backup(Self.services)
-        #expect(throws: StorageError.self) { try run(command, [name == "verify" ? "--repair" : "--to=\(folder)-copy"]) }
+        await #expect(throws: StorageError.self) {
+            try await run(command, [name == "verify" ? "--repair" : "--to=\(folder)-copy"])
+        }
         #expect(try files(folder) == [])
-        #expect(command.run(program: "parlor", arguments: ["--data", folder + "/none"], environment: [:]) == 2)
-        #expect(command.run(program: "parlor", arguments: ["--help"], environment: [:]) == 0)
+        #expect(await command.run(program: "parlor", arguments: ["--data", folder + "/none"], environment: [:]) == 2)
+        #expect(await command.run(program: "parlor", arguments: ["--help"], environment: [:]) == 0)
     }
 
     // MARK: backup
@@ -157,7 +159,7 @@ struct CommandTests {
         try FileManager.default.createDirectory(atPath: "\(folder)/inner", withIntermediateDirectories: false)
         let plugin = try SQLiteDatabase(.file("\(folder)/plugin.db"), migrations: [])
         try await serve([1, 1]) { _ in
-            try backUp("--to", target + "/", expecting: .done)
+            try await backUp("--to", target + "/", expecting: .done)
             #expect(
                 try files(target) == ["a.news", "items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db"])
         }
@@ -178,13 +180,13 @@ struct CommandTests {
         defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         try await serve([1]) { _ in
-            try backUp("--to", target, expecting: .done)
+            try await backUp("--to", target, expecting: .done)
             let before = try files(target)
-            #expect(throws: BackupError("\(target) is not empty")) { try backUp("--to", target) }
-            #expect(throws: BackupError("\(target)/items.db is no folder")) {
-                try backUp("--to", "\(target)/items.db")
+            await #expect(throws: BackupError("\(target) is not empty")) { try await backUp("--to", target) }
+            await #expect(throws: BackupError("\(target)/items.db is no folder")) {
+                try await backUp("--to", "\(target)/items.db")
             }
-            #expect(throws: ConfigurationError.missingValue("--to")) { try backUp() }
+            await #expect(throws: ConfigurationError.missingValue("--to")) { try await backUp() }
             #expect(try files(target) == before)
         }
     }
@@ -207,7 +209,7 @@ struct CommandTests {
         try handle.write(contentsOf: Data(repeating: 0xA5, count: 40_000))
         try handle.close()
         try await serve([1]) { _ in
-            let error = #expect(throws: BackupError.self) { try backUp("--to", "\(parent)/new") }
+            let error = await #expect(throws: BackupError.self) { try await backUp("--to", "\(parent)/new") }
             #expect(error?.description.hasPrefix("\(folder)/damaged.db cannot be copied, it is damaged: ") == true)
         }
         #expect(try files(parent) == [])

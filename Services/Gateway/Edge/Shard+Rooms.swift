@@ -12,7 +12,8 @@ extension Shard {
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         let requestID = makeRequestID(of: client)
         let composer = context.composer
-        let base = try await composer.base(of: roomID, context.busContext(client.caller, requestID: requestID, key: roomID))
+        let base = try await composer.base(
+            of: roomID, context.busContext(client.caller, requestID: requestID, key: roomID))
         guard client.isConnected else { return nil }
         // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
         await joinAudience(of: roomID, client)

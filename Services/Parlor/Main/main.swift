@@ -10,5 +10,5 @@ let services: [any Service.Type] = [
 ]
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,
-    services.map { .service($0) } + [Gateway.factory], commands: [.verify(services), .backup(services)]
+    services.map { .service($0) } + [Gateway.factory], commands: [.verify(services), .backup(services), .status, .tail]
 ).run()

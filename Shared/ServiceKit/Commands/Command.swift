@@ -14,18 +14,24 @@ public struct Command: Sendable {
     public let name: String
     public let summary: String
     public let settings: [Setting]
-    /// Blocks. The closure it is given prints a line.
-    let perform: @Sendable (Configuration, @escaping (String) -> Void) throws -> Outcome
+    /// The setting that a first argument without a flag is the value of.
+    var positional: Setting?
+    /// May block. The closure it is given prints a line.
+    let perform: @Sendable (Configuration, @escaping @Sendable (String) -> Void) async throws -> Outcome
 
     /// The status of a command that could not be carried out, for its settings or for what the world did.
     static let failed: Int32 = 2
 
     /// - Returns: the exit status: the outcome's, or `failed` after a line on standard error.
-    func run(program: String, arguments: [String], environment: [String: String]) -> Int32 {
+    func run(program: String, arguments: [String], environment: [String: String]) async -> Int32 {
+        var arguments = arguments
+        if let positional, let first = arguments.first, !first.hasPrefix("--") {
+            arguments.insert(positional.flag, at: 0)
+        }
         let title = "\(program) \(name)"
         do {
             let configuration = try Configuration(settings, arguments: arguments, environment: environment)
-            return try perform(configuration) { Program.write($0, to: STDOUT_FILENO) }.rawValue
+            return try await perform(configuration) { Program.write($0, to: STDOUT_FILENO) }.rawValue
         } catch ConfigurationError.helpWanted {
             Program.write(Configuration.help(program: title, summary: summary, settings), to: STDOUT_FILENO)
             return Outcome.done.rawValue

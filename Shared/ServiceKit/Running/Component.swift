@@ -8,8 +8,27 @@ public protocol Component: Sendable {
     var address: String? { get }
     /// Whether it works, in a few milliseconds.
     func isHealthy() async -> Bool
+    /// How it is, for `parlor status`; nil if there is nothing to say.
+    func status() async -> ComponentStatus?
     /// Takes no new work, finishes what is under way, and ends; within the time given.
     func stop(within deadline: Duration) async
+}
+
+extension Component {
+    public func status() async -> ComponentStatus? { nil }
+}
+
+/// A component's share of a `StatusReport`.
+public struct ComponentStatus: Sendable {
+    public let part: String
+    public let figures: [StatusReport.Figure]
+    public let places: [StatusReport.Figure]
+
+    public init(part: String, figures: [StatusReport.Figure], places: [StatusReport.Figure]) {
+        self.part = part
+        self.figures = figures
+        self.places = places
+    }
 }
 
 /// What the components of one process share.

@@ -50,7 +50,9 @@ public struct Program: Sendable {
     public func run() async -> Never {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let command = commands.first(where: { $0.name == arguments.first }) {
-            exit(command.run(program: name, arguments: Array(arguments.dropFirst()), environment: Self.environment))
+            exit(
+                await command.run(program: name, arguments: Array(arguments.dropFirst()), environment: Self.environment)
+            )
         }
         var settings: [Setting] = []
         if case .configured = bus { settings += [.bus, .busTokenFile] }
@@ -126,6 +128,7 @@ public struct Program: Sendable {
         }
         var running: [any Component] = []
         for component in components { running.append(try await component.start(node)) }
+        running.append(try StatusTeller.start(for: running, in: node))
         if configuration.optional(Setting.operationsPort.name) != nil {
             running.append(try await OperationsServer.start(for: running, in: node))
         }
@@ -140,15 +143,11 @@ public struct Program: Sendable {
         _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
     ) async throws -> (any MessageBus, String) {
         guard case .configured = bus else { return (InProcessBus(), "") }
-        let text = configuration.text(Setting.bus.name)
-        guard let url = BusURL(text) else {
-            throw ConfigurationError.malformed("BUS_URL (--bus) has to be tcp://HOST:PORT, not \"\(text)\"")
+        let address = configuration.text(Setting.bus.name)
+        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
+            log.warning("waiting for the bus", ["bus": address, "reason": trouble])
         }
-        let token = try configuration.optional(Setting.busTokenFile.name).map(Self.readToken)
-        let bus = try await url.connect(name: name, token: token, on: group.loops[0]) { trouble in
-            log.warning("waiting for the bus", ["bus": text, "reason": trouble])
-        }
-        return (bus, text)
+        return (bus, address)
     }
 
     private static func clock(_ configuration: Configuration) throws(ConfigurationError) -> any WallClock {
@@ -157,20 +156,6 @@ public struct Program: Sendable {
             throw .malformed("CLOCK_OFFSET_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
         return clock
-    }
-
-    /// The first line of a file.
-    public static func readToken(_ path: String) throws -> String {
-        guard let file = fopen(path, "r") else {
-            throw ConfigurationError.malformed(
-                "BUS_TOKEN_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
-        }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let token = String(decoding: bytes[..<count].prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
-        guard !token.isEmpty else { throw ConfigurationError.malformed("BUS_TOKEN_FILE: \(path) is empty") }
-        return token
     }
 
     private func stop(_ starting: Task<Started, any Error>, _ log: Logger, _ output: LogWriter) async -> Never {

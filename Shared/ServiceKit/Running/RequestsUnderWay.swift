@@ -20,6 +20,7 @@ final class RequestsUnderWay: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
+    var count: Int { state.withLock { $0.count } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// False, and then nothing begins, if as many as may be are under way, or after `close`. Each that begins has to `end`.

@@ -57,6 +57,8 @@ struct ServiceComponent: Component {
         }
     }
 
+    func status() async -> ComponentStatus? { host.status }
+
     func stop(within deadline: Duration) async {
         await host.stop(within: deadline)
         await workers.close()

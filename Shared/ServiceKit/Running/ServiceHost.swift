@@ -9,24 +9,31 @@ import Synchronization
 public final class ServiceHost: Sendable {
     private let service: any Service
     private let name: String
-    private let context: ServiceContext
-    private let group: EventLoopGroup
+    let context: ServiceContext
+    let group: EventLoopGroup
     private let subscriptions = Mutex<[BusSubscription]>([])
     /// Where the log ends: what an announcement tells those who follow.
     private let head: Mutex<Head>
     private let isAnnouncementDue = Atomic(false)
     /// As it is announced.
     private let manifest: Mutex<JSONValue>
-    private let underWay: RequestsUnderWay
+    let underWay: RequestsUnderWay
     private let pruning: LogPruning
-    private let requests: Counter
-    private let failures: Counter
-    private let latency: Histogram
+    let requests: Counter
+    let failures: Counter
+    let latency: Histogram
 
     private enum Head: Sendable {
         case stored(Bookmark)
         /// Its digest is made only when it is announced.
         case committed(StreamEntry)
+
+        var seq: Int {
+            switch self {
+            case .stored(let bookmark): bookmark.seq
+            case .committed(let entry): entry.seq
+            }
+        }
 
         func bookmark(in database: any Database) -> Bookmark {
             switch self {
@@ -105,121 +112,15 @@ public final class ServiceHost: Sendable {
         await context.database.close()
     }
 
-    // MARK: Requests
-
-    private func receive(_ request: BusRequest, _ entry: RequestTable.Entry) {
-        requests.add()
-        guard underWay.begin() else {
-            failures.add()
-            return request.reply(ServiceError.unavailable("This part of the service is busy and").json)
-        }
-        // The loop the request came in on: its requests start in order there, and answers need no other thread.
-        let loop = EventLoop.current ?? group.loop(forKey: request.context.key ?? "")
-        let started = ContinuousClock.now
-        switch entry {
-        case .anywhere(let handler):
-            run(on: loop, request, since: started) { try await handler(Request(request)).json }
-        case .reading(let handler):
-            run(on: loop, request, since: started) { [self] in try await read(request, handler) }
-        case .inRoom(let handler):
-            do throws(ServiceError) {
-                let parsed = try Request(request)
-                let caller = try parsed.caller
-                let roomID = try parsed.fields.string("roomId")
-                context.memberships.find(roomID, parsed.onward()) { [self] found in
-                    run(on: loop, request, since: started) {
-                        let room = try found.get()
-                        guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
-                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant)).json
-                    }
-                }
-            } catch {
-                finish(request, error.json, since: started)
-            }
-        }
-    }
-
-    private func run(
-        on loop: EventLoop, _ request: BusRequest, since started: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () async throws -> JSONValue
-    ) {
-        Task(executorPreference: loop) { [self] in
-            do {
-                // Nobody waits for it any more, and carrying it out would only make others late.
-                guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
-                finish(request, try await work(), since: started)
-            } catch {
-                finish(request, translated(error, request.subject, request.context.requestID).json, since: started)
-            }
-        }
-    }
-
-    /// - Returns: the answer; of a batch the list of all.
-    private func read(_ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler) async throws -> JSONValue {
-        let deadline = request.deadline
-        guard let batch = RequestBatch.decode(request.data, in: request.context) else {
-            let parsed = try Request(request)
-            return try await context.database.read { try handler(parsed, $0) }.json
-        }
-        requests.add(batch.count - 1)
-        let outcomes = try await context.database.read { connection in
-            batch.map { question in Result { try handler(Request(question, deadline: deadline), connection) } }
-        }
-        return JSONWriter.value { json in
-            json.array(of: zip(batch, outcomes)) { json, outcome in
-                switch outcome.1 {
-                case .success(let reply): json.value(reply.json)
-                case .failure(let error):
-                    json.value(translated(error, request.subject, outcome.0.context.requestID).json)
-                }
-            }
-        }
-    }
-
-    private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
-        request.reply(answer)
-        latency.observe(.now - started)
-        underWay.end()
-    }
-
-    /// What leaves a service is a `ServiceError`; what was none is logged here, and shown as nothing.
-    private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
-        if let error = error as? ServiceError {
-            if error.code.isRetryable, error.code != .rateLimited { failures.add() }
-            return error
-        }
-        failures.add()
-        if let error = error as? StorageError, error.isRetryable {
-            // Overload is counted: a line for each would add to it.
-            if error != .overloaded {
-                context.log.warning(
-                    "storage refuses",
-                    ["subject": subject, "error": "\(error)", "request": requestID])
-            }
-            return .unavailable("Storage")
-        }
-        if case StorageError.unstorableText = error {
-            return ServiceError(.invalidField, "There are control characters in the text.")
-        }
-        if error is BusError {
-            context.log.warning(
-                "the bus did not carry it",
-                ["subject": subject, "error": "\(error)", "request": requestID])
-            return .unavailable("A part of the service")
-        }
-        context.log.error(
-            "a request failed",
-            ["subject": subject, "error": Self.name(of: error), "request": requestID])
-        return ServiceError(.internal, "Something went wrong on our side.")
-    }
-
-    /// An error as a log may show it. A description that was written for it is meant to be seen; the one that Swift derives
-    /// shows all that the error carries, which may be a person's.
-    private static func name(of error: any Error) -> String {
-        if error is StorageError || error is any CustomStringConvertible { return "\(error)" }
-        let mirror = Mirror(reflecting: error)
-        guard mirror.displayStyle == .enum else { return "\(type(of: error))" }
-        return "\(type(of: error)).\(mirror.children.first?.label ?? "\(error)")"
+    var status: ComponentStatus {
+        let statistics = context.database.statistics
+        return ComponentStatus(
+            part: name,
+            figures: [
+                .init("requests", requests.current), .init("failed", failures.current),
+                .init("under way", underWay.count), .init("queued reads", statistics.queuedReads),
+                .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
+            ], places: [.init(name, head.withLock { $0 }.seq)])
     }
 
     // MARK: The event log

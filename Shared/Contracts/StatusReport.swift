@@ -1,0 +1,55 @@
+import JSON
+
+/// What one part of a running program says of itself: a service, or a gateway.
+public struct StatusReport: Sendable, Equatable {
+    /// `messaging`, `gateway`.
+    public let part: String
+    /// Which of several it is: the host's name and the process' id.
+    public let instance: String
+    public let uptime: Duration
+    /// What it counts, in the order to be shown.
+    public var figures: [Figure]
+    /// How far it has come in each service's event log that it follows or, if it owns the log, where that ends.
+    public var places: [Figure]
+
+    public struct Figure: Sendable, Equatable {
+        public let name: String
+        public let value: Int
+
+        public init(_ name: String, _ value: Int) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public init(part: String, instance: String, uptime: Duration, figures: [Figure] = [], places: [Figure] = []) {
+        self.part = part
+        self.instance = instance
+        self.uptime = uptime
+        self.figures = figures
+        self.places = places
+    }
+
+    public var json: JSONValue {
+        JSONWriter.object {
+            $0.member("part", part)
+            $0.member("instance", instance)
+            $0.member("seconds", Int(uptime.components.seconds))
+            $0.member("figures", object: { for figure in figures { $0.member(figure.name, figure.value) } })
+            $0.member("places", object: { for place in places { $0.member(place.name, place.value) } })
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let part = object["part"]?.string, let instance = object["instance"]?.string,
+            let seconds = object["seconds"]?.int, let figures = object["figures"]?.object,
+            let places = object["places"]?.object
+        else { return nil }
+        func read(_ members: JSONObject) -> [Figure] {
+            members.all.compactMap { name, value in value.int.map { Figure(name, $0) } }
+        }
+        self.init(
+            part: part, instance: instance, uptime: .seconds(seconds), figures: read(figures), places: read(places))
+    }
+}

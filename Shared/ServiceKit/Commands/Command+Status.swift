@@ -1,0 +1,118 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import Synchronization
+
+extension Command {
+    private static let patience = Setting(
+        "STATUS_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "500ms",
+        "How long answers are waited for: nobody knows how many there are")
+
+    /// Asks everyone on the bus how they are.
+    public static let status = Command(
+        name: "status",
+        summary: """
+            Shows the services and gateways on the bus, each instance in a row: what waits there, and how far it is behind.
+            It ends with 0, with 1 if nobody answered, with 2 if there is no bus.
+            """,
+        settings: [.bus, .busTokenFile, patience]
+    ) { configuration, print in
+        let reports = Mutex<[StatusReport]>([])
+        try await onBus(configuration, name: "parlor-status") { bus in
+            try bus.subscribe(Subject.status) { message in
+                guard let report = StatusReport(message.data) else { return }
+                reports.withLock { $0.append(report) }
+            }
+            try await bus.settle()
+            try bus.publish(Subject.statusWanted, .emptyObject)
+            try await Task.sleep(for: configuration.duration(patience.name))
+        }
+        let all = reports.withLock { $0 }
+        guard !all.isEmpty else {
+            print("nobody answered")
+            return .found
+        }
+        for table in StatusTables(all).lines { print(table) }
+        return .done
+    }
+
+    private static let pattern = Setting(
+        "TAIL_SUBJECT", flag: "--subject", .text, default: ">",
+        "What is shown: a subject, * for one token, > for the rest")
+
+    /// Shows events as they pass.
+    public static let tail = Command(
+        name: "tail",
+        summary: """
+            Shows what is published on the bus, a line for each: the time, the subject and the data. Until Ctrl-C.
+            """,
+        settings: [.bus, .busTokenFile, pattern], positional: pattern
+    ) { configuration, print in
+        try await onBus(configuration, name: "parlor-tail") { bus in
+            try bus.subscribe(configuration.text(pattern.name)) { message in
+                let time = SystemClock().now().iso
+                print("\(time) \(message.subject) \(String(decoding: message.data.bytes, as: UTF8.self))")
+            }
+            try await bus.settle()
+            while true { try await Task.sleep(for: .seconds(86_400)) }
+        }
+        return .done
+    }
+
+    /// Connects to the configured bus for as long as the body runs.
+    private static func onBus(
+        _ configuration: Configuration, name: String, _ body: (any MessageBus) async throws -> Void
+    ) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
+            Program.write("waiting for the bus: \(trouble)", to: 2)
+        }
+        try await body(bus)
+        await bus.close()
+    }
+}
+
+/// Reports as a terminal shows them: parts of one kind in one table, an instance a row.
+struct StatusTables {
+    let lines: [String]
+
+    init(_ reports: [StatusReport]) {
+        let ends = reports.reduce(into: [String: Int]()) { ends, report in
+            for place in report.places { ends[place.name] = max(ends[place.name] ?? 0, place.value) }
+        }
+        var kinds: [[String]] = []
+        var tables: [[String]: [[String]]] = [:]
+        for report in reports.sorted(by: { ($0.part, $0.instance) < ($1.part, $1.instance) }) {
+            let behind = report.places.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
+            let header = ["part", "instance", "up"] + report.figures.map(\.name) + behind.map(\.name)
+            let row =
+                [report.part, report.instance, Self.time(report.uptime)]
+                + report.figures.map { "\($0.value)" } + behind.map { "\($0.value)" }
+            if tables[header] == nil { kinds.append(header) }
+            tables[header, default: []].append(row)
+        }
+        lines = kinds.map { Self.table([$0] + (tables[$0] ?? [])) }
+    }
+
+    private static func table(_ rows: [[String]]) -> String {
+        let widths = rows[0].indices.map { column in rows.reduce(0) { max($0, $1[column].count) } }
+        return rows.map { row in
+            zip(row, widths).enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: cell.1 - cell.0.count)
+                // Names to the left, numbers to the right.
+                return column < 2 ? cell.0 + padding : padding + cell.0
+            }.joined(separator: "  ")
+        }.joined(separator: "\n") + "\n"
+    }
+
+    private static func time(_ duration: Duration) -> String {
+        let seconds = Int(duration.components.seconds)
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Contracts
+import Glibc
+import MessageBus
+
+/// Answers `parlor status` for all parts of a program: whoever asks on the bus is told by everyone on it.
+struct StatusTeller: Component {
+    private let subscription: BusSubscription
+
+    var address: String? { nil }
+
+    static func start(for components: [any Component], in node: Node) throws(BusError) -> StatusTeller {
+        let (bus, log) = (node.bus, node.log)
+        let started = ContinuousClock.now
+        let instance = "\(hostName)/\(getpid())"
+        let subscription = try bus.subscribe(Subject.statusWanted) { _ in
+            Task {
+                for component in components {
+                    guard let status = await component.status() else { continue }
+                    let report = StatusReport(
+                        part: status.part, instance: instance, uptime: .now - started, figures: status.figures,
+                        places: status.places)
+                    do throws(BusError) {
+                        try bus.publish(Subject.status, report.json)
+                    } catch {
+                        log.warning("nobody was told how this is", ["part": status.part, "error": "\(error)"])
+                    }
+                }
+            }
+        }
+        return StatusTeller(subscription: subscription)
+    }
+
+    private static var hostName: String {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "?" }
+        return withUnsafeBytes(of: names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+
+    func isHealthy() async -> Bool { true }
+    func stop(within deadline: Duration) async { subscription.cancel() }
+}

@@ -1,0 +1,87 @@
+"""`parlor status` and `parlor tail`: what goes on, as a terminal shows it."""
+
+import asyncio
+import re
+import subprocess
+
+import pytest
+from parlor import SERVICES, START_DEADLINE, Cluster, Process, binaries
+from people import World
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    cluster = Cluster(tmp_path / "data")
+    yield cluster
+    cluster.stop()
+
+
+def status(bus: str) -> subprocess.CompletedProcess:
+    command = [binaries() / "parlor", "status", "--bus", bus, "--wait", "1s"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=START_DEADLINE)
+
+
+def rows(text: str) -> dict[str, list[dict]]:
+    """The tables' rows by their first column, each by the names of the columns."""
+    found = {}
+    for table in text.strip().split("\n\n"):
+        lines = [re.split(r" {2,}", line.strip()) for line in table.splitlines()]
+        for line in lines[1:]:
+            found.setdefault(line[0], []).append(dict(zip(lines[0], line, strict=True)))
+    return found
+
+
+async def test_status_has_a_row_for_each_instance_and_says_how_far_it_is_behind(cluster):
+    async with World(cluster) as world:
+        alice, _, room = await world.pair()
+        await alice.send(room, "x")
+    second = Process(binaries() / "parlor-rooms", "--data", cluster.data, "--bus", cluster.bus)
+    second.wait_until_ready()
+    shown = status(cluster.bus)
+    assert shown.returncode == 0, shown.stderr
+    parts = rows(shown.stdout)
+    assert sorted(parts) == sorted([name.removeprefix("parlor-") for name in SERVICES] + ["gateway"])
+    assert {row["instance"].split("/")[-1] for row in parts["rooms"]} == {
+        str(second.pid), str(cluster.programs["parlor-rooms"].pid)}  # fmt: skip
+    assert int(parts["messaging"][0]["commits"]) >= 1
+    assert parts["messaging"][0]["queued writes"] == "0"
+    [gateway] = parts["gateway"]
+    assert [gateway[f"{name} behind"] for name in ["elements", "messaging", "rooms"]] == ["0", "0", "0"]
+    assert second.stop() == 0
+
+
+def test_status_of_a_bus_with_nobody_on_it_says_so(tmp_path):
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    shown = status(bus.wait_until_ready())
+    assert (shown.returncode, shown.stdout) == (1, "nobody answered\n")
+    assert bus.stop() == 0
+
+
+async def test_tail_shows_what_is_published_on_the_subjects_that_it_is_given(cluster):
+    tail = subprocess.Popen(
+        [binaries() / "parlor", "tail", "messaging.>", "--bus", cluster.bus], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        async with World(cluster) as world:
+            alice, _, room = await world.pair()
+            # It may still be connecting: whoever tails sees what comes from then on.
+            reading = asyncio.create_task(asyncio.to_thread(tail.stdout.readline))
+            while not reading.done():
+                await alice.send(room, "for all to see")
+                await asyncio.wait([reading], timeout=0.1)
+        line = reading.result()
+        assert re.match(r"\d{4}-\d\d-\d\dT\S+Z messaging\.log \{", line)
+        assert "for all to see" in line
+    finally:
+        tail.terminate()
+        tail.wait(START_DEADLINE)
+        tail.stdout.close()
+
+
+@pytest.mark.parametrize("command", ["status", "tail"])
+def test_a_bus_address_that_makes_no_sense_is_refused(command):
+    shown = subprocess.run(
+        [binaries() / "parlor", command, "--bus", "somewhere"], capture_output=True, text=True, timeout=START_DEADLINE
+    )
+    assert shown.returncode == 2
+    assert "tcp://HOST:PORT" in shown.stderr

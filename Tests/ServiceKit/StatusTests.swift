@@ -1,0 +1,66 @@
+import Contracts
+import MessageBus
+import Testing
+
+@testable import ServiceKit
+
+@Suite("how a running system is", .timeLimit(.minutes(1)))
+struct StatusTests {
+    private let reports = [
+        StatusReport(
+            part: "messaging", instance: "host/1", uptime: .seconds(90), figures: [.init("queued", 7)],
+            places: [.init("messaging", 100)]),
+        StatusReport(
+            part: "gateway", instance: "host/22", uptime: .seconds(7300), figures: [.init("sockets", 5000)],
+            places: [.init("messaging", 97)]),
+        StatusReport(
+            part: "gateway", instance: "host/3", uptime: .seconds(200_000), figures: [.init("sockets", 2)],
+            places: [.init("messaging", 100)]),
+    ]
+
+    @Test("parts of one kind are in one table, and each says how far it is behind the log's end")
+    func tables() {
+        #expect(
+            StatusTables(reports).lines == [
+                """
+                part     instance   up  sockets  messaging behind
+                gateway  host/22   2 h     5000                 3
+                gateway  host/3    2 d        2                 0
+
+                """,
+                """
+                part       instance    up  queued  messaging behind
+                messaging  host/1    90 s       7                 0
+
+                """,
+            ])
+    }
+
+    @Test("a report reads back as it was written", arguments: 0..<3)
+    func readsBack(index: Int) {
+        #expect(StatusReport(reports[index].json) == reports[index])
+    }
+
+    @Test("a service says what waits, and where its log ends")
+    func service() async throws {
+        let entered = Gate()
+        let goOn = Gate()
+        let world = try await HostWorld.started { table in
+            table.on("test.slow") { _ in
+                entered.open()
+                await goOn.passed()
+                return Reply()
+            }
+        }
+        try await world.append()
+        async let slow = world.ask("test.slow")
+        await entered.passed()
+        let status = world.host.status
+        #expect(status.part == "test")
+        #expect(status.figures.contains(.init("under way", 1)))
+        #expect(status.places == [.init("test", 1)])
+        goOn.open()
+        _ = try await slow
+        await world.stop()
+    }
+}
