@@ -39,6 +39,7 @@ public struct Gateway: Component {
             deliver: { stream, entries in
                 let broadcasts = entries.map { Broadcast($0, of: stream) }
                 for broadcast in broadcasts {
+                    log.debug("fanned out", ["stream": stream, "seq": broadcast.position.seq])
                     guard let userID = broadcast.endsTypingOf else { continue }
                     let place = Presence.Place(roomID: broadcast.roomID, userID: userID)
                     presence.assumeIsolated { $0.endTyping(place) }

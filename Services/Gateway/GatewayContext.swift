@@ -27,18 +27,18 @@ struct GatewayContext: Sendable {
 
     /// Asks a service on somebody's behalf.
     func ask(
-        _ subject: String, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> Reply {
         try await bus.ask(
-            subject, data, busContext(caller, requestID: requestID, key: key), of: Self.anyService, log: log)
+            subject, data, busContext(caller, origin, key: key), of: Self.anyService, log: log)
     }
 
     /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
     func askForPages(
-        _ subject: String, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
         try await bus.askForPages(
-            subject, data, busContext(caller, requestID: requestID, key: key), of: Self.anyService, log: log)
+            subject, data, busContext(caller, origin, key: key), of: Self.anyService, log: log)
     }
 
     /// What a person calls a service that the gateway knows nothing of.
@@ -47,7 +47,9 @@ struct GatewayContext: Sendable {
     /// By when a request that came just now has to be answered, its event included.
     var deadline: LoopInstant { .now() + settings.requestTimeout }
 
-    func busContext(_ caller: Caller?, requestID: String, key: String?) -> BusContext {
-        BusContext(requestID: requestID, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id)
+    func busContext(_ caller: Caller?, _ origin: RequestOrigin, key: String?) -> BusContext {
+        BusContext(
+            requestID: origin.id, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id,
+            trace: origin.trace?.text)
     }
 }

@@ -45,9 +45,9 @@ class Person:
         self.world, self.username = world, username
         self.id, self.token = grant["user"]["id"], grant["token"]
 
-    async def request(self, method: str, path: str, json=None) -> httpx.Response:
+    async def request(self, method: str, path: str, json=None, headers: dict | None = None) -> httpx.Response:
         return await self.world.http.request(
-            method, path, json=json, headers={"Authorization": f"Bearer {self.token}"})  # fmt: skip
+            method, path, json=json, headers={"Authorization": f"Bearer {self.token}", **(headers or {})})  # fmt: skip
 
     async def data(self, method: str, path: str, json=None, status: int = 200):
         answer = await self.request(method, path, json)

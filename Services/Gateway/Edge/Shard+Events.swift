@@ -132,14 +132,16 @@ extension Shard {
         }
         let data = try Self.payload(of: event)
         let deadline = context.deadline
+        let origin = makeOrigin(of: client, trace: data["traceparent"]?.string)
         let reply = try await limited(
             by: declared.limits, in: catalog, person: client.caller.id, address: client.address
         ) { () async throws(ServiceError) -> Reply in
             try await context.ask(
-                declared.subject, data, as: client.caller, requestID: makeRequestID(of: client),
+                declared.subject, data, as: client.caller, origin: origin,
                 key: data["roomId"]?.string)
         }
         await fannedOut(reply.position, by: deadline)
+        note(reply.position, declared.subject, origin)
         return Self.ack(declared, reply)
     }
 

@@ -44,6 +44,7 @@ extension Shard {
     ) async {
         let id = responder.requestID
         let deadline = context.deadline
+        let origin = RequestOrigin(of: request, id: id)
         do throws(ServiceError) {
             var caller: Caller?
             if route.needsLogin {
@@ -58,11 +59,12 @@ extension Shard {
             let named = caller?.id ?? data["username"]?.string?.lowercased()
             let reply = try await limited(by: route.limits, in: catalog, person: named, address: client) {
                 () async throws(ServiceError) -> Reply in
-                try await ask(route, data, as: caller, requestID: id, key: key)
+                try await ask(route, data, as: caller, origin: origin, key: key)
             }
             // Who is told of it by others finds it in what this gateway has sent.
             await fannedOut(reply.position, by: deadline)
-            responder.send(try await response(reply, route, caller, sort, requestID: id))
+            note(reply.position, route.subject, origin)
+            responder.send(try await response(reply, route, caller, sort, origin))
         } catch {
             responder.send(.error(error, requestID: id))
         }
@@ -70,12 +72,12 @@ extension Shard {
 
     /// Asks the route's service. A list of rooms comes in pages that fit the bus: it is asked for to its end.
     private func ask(
-        _ route: Route, _ data: JSONValue, as caller: Caller?, requestID: String, key: String?
+        _ route: Route, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> Reply {
         guard route.answer == .rooms || route.answer == .roomsByPerson else {
-            return try await context.ask(route.subject, data, as: caller, requestID: requestID, key: key)
+            return try await context.ask(route.subject, data, as: caller, origin: origin, key: key)
         }
-        let pages = try await context.askForPages(route.subject, data, as: caller, requestID: requestID, key: key)
+        let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: key)
         return Reply(.ok, Self.joined(pages.map(\.data)))
     }
 
@@ -136,7 +138,7 @@ extension Shard {
     // MARK: The response
 
     private func response(
-        _ reply: Reply, _ route: Route, _ caller: Caller?, _ sort: ComposedRoom.Sort, requestID: String
+        _ reply: Reply, _ route: Route, _ caller: Caller?, _ sort: ComposedRoom.Sort, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
         if reply.status == .noContent { return HTTPResponse(status: 204) }
         let status = reply.status.rawValue
@@ -151,7 +153,7 @@ extension Shard {
             case .roomsByPerson: reply.data["rooms"]?.array ?? []
             }
         let unnamed: JSONValue = route.answer == .rooms ? JSONValue("") : .null
-        let composed = try await context.composer.compose(bases, for: viewer, requestID: requestID, unnamed: unnamed)
+        let composed = try await context.composer.compose(bases, for: viewer, origin, unnamed: unnamed)
         let data: JSONValue
         switch route.answer {
         case .plain, .room:
@@ -189,7 +191,8 @@ extension Shard {
                 group.addTask {
                     do throws(ServiceError) {
                         _ = try await context.ask(
-                            Subject.health(of: name), .emptyObject, as: nil, requestID: "readyz", key: nil)
+                            Subject.health(of: name), .emptyObject, as: nil, origin: RequestOrigin(id: "readyz"),
+                            key: nil)
                         return (name, context.directory.catalog.manifests[name] != nil)
                     } catch {
                         return (name, false)

@@ -10,10 +10,10 @@ extension Shard {
     func join(_ fields: RequestFields, _ client: Client) async throws(ServiceError) -> JSONValue? {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
-        let requestID = makeRequestID(of: client)
+        let origin = makeOrigin(of: client)
         let composer = context.composer
         let base = try await composer.base(
-            of: roomID, context.busContext(client.caller, requestID: requestID, key: roomID))
+            of: roomID, context.busContext(client.caller, origin, key: roomID))
         guard client.isConnected else { return nil }
         // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
         await joinAudience(of: roomID, client)
@@ -29,7 +29,7 @@ extension Shard {
             await presence.disconnect(socketID: id)
             return nil
         }
-        guard let room = try await composer.compose([base], for: userID, requestID: requestID).rooms.first else {
+        guard let room = try await composer.compose([base], for: userID, origin).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")
         }
         return JSONWriter.object { $0.member("room", room.json) }
@@ -55,15 +55,10 @@ extension Shard {
     /// A room that exists but is not the caller's is answered as one that does not.
     private func requireMembership(of client: Client, in roomID: String) async throws(ServiceError) {
         let userID = client.caller.id
-        let context = context.busContext(client.caller, requestID: makeRequestID(of: client), key: roomID)
+        let context = context.busContext(client.caller, makeOrigin(of: client), key: roomID)
         let found = await withCheckedContinuation { continuation in
             self.context.memberships.find(roomID, context) { continuation.resume(returning: $0) }
         }
         guard try found.get().participant(userID) != nil else { throw .roomNotFound }
-    }
-
-    func makeRequestID(of client: Client) -> String {
-        lastEvent &+= 1
-        return "\(client.id)-\(lastEvent)"
     }
 }

@@ -33,7 +33,7 @@ extension Shard {
             let response = try await limited(
                 by: ["sync"], in: context.directory.catalog, person: caller.id, address: client
             ) { () async throws(ServiceError) -> HTTPResponse in
-                guard let cursor else { return try await snapshot(for: caller, requestID: id) }
+                guard let cursor else { return try await snapshot(for: caller, RequestOrigin(of: request, id: id)) }
                 return try await missed(since: cursor, by: caller, limit: limit)
             }
             responder.send(response)
@@ -43,15 +43,14 @@ extension Shard {
     }
 
     /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
-    private func snapshot(for caller: Caller, requestID: String) async throws(ServiceError) -> HTTPResponse {
+    private func snapshot(for caller: Caller, _ origin: RequestOrigin) async throws(ServiceError) -> HTTPResponse {
         let streams = context.directory.catalog.streams
         let places = await context.missed.heads(of: streams)
         guard places.count == streams.count else { throw .unavailable("A part of this service") }
-        let asked = BusContext(
-            requestID: requestID, caller: caller.json, timeout: context.settings.requestTimeout, key: caller.id)
+        let asked = context.busContext(caller, origin, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
         let composed = try await context.composer.compose(
-            bases, for: caller.id, requestID: requestID, unnamed: JSONValue(""))
+            bases, for: caller.id, origin, unnamed: JSONValue(""))
         // What was last known of a service may be older than its place: what lies between would never be told.
         guard !composed.degraded.contains(where: { places[$0] != nil }) else {
             throw .unavailable("A part of this service")

@@ -31,12 +31,12 @@ struct RoomComposer: Sendable {
 
     /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     func compose(
-        _ bases: [JSONValue], for userID: String, requestID: String, unnamed: JSONValue = .null
+        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null
     ) async throws(ServiceError) -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
-        let all = await shares(of: ids, for: userID, catalog, requestID)
+        let all = await shares(of: ids, for: userID, catalog, origin)
         // Last: who left while services were asked has been told of already.
         let present = await presence.present(in: ids)
         var rooms: [ComposedRoom] = []
@@ -71,7 +71,8 @@ struct RoomComposer: Sendable {
     /// A person's badges, by room, as their owners say.
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
         let prefix = "badges."
-        let shares = await shares(of: roomIDs, for: userID, directory.catalog, "badges", isWhole: roomIDs.count == 1)
+        let shares = await shares(
+            of: roomIDs, for: userID, directory.catalog, RequestOrigin(id: "badges"), isWhole: roomIDs.count == 1)
         var badges: [String: Badges] = [:]
         for (index, roomID) in roomIDs.enumerated() {
             let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
@@ -98,11 +99,12 @@ struct RoomComposer: Sendable {
 
     /// - Parameter isWhole: whether these are all of the person's rooms, or one: what is known of them is kept by that.
     private func shares(
-        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ requestID: String, isWhole: Bool = true
+        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, isWhole: Bool = true
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
         let context = BusContext(
-            requestID: requestID, timeout: Self.patience, key: roomIDs.count == 1 ? roomIDs[0] : nil)
+            requestID: origin.id, timeout: Self.patience, key: roomIDs.count == 1 ? roomIDs[0] : nil,
+            trace: origin.trace?.text)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in catalog.contributors {
                 group.addTask {

@@ -53,6 +53,10 @@ extension ServiceHost {
         }
     }
 
+    private static func traceID(_ context: BusContext) -> Substring {
+        context.trace.flatMap(TraceParent.init)?.traceID ?? ""
+    }
+
     /// - Returns: the answer; of a batch the list of all.
     private func read(_ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler) async throws -> JSONValue {
         let deadline = request.deadline
@@ -77,7 +81,15 @@ extension ServiceHost {
 
     private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
         request.reply(answer)
-        latency.observe(.now - started)
+        let took = ContinuousClock.now - started
+        latency.observe(took)
+        context.log.debug(
+            "answered",
+            [
+                "request": request.context.requestID, "trace": Self.traceID(request.context),
+                "subject": request.subject,
+                "seq": answer["seq"]?.int ?? 0, "ms": took.milliseconds,
+            ])
         underWay.end()
     }
 
