@@ -27,7 +27,7 @@ struct HostWorld {
         self.life = life
         let context = ServiceContext(
             configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(Self.now),
-            log: Logger("test", level: .debug) { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
+            log: Logger("test") { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
             metrics: metrics, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
         host = ServiceHost(
             TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay)
