@@ -151,6 +151,29 @@ struct BatchingTests {
         await world.stop()
     }
 
+    @Test("answers that would be too long together come in several batches, each question asked once more at most")
+    func longAnswers() async throws {
+        let asked = Collector<String>()
+        let world = try await HostWorld.started { table in
+            table.onRead("test.read") { request, _ in
+                asked.add(request.id)
+                return Reply(.ok, JSONValue(String(repeating: "x", count: 200 << 10)))
+            }
+        }
+        let batching = BatchingBus(world.bus) { $0 == "test.read" }
+        let answers = Collector<Int>()
+        for number in 0..<22 {
+            batching.request("test.read", .emptyObject, BusContext(requestID: "\(number)")) { answer in
+                #expect((try? Reply(answer.get()))?.data.string?.utf8.count == 200 << 10)
+                answers.add(number)
+            }
+        }
+        #expect(await answers.first(22).sorted() == Array(0..<22))
+        // Two fit at a time, and a third was made in vain.
+        #expect(asked.items.count <= 33)
+        await world.stop()
+    }
+
     @Test("a list that is no batch is refused as bad input")
     func malformed() async throws {
         let world = try await HostWorld.started { table in table.onRead("test.read") { _, _ in Reply() } }

@@ -83,18 +83,21 @@ public final class BatchingBus: MessageBus {
         context.caller = nil
         context.key = nil
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
-            sendNext(on: subject)
             switch answer {
             case .success(let answers):
-                if let each = answers.array, each.count == batch.count {
+                if let each = answers.array, (1...batch.count).contains(each.count) {
+                    // What had no room is asked anew, before what came later.
+                    let rest = Array(batch.dropFirst(each.count))
+                    if rest.isEmpty { sendNext(on: subject) } else { send(rest, on: subject) }
                     for (one, answer) in zip(batch, each) { one.completion(.success(answer)) }
-                } else {
-                    for one in batch { one.completion(.success(answers)) }
+                    return
                 }
+                for one in batch { one.completion(.success(answers)) }
             // Alone each may fit.
             case .failure(.lineTooLong): for one in batch { ask(one, on: subject, completion: one.completion) }
             case .failure(let error): for one in batch { one.completion(.failure(error)) }
             }
+            sendNext(on: subject)
         }
     }
 

@@ -4,10 +4,13 @@ import MessageBus
 /// Several questions on one subject that travel as one request.
 ///
 /// Its data is a list of `{requestId, caller?, data}`, and the answer a list of what each would have been answered alone, in
-/// the same order. A request that is answered with anything else has failed as a whole.
+/// the same order: of the first ones, as many as fit a line of the bus, but one at least. A request that is answered with
+/// anything else has failed as a whole.
 enum RequestBatch {
     /// So that the first need not wait long for the last.
     static let maxCount = 64
+    /// What the answers of one batch come to, unless the first alone is longer.
+    static let maxAnswerBytes = BusLimits.maxLine / 2
 
     struct Question: Sendable {
         let data: JSONValue

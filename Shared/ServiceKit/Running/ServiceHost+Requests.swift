@@ -57,26 +57,31 @@ extension ServiceHost {
         context.trace.flatMap(TraceParent.init)?.traceID ?? ""
     }
 
-    /// - Returns: the answer; of a batch the list of all.
+    /// - Returns: the answer; of a batch the list of those that fit.
     private func read(_ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler) async throws -> JSONValue {
         let deadline = request.deadline
         guard let batch = RequestBatch.decode(request.data, in: request.context) else {
             let parsed = try Request(request)
             return try await context.database.read { try handler(parsed, $0) }.json
         }
-        requests.add(batch.count - 1)
-        let outcomes = try await context.database.read { connection in
-            batch.map { question in Result { try handler(Request(question, deadline: deadline), connection) } }
-        }
-        return JSONWriter.value { json in
-            json.array(of: zip(batch, outcomes)) { json, outcome in
-                switch outcome.1 {
-                case .success(let reply): json.value(reply.json)
-                case .failure(let error):
-                    json.value(translated(error, request.subject, outcome.0.context.requestID).json)
+        let answers = try await context.database.read { [self] connection in
+            var answers: [JSONValue] = []
+            var bytes = 0
+            for question in batch {
+                let answer: JSONValue
+                do {
+                    answer = try handler(Request(question, deadline: deadline), connection).json
+                } catch {
+                    answer = translated(error, request.subject, question.context.requestID).json
                 }
+                bytes += answer.bytes.count
+                if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
+                answers.append(answer)
             }
+            return answers
         }
+        requests.add(answers.count - 1)
+        return JSONWriter.value { json in json.array(of: answers) { $0.value($1) } }
     }
 
     private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
