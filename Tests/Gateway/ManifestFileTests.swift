@@ -57,7 +57,7 @@ struct ManifestFileTests {
         let path = folder.path + "/m.json"
         // Opening a pipe blocks until somebody opens its other end.
         try #require(mkfifo("\(path).new", 0o600) == 0)
-        let file = ManifestFile(path, log: .silent)
+        let file = ManifestFile(path, temporary: "\(path).new", log: .silent)
         file.save([Manifest(service: "a")])
         let workers = WorkerPool(threads: 1, maxWaiting: 1)
         let written = try await workers.run {

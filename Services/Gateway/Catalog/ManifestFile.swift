@@ -12,11 +12,14 @@ final class ManifestFile: Sendable {
     private let unsaved = BlockingQueue<[Manifest]>(maxCount: 64, maxBytes: .max)
     private let writer = WorkerThreads()
 
-    init(_ path: String, log: Logger) {
+    /// - Parameter temporary: what is written before it takes the file's place; by default a file of this gateway's own, as
+    ///   others may share the folder.
+    init(_ path: String, temporary: String? = nil, log: Logger) {
         self.path = path
         self.log = log
+        let temporary = temporary ?? "\(path).new-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         writer.start { [unsaved] in
-            while let last = unsaved.take(atMost: .max)?.last { Self.write(last, to: path, log) }
+            while let last = unsaved.take(atMost: .max)?.last { Self.write(last, to: path, by: temporary, log) }
         }
     }
 
@@ -49,14 +52,14 @@ final class ManifestFile: Sendable {
         await writer.ended()
     }
 
-    private static func write(_ manifests: [Manifest], to path: String, _ log: Logger) {
+    private static func write(_ manifests: [Manifest], to path: String, by temporary: String, _ log: Logger) {
         let bytes = JSONWriter.bytes { json in json.array { for manifest in manifests { $0.value(manifest.json) } } }
-        let temporary = "\(path).new"
         guard let file = fopen(temporary, "w") else {
             return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
         }
         let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
         guard fclose(file) == 0, isWritten, rename(temporary, path) == 0 else {
+            unlink(temporary)
             return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
         }
     }
