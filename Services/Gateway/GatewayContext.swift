@@ -41,6 +41,17 @@ struct GatewayContext: Sendable {
             subject, data, busContext(caller, origin, key: key), of: Self.anyService, log: log)
     }
 
+    /// Whether a service answers, and what it offers is known.
+    func isReady(_ service: String) async -> Bool {
+        do throws(ServiceError) {
+            _ = try await ask(
+                Subject.health(of: service), .emptyObject, as: nil, origin: RequestOrigin(id: "readyz"), key: nil)
+            return directory.catalog.manifests[service] != nil
+        } catch {
+            return false
+        }
+    }
+
     /// What a person calls a service that the gateway knows nothing of.
     private static let anyService = "This part of the service"
 

@@ -218,6 +218,7 @@ struct RequestTests {
             let without = try await world.request("GET", "/readyz", as: nil)
             #expect(
                 without.status == 503
+                    && without.header("Retry-After") == "1"
                     && without.body == #"{"status":"not ready","services":{"chat":"down","rooms":"up"}}"#)
             let metrics = try await world.request("GET", "/metrics", as: nil).body
             #expect(metrics.contains("# TYPE parlor_connections gauge\n"))

@@ -186,29 +186,19 @@ extension Shard {
     /// Every required service is asked at once.
     private func readiness() async -> HTTPResponse {
         let context = context
-        let states = await withTaskGroup(of: (String, Bool).self) { group in
-            for name in context.settings.requiredServices {
-                group.addTask {
-                    do throws(ServiceError) {
-                        _ = try await context.ask(
-                            Subject.health(of: name), .emptyObject, as: nil, origin: RequestOrigin(id: "readyz"),
-                            key: nil)
-                        return (name, context.directory.catalog.manifests[name] != nil)
-                    } catch {
-                        return (name, false)
-                    }
-                }
-            }
-            var states: [(name: String, isReady: Bool)] = []
-            for await state in group { states.append(state) }
-            return states.sorted { $0.name < $1.name }
+        let required = context.settings.requiredServices.sorted()
+        let missing = await withTaskGroup(of: String?.self) { group in
+            for name in required { group.addTask { await context.isReady(name) ? nil : name } }
+            return await group.reduce(into: Set<String>()) { missing, name in if let name { missing.insert(name) } }
         }
-        let isReady = states.allSatisfy(\.isReady)
-        let body = JSONWriter.object {
-            $0.member("status", isReady ? "ready" : "not ready")
-            $0.member(
-                "services", object: { for state in states { $0.member(state.name, state.isReady ? "up" : "down") } })
+        let body = JSONWriter.object { json in
+            json.member("status", missing.isEmpty ? "ready" : "not ready")
+            json.member(
+                "services",
+                object: { for name in required { $0.member(name, missing.contains(name) ? "down" : "up") } })
         }
-        return .json(body, status: isReady ? 200 : 503)
+        var response = HTTPResponse.json(body, status: missing.isEmpty ? 200 : 503)
+        if !missing.isEmpty { response.headers.add("Retry-After", "1") }
+        return response
     }
 }
