@@ -85,3 +85,12 @@ def test_a_bus_address_that_makes_no_sense_is_refused(command):
     )
     assert shown.returncode == 2
     assert "tcp://HOST:PORT" in shown.stderr
+
+
+def test_what_deploy_up_leaves_in_its_folder_is_enough_to_ask(start):
+    parlor = start("separate")
+    shown = subprocess.run(
+        [binaries() / "parlor", "status", "--bus", (parlor.data / "bus.url").read_text().strip(),
+         "--bus-token-file", parlor.data / "bus.token"], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    assert sorted(rows(shown.stdout)) == ["accounts", "elements", "gateway", "messaging", "rooms"]
