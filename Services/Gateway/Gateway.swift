@@ -20,7 +20,7 @@ public struct Gateway: Component {
 
     public var address: String? { "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)" }
 
-    static func start(in node: Node, crowd: Int = GatewayContext.usualCrowd) async throws -> Gateway {
+    static func start(in node: Node, crowd: Crowd = Crowd()) async throws -> Gateway {
         let configuration = node.configuration
         let settings = GatewaySettings(configuration)
         let log = node.log.labelled("gateway")
@@ -131,6 +131,7 @@ public struct Gateway: Component {
 
     /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
     public func stop(within deadline: Duration) async {
+        for shard in shards { await shard.tellGlobals() }
         await server.drain(within: deadline)
         await context.directory.stop()
         await context.presence.stop()

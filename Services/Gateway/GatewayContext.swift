@@ -19,18 +19,14 @@ struct GatewayContext: Sendable {
     let limiter: RateLimiter
     let cursors: SyncCursorCodec
     let missed: MissedEntries
-    /// With up to so many sockets on a loop each `:global` event is told by itself.
-    let crowd: Int
-
-    /// To tell so many takes about a millisecond.
-    static let usualCrowd = 256
+    let crowd: Crowd
 
     /// Asks a service on somebody's behalf.
     func ask(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> Reply {
         try await bus.ask(
-            subject, data, busContext(caller, origin, key: key), of: Self.anyService, log: log)
+            subject, data, origin.context(for: caller, key: key ?? caller?.id), of: Self.anyService, log: log)
     }
 
     /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
@@ -38,14 +34,14 @@ struct GatewayContext: Sendable {
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
         try await bus.askForPages(
-            subject, data, busContext(caller, origin, key: key), of: Self.anyService, log: log)
+            subject, data, origin.context(for: caller, key: key ?? caller?.id), of: Self.anyService, log: log)
     }
 
     /// Whether a service answers, and what it offers is known.
     func isReady(_ service: String) async -> Bool {
         do throws(ServiceError) {
             _ = try await ask(
-                Subject.health(of: service), .emptyObject, as: nil, origin: RequestOrigin(id: "readyz"), key: nil)
+                Subject.health(of: service), .emptyObject, as: nil, origin: self.origin("readyz"), key: nil)
             return directory.catalog.manifests[service] != nil
         } catch {
             return false
@@ -54,13 +50,4 @@ struct GatewayContext: Sendable {
 
     /// What a person calls a service that the gateway knows nothing of.
     private static let anyService = "This part of the service"
-
-    /// By when a request that came just now has to be answered, its event included.
-    var deadline: LoopInstant { .now() + settings.requestTimeout }
-
-    func busContext(_ caller: Caller?, _ origin: RequestOrigin, key: String?) -> BusContext {
-        BusContext(
-            requestID: origin.id, caller: caller?.json, timeout: settings.requestTimeout, key: key ?? caller?.id,
-            trace: origin.trace?.text)
-    }
 }

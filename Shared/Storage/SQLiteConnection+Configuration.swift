@@ -25,14 +25,15 @@ extension SQLiteConnection {
     /// Several at once, on a new file, stand in each other's way: then SQLite gives up at once, whatever the busy timeout, as
     /// waiting could be for ever. So whoever fails lets go of all it holds and tries again.
     private func enterWriteAheadMode(within milliseconds: Int) throws(StorageError) {
-        var left = milliseconds
+        let deadline = ContinuousClock.now + .milliseconds(milliseconds)
         while true {
             do throws(StorageError) {
                 return try run(script: "PRAGMA journal_mode = WAL")
             } catch {
-                guard error == .busy, left > 0 else { throw error }
+                // In some cases it has waited for that long itself.
+                guard error == .busy, ContinuousClock.now < deadline else { throw error }
             }
-            left -= Int(sqlite3_sleep(Self.pauseMilliseconds))
+            sqlite3_sleep(Self.pauseMilliseconds)
         }
     }
 

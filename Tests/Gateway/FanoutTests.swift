@@ -3,6 +3,8 @@ import JSON
 import MessageBus
 import Testing
 
+@testable import Gateway
+
 @Suite("Events through the gateway")
 struct FanoutTests {
     private func data(_ number: Int) -> JSONValue { JSONWriter.object { $0.member("n", number) } }
@@ -30,15 +32,37 @@ struct FanoutTests {
         }
     }
 
-    @Test("what everyone is told reaches each of a crowd once and in order, however many come at once")
+    @Test("a crowd is told of what everyone hears together, with a pause between; others do not wait for that")
     func crowd() async throws {
-        try await GatewayWorld.run(loops: 1, crowd: 2) { world in
-            var clients: [WireClient] = []
-            for _ in 0..<4 { clients.append(try await world.connect()) }
-            for number in 0..<200 { world.chat.emit([Emission(to: .everyone, "to:all", data(number))]) }
-            for client in clients {
-                for number in 0..<200 { #expect(try await client.next() == .event("to:all", data(number))) }
+        let endless = Crowd(size: 0, shortestPause: .seconds(3600), longestPause: .seconds(3600))
+        try await GatewayWorld.run(loops: 1, crowd: endless) { world in
+            let clients = [try await world.connect(), try await world.connect()]
+            world.chat.emit([Emission(to: .everyone, "to:all", data(1))])
+            for number in 2...3 {
+                world.chat.emit([
+                    Emission(to: .everyone, "to:all", data(number)),
+                    Emission(to: .person("ada"), "to:ada", data(number)),
+                ])
             }
+            // More than may wait.
+            let long = JSONValue(String(repeating: "x", count: 70_000))
+            world.chat.emit([Emission(to: .everyone, "to:all", long)])
+            for client in clients {
+                #expect(try await client.next() == .event("to:all", data(1)))
+                for number in 2...3 { #expect(try await client.next() == .event("to:ada", data(number))) }
+                for number in 2...3 { #expect(try await client.next() == .event("to:all", data(number))) }
+                #expect(try await client.next() == .event("to:all", long))
+            }
+        }
+    }
+
+    @Test("after its pause a crowd is told of all that came, once and in order")
+    func crowdLater() async throws {
+        let quick = Crowd(size: 0, shortestPause: .milliseconds(1), longestPause: .milliseconds(1))
+        try await GatewayWorld.run(loops: 1, crowd: quick) { world in
+            let client = try await world.connect()
+            for number in 0..<200 { world.chat.emit([Emission(to: .everyone, "to:all", data(number))]) }
+            for number in 0..<200 { #expect(try await client.next() == .event("to:all", data(number))) }
         }
     }
 
@@ -139,10 +163,34 @@ struct FanoutTests {
         try await GatewayWorld.run(withChat: false) { world in
             for number in 1...3 { _ = world.chat.commit([Emission(to: .everyone, "n", data(number))]) }
             try world.chat.comeBack()
-            let client = try await world.connect()
             world.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
-            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+            // One that connects before the log is followed is closed when it is.
+            var client = try await world.connect()
+            while true {
+                world.chat.emit([Emission(to: .everyone, "followed", data(4))])
+                if case .event = try await client.next() { break }
+                client = try await world.connect()
+            }
+            try await client.emit("chat:send", "{}", ack: 77)
+            while true {
+                guard case .ack(77, let answer) = try await client.next() else { continue }
+                #expect(answer["success"]?.bool == true)
+                break
+            }
             #expect(!world.log.text.contains("before its event"))
+        }
+    }
+
+    @Test("an answer does not wait for its event beyond the request's time")
+    func overdue() async throws {
+        try await GatewayWorld.run(["--request-timeout", "200ms"]) { world in
+            let client = try await world.connect()
+            // An entry that nobody has, so that it cannot be fetched.
+            world.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 1_000_000)))
+            let began = ContinuousClock.now
+            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+            #expect(world.log.text.contains("before its event"))
+            #expect(.now - began < Shard.maxHold)
         }
     }
 

@@ -62,7 +62,7 @@ struct GatewayWorld: Sendable {
     ///   - settings: as flags.
     ///   - withChat: false: it has never been heard of.
     static func run(
-        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, crowd: Int = GatewayContext.usualCrowd,
+        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, crowd: Crowd = Crowd(),
         _ test: (GatewayWorld) async throws -> Void
     ) async throws {
         let bus = InProcessBus()

@@ -54,7 +54,7 @@ struct BatchingTests {
         world.ask(1...10)
         #expect(world.requests.items.count == 2)
         world.echo(world.requests.items[0])
-        let batch = try #require(world.requests.items.last?.data.array)
+        let batch = try #require(await world.requests.first(3)[2].data.array)
         #expect(batch.map { $0["data"] } == (3...10).map { JSONValue($0) })
         #expect(batch.map { $0["requestId"]?.string } == (3...10).map { "request-\($0)" })
         #expect(batch.allSatisfy { $0["caller"]?["id"]?.string == "ada" })
@@ -88,32 +88,79 @@ struct BatchingTests {
         world.ask(0..<5)
         world.echo(world.requests.items[0])
         let busy = ServiceError.unavailable("Storage").json
-        world.requests.items[2].reply(busy)
+        await world.requests.first(3)[2].reply(busy)
         let answers = await world.answers.first(4)
         for (_, answer) in answers.dropFirst() { #expect(try answer.get() == busy) }
     }
 
-    @Test("what is too long together is asked one by one")
+    @Test("where the first answer of a batch is too long, it alone is refused for that")
     func tooLong() async throws {
         let world = try World()
-        world.ask(0..<4)
+        world.ask(0..<5)
         world.echo(world.requests.items[0])
-        world.requests.items[2].reply(JSONValue(String(repeating: "x", count: BusLimits.maxLine)))
-        #expect(await world.requests.first(5).suffix(2).map(\.data) == [JSONValue(2), JSONValue(3)])
-        for request in world.requests.items { world.echo(request) }
-        for (number, answer) in await world.answers.first(4) { #expect(try answer.get() == JSONValue(number)) }
+        let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
+        await world.requests.first(3)[2].reply(long)
+        #expect(await world.requests.first(4)[3].data == JSONValue(2))
+        world.requests.items[3].reply(long)
+        let rest = await world.requests.first(5)[4]
+        #expect(rest.data.array?.compactMap { $0["data"]?.int } == [3, 4])
+        world.echo(rest)
+        let answers = await world.answers.first(4).dropFirst()
+        #expect(answers.map(\.number) == [2, 3, 4])
+        #expect(answers.map { (try? $0.answer.get()) != nil } == [false, true, true])
     }
 
-    @Test("one that has waited for its whole time ends, and is not asked any more")
+    @Test("one that has waited for its whole time ends then, is not asked any more, and takes nothing from the others")
     func late() async throws {
         let world = try World()
         world.ask(0..<2)
         world.ask([2], timeout: .zero)
-        world.echo(world.requests.items[0])
-        let (number, answer) = await world.answers.first(2)[0]
+        world.ask(3..<6)
+        let (number, answer) = await world.answers.first(1)[0]
         #expect(number == 2)
         #expect(throws: BusError.deadlineExceeded) { try answer.get() }
-        #expect(world.requests.items.count == 2)
+        world.echo(world.requests.items[0])
+        #expect(await world.requests.first(3)[2].data.array?.compactMap { $0["data"]?.int } == [3, 4, 5])
+        world.echo(world.requests.items[2])
+        #expect(await world.answers.first(5).suffix(3).allSatisfy { (try? $0.answer.get()) != nil })
+    }
+
+    @Test("members of a batch have each their own time")
+    func ownTime() async throws {
+        let world = try World()
+        world.ask(0..<2)
+        world.ask([2], timeout: .milliseconds(300))
+        world.ask([3])
+        world.echo(world.requests.items[0])
+        let batch = await world.requests.first(3)[2]
+        #expect(batch.data.array?.count == 2)
+        let (number, _) = await world.answers.first(2)[1]
+        #expect(number == 2, "it ends while the batch goes on")
+        world.echo(batch)
+        #expect(try await world.answers.first(3)[2].answer.get() == JSONValue(3))
+    }
+
+    @Test("an instance that has stopped holds up those under way, and no others")
+    func stuck() async throws {
+        let world = try World()
+        world.ask(0..<2)
+        world.ask(2..<6)
+        let batch = await world.requests.first(3)[2]
+        #expect(batch.data.array?.count == 4)
+        world.echo(batch)
+        #expect(await world.answers.first(4).map(\.number) == [2, 3, 4, 5])
+    }
+
+    @Test("a batch that is not understood is asked one by one")
+    func skew() async throws {
+        let world = try World()
+        world.ask(0..<4)
+        world.echo(world.requests.items[0])
+        await world.requests.first(3)[2].reply(ServiceError(.malformedRequest, "What is this?").json)
+        let alone = await world.requests.first(5).suffix(2)
+        #expect(alone.map(\.data) == [JSONValue(2), JSONValue(3)])
+        for request in alone { world.echo(request) }
+        for (number, answer) in await world.answers.first(3) { #expect(try answer.get() == JSONValue(number)) }
     }
 
     @Test("a service answers a batch over one snapshot, each question as if alone")
@@ -177,7 +224,7 @@ struct BatchingTests {
     @Test("a list that is no batch is refused as bad input")
     func malformed() async throws {
         let world = try await HostWorld.started { table in table.onRead("test.read") { _, _ in Reply() } }
-        for data in ["[1]", "[{}]", "[\(String(repeating: "{},", count: 100)){}]"] {
+        for data in ["[]", "[1]", "[{}]", "[\(String(repeating: "{},", count: 100)){}]"] {
             let refusal = await world.error("test.read", try JSONValue(parsing: Array(data.utf8)))
             #expect(refusal?.code == .malformedRequest)
         }

@@ -1,26 +1,40 @@
 import Contracts
 import HTTP
+import MessageBus
+import Reactor
+import SocketIO
 
-/// What the log lines of one request have in common, over all services.
+/// What goes with a request through all that is done for it.
 struct RequestOrigin: Sendable {
-    /// The caller's `X-Request-Id`, or one made at the edge.
+    /// The caller's `X-Request-Id`, or one made at the edge: in the log lines of every service.
     let id: String
     /// The caller's, if it takes part in one.
-    var trace: TraceParent?
+    let trace: TraceParent?
+    /// By when it has to be answered, its event included.
+    let deadline: LoopInstant
+
+    /// What is left until then, and no more than the patience.
+    func timeLeft(atMost patience: Duration = .seconds(3600)) -> Duration { min(deadline - .now(), patience) }
+
+    func context(for caller: Caller?, key: String? = nil, atMost patience: Duration = .seconds(3600)) -> BusContext {
+        BusContext(
+            requestID: id, caller: caller?.json, timeout: timeLeft(atMost: patience), key: key, trace: trace?.text)
+    }
 }
 
-extension RequestOrigin {
-    /// - Parameter id: what the edge took the request's id to be.
-    init(of request: HTTPRequest, id: String) {
-        self.init(id: id, trace: request.headers["traceparent"].flatMap(TraceParent.init))
+extension GatewayContext {
+    /// Of a request that came just now.
+    ///
+    /// - Parameter trace: the header `traceparent`; of a socket's event, which has no headers, that member of its payload.
+    func origin(_ id: String, trace: String? = nil) -> RequestOrigin {
+        RequestOrigin(id: id, trace: trace.flatMap(TraceParent.init), deadline: .now() + settings.requestTimeout)
     }
 }
 
 extension Shard {
-    /// - Parameter trace: of a socket's event, a member of its payload: sockets have no headers.
-    func makeOrigin(of client: Client, trace: String? = nil) -> RequestOrigin {
+    func makeOrigin(of event: SocketIOEvent, by client: Client) -> RequestOrigin {
         lastEvent &+= 1
-        return RequestOrigin(id: "\(client.id)-\(lastEvent)", trace: trace.flatMap(TraceParent.init))
+        return context.origin("\(client.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
     }
 
     /// The last line of a request: it was answered, after its event had been sent to this loop's sockets.

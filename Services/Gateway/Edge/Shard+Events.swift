@@ -105,19 +105,20 @@ extension Shard {
 
     private func changeRooms(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
         let fields = try Self.fields(of: event)
+        let origin = makeOrigin(of: event, by: client)
         switch event.name {
         case "room:join":
             return try await limited(
                 by: ["joins"], in: context.directory.catalog, person: client.caller.id, address: client.address
-            ) { () async throws(ServiceError) -> JSONValue? in try await join(fields, client) }
+            ) { () async throws(ServiceError) -> JSONValue? in try await join(fields, client, origin) }
         case "room:leave":
-            try await leave(fields, client)
+            try await leave(fields, client, origin)
             return nil
         default:
             return try await limited(
                 by: ["typing"], in: context.directory.catalog, person: client.caller.id, address: client.address
             ) { () async throws(ServiceError) -> JSONValue? in
-                try await setTyping(fields, client)
+                try await setTyping(fields, client, origin)
                 return nil
             }
         }
@@ -131,8 +132,7 @@ extension Shard {
             throw ServiceError(.malformedRequest, "There is no event of this name.")
         }
         let data = try Self.payload(of: event)
-        let deadline = context.deadline
-        let origin = makeOrigin(of: client, trace: data["traceparent"]?.string)
+        let origin = makeOrigin(of: event, by: client)
         let reply = try await limited(
             by: declared.limits, in: catalog, person: client.caller.id, address: client.address
         ) { () async throws(ServiceError) -> Reply in
@@ -140,7 +140,7 @@ extension Shard {
                 declared.subject, data, as: client.caller, origin: origin,
                 key: data["roomId"]?.string)
         }
-        await fannedOut(reply.position, by: deadline)
+        await fannedOut(reply.position, by: origin.deadline)
         note(reply.position, declared.subject, origin)
         return Self.ack(declared, reply)
     }

@@ -43,8 +43,7 @@ extension Shard {
         _ responder: HTTPResponder, _ catalog: Catalog
     ) async {
         let id = responder.requestID
-        let deadline = context.deadline
-        let origin = RequestOrigin(of: request, id: id)
+        let origin = context.origin(id, trace: request.headers["traceparent"])
         do throws(ServiceError) {
             var caller: Caller?
             if route.needsLogin {
@@ -62,7 +61,7 @@ extension Shard {
                 try await ask(route, data, as: caller, origin: origin, key: key)
             }
             // Who is told of it by others finds it in what this gateway has sent.
-            await fannedOut(reply.position, by: deadline)
+            await fannedOut(reply.position, by: origin.deadline)
             note(reply.position, route.subject, origin)
             responder.send(try await response(reply, route, caller, sort, origin))
         } catch {

@@ -7,13 +7,14 @@ import ServiceKit
 // What a socket has joined. The gateway does this itself: presence lives where the socket is.
 extension Shard {
     /// Joins a room, and leaves the others unless they are to be kept. Returns the ack's members.
-    func join(_ fields: RequestFields, _ client: Client) async throws(ServiceError) -> JSONValue? {
+    func join(_ fields: RequestFields, _ client: Client, _ origin: RequestOrigin) async throws(ServiceError)
+        -> JSONValue?
+    {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
-        let origin = makeOrigin(of: client)
         let composer = context.composer
         let base = try await composer.base(
-            of: roomID, context.busContext(client.caller, origin, key: roomID))
+            of: roomID, origin.context(for: client.caller, key: roomID))
         guard client.isConnected else { return nil }
         // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
         await joinAudience(of: roomID, client)
@@ -35,17 +36,17 @@ extension Shard {
         return JSONWriter.object { $0.member("room", room.json) }
     }
 
-    func leave(_ fields: RequestFields, _ client: Client) async throws(ServiceError) {
+    func leave(_ fields: RequestFields, _ client: Client, _ origin: RequestOrigin) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
-        guard client.rooms.contains(roomID) else { return try await requireMembership(of: client, in: roomID) }
+        guard client.rooms.contains(roomID) else { return try await requireMembership(of: client, in: roomID, origin) }
         leaveAudience(of: roomID, client)
         await context.presence.leave(.init(roomID: roomID, userID: client.caller.id), socketID: client.id)
     }
 
-    func setTyping(_ fields: RequestFields, _ client: Client) async throws(ServiceError) {
+    func setTyping(_ fields: RequestFields, _ client: Client, _ origin: RequestOrigin) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
         let isTyping = try fields.bool("isTyping")
-        if !client.rooms.contains(roomID) { try await requireMembership(of: client, in: roomID) }
+        if !client.rooms.contains(roomID) { try await requireMembership(of: client, in: roomID, origin) }
         guard client.isConnected else { return }
         let place = Presence.Place(roomID: roomID, userID: client.caller.id)
         await context.presence.setTyping(isTyping, place, socketID: client.id)
@@ -53,9 +54,11 @@ extension Shard {
     }
 
     /// A room that exists but is not the caller's is answered as one that does not.
-    private func requireMembership(of client: Client, in roomID: String) async throws(ServiceError) {
+    private func requireMembership(
+        of client: Client, in roomID: String, _ origin: RequestOrigin
+    ) async throws(ServiceError) {
         let userID = client.caller.id
-        let context = context.busContext(client.caller, makeOrigin(of: client), key: roomID)
+        let context = origin.context(for: client.caller, key: roomID)
         let found = await withCheckedContinuation { continuation in
             self.context.memberships.find(roomID, context) { continuation.resume(returning: $0) }
         }

@@ -5,8 +5,8 @@ import SocketIO
 struct WaitingGlobals {
     private(set) var packets: [OutgoingPacket] = []
     private(set) var byteCount = 0
-    /// Set while no more are told.
-    var pause: LoopTimer?
+    /// From when some are told until the pause after that is over.
+    var isPausing = false
 
     mutating func append(_ packet: OutgoingPacket) {
         packets.append(packet)
@@ -22,37 +22,52 @@ struct WaitingGlobals {
     }
 }
 
+/// From how many sockets on a loop on `:global` events are told together, and what for.
+struct Crowd {
+    /// To tell so many takes about a millisecond.
+    var size = 256
+    /// The pause, in times of what telling took, and its bounds.
+    var restFactor = 4
+    var shortestPause: Duration = .zero
+    var longestPause: Duration = .milliseconds(500)
+}
+
 // `:global` events. To tell thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each socket
 // however much it is sent. So there is a pause after each time, and what comes meanwhile goes out together: senders, and
 // people in rooms, do not wait behind it.
 extension Shard {
-    /// The pause, in times of what telling took.
-    private static let restFactor = 4
-    private static let longestPause: Duration = .milliseconds(500)
     /// It goes out, pause or not: much more at a time would make slow readers of everyone.
     private static let maxWaitingBytes = 64 * 1024
 
-    /// Tells every socket, now or within a pause, in the order of the calls.
+    /// Tells every socket, now or when the pause is over, in the order of the calls.
     func tellEveryone(_ packet: OutgoingPacket) {
         globals.append(packet)
-        if globals.pause == nil || globals.byteCount > Self.maxWaitingBytes { tellGlobals() }
+        if !globals.isPausing || globals.byteCount > Self.maxWaitingBytes { tellGlobals() }
     }
 
-    private func tellGlobals() {
+    /// Tells what waits.
+    func tellGlobals() {
         let start = LoopInstant.now()
         let clients = audience.everyone
         for packet in globals.takeAll() { for client in clients { client.socket.send(packet) } }
-        guard clients.count > context.crowd, globals.pause == nil else { return }
-        // The next turn begins when this one's output is written.
-        globals.pause = loop.schedule(after: .zero) { [weak self] in
-            self?.assumeIsolated { $0.pauseGlobals(for: min((.now() - start) * Self.restFactor, Self.longestPause)) }
+        guard clients.count > context.crowd.size, !globals.isPausing else { return }
+        globals.isPausing = true
+        // What is scheduled at the end of this turn comes in the next, which begins when this one's output is written.
+        loop.atEndOfTurn { [weak self] in
+            self?.assumeIsolated { shard in
+                _ = shard.loop.schedule(after: .zero) { [weak shard] in
+                    shard?.assumeIsolated { $0.pauseGlobals(after: .now() - start) }
+                }
+            }
         }
     }
 
-    private func pauseGlobals(for time: Duration) {
-        globals.pause = loop.schedule(after: time) { [weak self] in
+    private func pauseGlobals(after telling: Duration) {
+        let crowd = context.crowd
+        let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
+        loop.schedule(after: pause) { [weak self] in
             self?.assumeIsolated {
-                $0.globals.pause = nil
+                $0.globals.isPausing = false
                 if !$0.globals.packets.isEmpty { $0.tellGlobals() }
             }
         }

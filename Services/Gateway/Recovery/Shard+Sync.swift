@@ -33,7 +33,9 @@ extension Shard {
             let response = try await limited(
                 by: ["sync"], in: context.directory.catalog, person: caller.id, address: client
             ) { () async throws(ServiceError) -> HTTPResponse in
-                guard let cursor else { return try await snapshot(for: caller, RequestOrigin(of: request, id: id)) }
+                guard let cursor else {
+                    return try await snapshot(for: caller, context.origin(id, trace: request.headers["traceparent"]))
+                }
                 return try await missed(since: cursor, by: caller, limit: limit)
             }
             responder.send(response)
@@ -47,7 +49,7 @@ extension Shard {
         let streams = context.directory.catalog.streams
         let places = await context.missed.heads(of: streams)
         guard places.count == streams.count else { throw .unavailable("A part of this service") }
-        let asked = context.busContext(caller, origin, key: caller.id)
+        let asked = origin.context(for: caller, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
         let composed = try await context.composer.compose(
             bases, for: caller.id, origin, unnamed: JSONValue(""))

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
 
 /// Makes Rooms as one person sees them: asks every contributor at once, for all rooms in one request, and merges.
@@ -72,7 +73,8 @@ struct RoomComposer: Sendable {
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
         let prefix = "badges."
         let shares = await shares(
-            of: roomIDs, for: userID, directory.catalog, RequestOrigin(id: "badges"), isWhole: roomIDs.count == 1)
+            of: roomIDs, for: userID, directory.catalog,
+            RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience), isWhole: roomIDs.count == 1)
         var badges: [String: Badges] = [:]
         for (index, roomID) in roomIDs.enumerated() {
             let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
@@ -102,13 +104,12 @@ struct RoomComposer: Sendable {
         of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, isWhole: Bool = true
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
-        let context = BusContext(
-            requestID: origin.id, timeout: Self.patience, key: roomIDs.count == 1 ? roomIDs[0] : nil,
-            trace: origin.trace?.text)
+        let deadline = LoopInstant.now() + origin.timeLeft(atMost: Self.patience)
+        let context = origin.context(for: nil, key: roomIDs.count == 1 ? roomIDs[0] : nil)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in catalog.contributors {
                 group.addTask {
-                    let values = await ask(contribution.subject, userID, roomIDs[...], context)
+                    let values = await ask(contribution.subject, userID, roomIDs[...], context, by: deadline)
                     if let values, isWhole { lastKnown.note(service, userID, roomIDs, values) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
@@ -123,8 +124,11 @@ struct RoomComposer: Sendable {
 
     /// The values of each room; nil if there is no good answer. One that is too long for the bus is asked for in halves.
     private func ask(
-        _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext
+        _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext,
+        by deadline: LoopInstant
     ) async -> [JSONValue]? {
+        var context = context
+        context.timeout = deadline - .now()
         let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
             $0.member("userId", userID)
             $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
@@ -135,8 +139,8 @@ struct RoomComposer: Sendable {
             return rooms
         } catch BusError.lineTooLong where roomIDs.count > 1 {
             let middle = roomIDs.startIndex + roomIDs.count / 2
-            guard let first = await ask(subject, userID, roomIDs[..<middle], context),
-                let second = await ask(subject, userID, roomIDs[middle...], context)
+            guard let first = await ask(subject, userID, roomIDs[..<middle], context, by: deadline),
+                let second = await ask(subject, userID, roomIDs[middle...], context, by: deadline)
             else { return nil }
             return first + second
         } catch {

@@ -1,3 +1,4 @@
+import Contracts
 import JSON
 import MessageBus
 import Synchronization
@@ -5,30 +6,51 @@ import Synchronization
 /// A bus that sends questions on one subject together while earlier ones are under way, where the service takes them so.
 ///
 /// A question that finds nothing under way goes out at once and alone, so nobody waits for company; under load a service
-/// gets few requests with many questions, and answers those of each over one snapshot. What one sender asks is still asked
-/// in order.
+/// gets few requests with many questions, and answers those of each over one snapshot. Each question ends by its own
+/// deadline, however long others may wait. It is for questions: those of one sender may be asked in another order.
 public final class BatchingBus: MessageBus {
+    public typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
+
     private struct Waiting: Sendable {
+        /// In `State.pending`, until it is answered or its time is over.
+        let id: UInt64
         let question: RequestBatch.Question
         let deadline: ContinuousClock.Instant
-        let completion: @Sendable (Result<JSONValue, BusError>) -> Void
     }
 
+    /// What goes on on one subject.
     private struct Lane: Sendable {
         var underWay = 0
+        var lastSent = ContinuousClock.now
         var waiting: [Waiting] = []
+        var waitingBytes = 0
+
+        var isIdle: Bool { underWay == 0 && waiting.isEmpty }
+    }
+
+    private struct State {
+        var pending = PendingRequests<Completion>()
+        var lanes: [String: Lane] = [:]
+        var isTicking = false
     }
 
     /// Requests on one subject at a time: as many as a database has threads that read.
-    private static let maxUnderWay = 2
-    /// Questions that wait for one subject. More are refused: the last of them would be late in any case.
-    private static let maxWaiting = 16_384
+    private static let usuallyUnderWay = 2
+    /// While those take longer than `impatience`, as an instance may have stopped, others go beside them, up to this many.
+    private static let maxUnderWay = 16
+    private static let impatience: Duration = .milliseconds(100)
     /// A longer question is no reason to make others wait for it: it goes alone.
     private static let maxQuestionBytes = 16 * 1024
+    private static let maxBatchBytes = 256 * 1024
+    /// What may wait for one subject. More is refused: the last of them would be late in any case.
+    private static let maxWaitingBytes = 8 << 20
+    /// Who has less time left gets no answer in time.
+    private static let leastTime: Duration = .milliseconds(10)
 
     private let bus: any MessageBus
     private let takesBatches: @Sendable (_ subject: String) -> Bool
-    private let lanes = Mutex<[String: Lane]>([:])
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
 
     /// - Parameter takesBatches: whether a subject's service has said that it takes batches (`Manifest.batched`).
     public init(_ bus: any MessageBus, takesBatches: @escaping @Sendable (_ subject: String) -> Bool) {
@@ -36,94 +58,165 @@ public final class BatchingBus: MessageBus {
         self.takesBatches = takesBatches
     }
 
-    public func request(
-        _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
-    ) {
+    public func request(_ subject: String, _ data: JSONValue, _ context: BusContext, completion: @escaping Completion) {
         guard takesBatches(subject), data.bytes.count <= Self.maxQuestionBytes else {
             return bus.request(subject, data, context, completion: completion)
         }
-        let waiting = Waiting(
-            question: RequestBatch.Question(data: data, context: context), deadline: .now + context.timeout,
-            completion: completion)
-        switch enter(waiting, subject) {
-        case .goes: send([waiting], on: subject)
-        case .waits: break
-        case .refused: completion(.failure(.slowConsumer))
+        let question = RequestBatch.Question(data: data, context: context)
+        let deadline = ContinuousClock.now + context.timeout
+        let isTaken = state.withLock { state in
+            // Taken out while it is changed: what waits would be copied otherwise.
+            var lane = state.lanes.removeValue(forKey: subject) ?? Lane()
+            defer { state.lanes[subject] = lane }
+            guard lane.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
+            let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
+            lane.waiting.append(Waiting(id: id, question: question, deadline: deadline))
+            lane.waitingBytes += question.size
+            return true
+        }
+        guard isTaken else { return completion(.failure(.slowConsumer)) }
+        sendNext(on: subject)
+        keepTime()
+    }
+
+    // MARK: Sending
+
+    /// One request, from before it is sent until its answer has been handed on.
+    private final class Flight: Sendable {
+        /// Whether the call that sends it has returned.
+        let isOut = Atomic(false)
+    }
+
+    /// Sends what waits while there is a place. A request that fails at once makes one again: so it is a loop, and the end of
+    /// a flight sends the next one only if this has returned.
+    private func sendNext(on subject: String) {
+        while case let batch = state.withLock({ Self.nextBatch(on: subject, &$0) }), !batch.isEmpty {
+            let flight = Flight()
+            send(batch, on: subject) { [self] in
+                leave(subject)
+                if flight.isOut.load(ordering: .acquiring) { sendNext(on: subject) }
+            }
+            flight.isOut.store(true, ordering: .releasing)
         }
     }
 
-    private enum Entry { case goes, waits, refused }
-
-    private func enter(_ one: Waiting, _ subject: String) -> Entry {
-        lanes.withLock { lanes in
-            if lanes[subject, default: Lane()].underWay < Self.maxUnderWay {
-                lanes[subject, default: Lane()].underWay += 1
-                return .goes
-            }
-            guard lanes[subject, default: Lane()].waiting.count < Self.maxWaiting else { return .refused }
-            lanes[subject, default: Lane()].waiting.append(one)
-            return .waits
+    private static func nextBatch(on subject: String, _ state: inout State) -> [Waiting] {
+        guard var lane = state.lanes.removeValue(forKey: subject) else { return [] }
+        defer { state.lanes[subject] = lane.isIdle ? nil : lane }
+        let now = ContinuousClock.now
+        let limit = now - lane.lastSent > impatience ? maxUnderWay : usuallyUnderWay
+        guard lane.underWay < limit, !lane.waiting.isEmpty else { return [] }
+        var batch: [Waiting] = []
+        var bytes = 0
+        var taken = 0
+        for waiting in lane.waiting {
+            guard batch.count < RequestBatch.maxCount, bytes + waiting.question.size <= maxBatchBytes else { break }
+            taken += 1
+            lane.waitingBytes -= waiting.question.size
+            // Those that have ended, or will before an answer comes, are left to their deadline.
+            guard state.pending[waiting.id] != nil, waiting.deadline - now > leastTime else { continue }
+            bytes += waiting.question.size
+            batch.append(waiting)
         }
+        lane.waiting.removeFirst(taken)
+        if !batch.isEmpty {
+            lane.underWay += 1
+            lane.lastSent = now
+        }
+        return batch
     }
 
-    private func send(_ batch: [Waiting], on subject: String) {
-        guard batch.count > 1 else {
-            for one in batch {
-                ask(one, on: subject) { [self] answer in
-                    sendNext(on: subject)
-                    one.completion(answer)
-                }
-            }
-            return
-        }
-        var context = batch[0].question.context
-        // Whoever has the least time left must not be kept longer.
-        context.timeout = batch.reduce(.seconds(3600)) { min($0, ContinuousClock.now.duration(to: $1.deadline)) }
-        context.caller = nil
-        context.key = nil
+    private func send(_ batch: [Waiting], on subject: String, then ended: @escaping @Sendable () -> Void) {
+        guard batch.count > 1 else { return ask(batch[0], on: subject, then: ended) }
+        var context = BusContext(requestID: "batch")
+        // Each of them has a deadline of its own beside this one.
+        context.timeout = ContinuousClock.now.duration(to: batch.reduce(.now) { max($0, $1.deadline) })
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
             switch answer {
             case .success(let answers):
-                if let each = answers.array, (1...batch.count).contains(each.count) {
-                    // What had no room is asked anew, before what came later.
-                    let rest = Array(batch.dropFirst(each.count))
-                    if rest.isEmpty { sendNext(on: subject) } else { send(rest, on: subject) }
-                    for (one, answer) in zip(batch, each) { one.completion(.success(answer)) }
-                    return
+                guard let each = answers.array, (1...batch.count).contains(each.count) else {
+                    refuse(batch, on: subject, answers)
+                    break
                 }
-                for one in batch { one.completion(.success(answers)) }
-            // Alone each may fit.
-            case .failure(.lineTooLong): for one in batch { ask(one, on: subject, completion: one.completion) }
-            case .failure(let error): for one in batch { one.completion(.failure(error)) }
+                // What had no room is asked anew, before what came later.
+                putBack(batch.dropFirst(each.count), on: subject)
+                for (one, answer) in zip(batch, each) { finish(one, .success(answer)) }
+            case .failure(.lineTooLong):
+                // The first alone was too long: there would have been no second one in the answer.
+                putBack(batch.dropFirst(), on: subject)
+                return ask(batch[0], on: subject, then: ended)
+            case .failure(let error): for one in batch { finish(one, .failure(error)) }
             }
-            sendNext(on: subject)
+            ended()
         }
     }
 
-    private func ask(
-        _ one: Waiting, on subject: String, completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
-    ) {
+    /// An instance of an earlier version, which takes no batches, finds that it makes no sense: each is asked alone. Any other
+    /// refusal is every member's.
+    private func refuse(_ batch: [Waiting], on subject: String, _ answer: JSONValue) {
+        let isUnknown = answer["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
+        for one in batch {
+            if isUnknown { ask(one, on: subject) {} } else { finish(one, .success(answer)) }
+        }
+    }
+
+    private func ask(_ one: Waiting, on subject: String, then ended: @escaping @Sendable () -> Void) {
         var context = one.question.context
         context.timeout = ContinuousClock.now.duration(to: one.deadline)
-        bus.request(subject, one.question.data, context, completion: completion)
+        bus.request(subject, one.question.data, context) { [self] answer in
+            finish(one, answer)
+            ended()
+        }
+    }
+
+    private func putBack(_ batch: ArraySlice<Waiting>, on subject: String) {
+        guard !batch.isEmpty else { return }
+        state.withLock { state in
+            state.lanes[subject]?.waiting.insert(contentsOf: batch, at: 0)
+            state.lanes[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.question.size }
+        }
+    }
+
+    private func finish(_ one: Waiting, _ answer: Result<JSONValue, BusError>) {
+        state.withLock { $0.pending.take(one.id) }?(answer)
     }
 
     /// A place has become free.
-    private func sendNext(on subject: String) {
-        let (late, batch) = lanes.withLock { lanes -> ([Waiting], [Waiting]) in
-            guard var lane = lanes[subject] else { return ([], []) }
-            // They came in order, and one subject's questions have about the same patience.
-            let now = ContinuousClock.now
-            let late = Array(lane.waiting.prefix { $0.deadline <= now })
-            let batch = Array(lane.waiting.dropFirst(late.count).prefix(RequestBatch.maxCount))
-            lane.waiting.removeFirst(late.count + batch.count)
-            if batch.isEmpty { lane.underWay -= 1 }
-            lanes[subject] = lane.underWay == 0 ? nil : lane
-            return (late, batch)
+    private func leave(_ subject: String) {
+        state.withLock { state in
+            state.lanes[subject]?.underWay -= 1
+            if state.lanes[subject]?.isIdle == true { state.lanes[subject] = nil }
         }
-        if !batch.isEmpty { send(batch, on: subject) }
-        for one in late { one.completion(.failure(.deadlineExceeded)) }
+    }
+
+    // MARK: Time
+
+    /// One task looks after deadlines, and after requests that take long, while anything is pending.
+    private func keepTime() {
+        let starts = state.withLock { state in
+            defer { state.isTicking = true }
+            return !state.isTicking
+        }
+        guard starts else { return }
+        Task { [weak self] in
+            repeat {
+                // Thrown on cancellation only, and nobody cancels this task.
+                try? await Task.sleep(for: PendingRequests<Completion>.tick)
+            } while self?.tick() ?? false
+        }
+    }
+
+    /// - Returns: whether to tick again.
+    private func tick() -> Bool {
+        let now = start.duration(to: .now)
+        let (late, waiting, goesOn) = state.withLock { state in
+            let late = state.pending.expire(at: now)
+            state.isTicking = state.pending.hasDeadlines
+            return (late, state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key), state.isTicking)
+        }
+        for completion in late { completion(.failure(.deadlineExceeded)) }
+        for subject in waiting { sendNext(on: subject) }
+        return goesOn
     }
 
     // MARK: As the other

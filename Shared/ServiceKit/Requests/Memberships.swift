@@ -39,6 +39,9 @@ public final class Memberships: Sendable {
     private let bus: any MessageBus
     private let state: Mutex<State>
 
+    /// Less than requests have at the edge, so that those who wait are told why they fail.
+    private static let patience: Duration = .seconds(3)
+
     public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {
         self.bus = bus
         state = Mutex(State(generationSize: generationSize))
@@ -65,7 +68,8 @@ public final class Memberships: Sendable {
         case .waiting: break
         case .ask:
             // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
-            let context = BusContext(requestID: context.requestID, key: roomID, trace: context.trace)
+            let context = BusContext(
+                requestID: context.requestID, timeout: Self.patience, key: roomID, trace: context.trace)
             let question = JSONWriter.object { $0.member("roomId", roomID) }
             bus.ask("rooms.membership", question, context, of: "Rooms") { [self] answer in
                 finish(roomID, Self.membership(answer))

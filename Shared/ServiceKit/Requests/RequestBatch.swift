@@ -3,7 +3,7 @@ import MessageBus
 
 /// Several questions on one subject that travel as one request.
 ///
-/// Its data is a list of `{requestId, caller?, data}`, and the answer a list of what each would have been answered alone, in
+/// Its data is a list of `{requestId, caller?, trace?, data}`, and the answer a list of what each would have been answered alone, in
 /// the same order: of the first ones, as many as fit a line of the bus, but one at least. A request that is answered with
 /// anything else has failed as a whole.
 enum RequestBatch {
@@ -15,14 +15,18 @@ enum RequestBatch {
     struct Question: Sendable {
         let data: JSONValue
         let context: BusContext
+
+        /// Roughly, as it travels.
+        var size: Int { data.bytes.count + (context.caller?.bytes.count ?? 0) + 256 }
     }
 
     static func encode(_ questions: [Question]) -> JSONValue {
-        JSONWriter.value(reservingCapacity: questions.reduce(64) { $0 + $1.data.bytes.count + 256 }) { json in
+        JSONWriter.value(reservingCapacity: questions.reduce(64) { $0 + $1.size }) { json in
             json.array(of: questions) { json, question in
                 json.object {
                     $0.member("requestId", question.context.requestID)
                     if let caller = question.context.caller { $0.member("caller", caller) }
+                    if let trace = question.context.trace { $0.member("trace", trace) }
                     $0.member("data", question.data)
                 }
             }
@@ -33,7 +37,7 @@ enum RequestBatch {
     ///
     /// - Parameter context: the request's, of which each question has all but what it names itself.
     static func decode(_ data: JSONValue, in context: BusContext) -> [Question]? {
-        guard let items = data.array, items.count <= maxCount else { return nil }
+        guard let items = data.array, (1...maxCount).contains(items.count) else { return nil }
         var questions: [Question] = []
         questions.reserveCapacity(items.count)
         for item in items {
@@ -43,6 +47,7 @@ enum RequestBatch {
             var context = context
             context.requestID = id
             context.caller = item["caller"]
+            context.trace = item["trace"]?.string
             questions.append(Question(data: data, context: context))
         }
         return questions

@@ -53,8 +53,14 @@ extension ServiceHost {
         }
     }
 
-    private static func traceID(_ context: BusContext) -> Substring {
-        context.trace.flatMap(TraceParent.init)?.traceID ?? ""
+    /// What ties a request's lines together, and where its change stands in the log.
+    private func note(_ answer: JSONValue, to context: BusContext, _ subject: String, _ took: Duration) {
+        self.context.log.debug(
+            "answered",
+            [
+                "request": context.requestID, "trace": context.trace.flatMap(TraceParent.init)?.traceID ?? "",
+                "subject": subject, "seq": answer["seq"]?.int ?? 0, "ms": took.milliseconds,
+            ])
     }
 
     /// - Returns: the answer; of a batch the list of those that fit.
@@ -67,7 +73,9 @@ extension ServiceHost {
         let answers = try await context.database.read { [self] connection in
             var answers: [JSONValue] = []
             var bytes = 0
-            for question in batch {
+            // Once nobody waits any more the rest would be made in vain.
+            for question in batch where answers.isEmpty || request.remaining > .zero {
+                let began = ContinuousClock.now
                 let answer: JSONValue
                 do {
                     answer = try handler(Request(question, deadline: deadline), connection).json
@@ -77,6 +85,7 @@ extension ServiceHost {
                 bytes += answer.bytes.count
                 if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
                 answers.append(answer)
+                note(answer, to: question.context, request.subject, .now - began)
             }
             return answers
         }
@@ -88,13 +97,8 @@ extension ServiceHost {
         request.reply(answer)
         let took = ContinuousClock.now - started
         latency.observe(took)
-        context.log.debug(
-            "answered",
-            [
-                "request": request.context.requestID, "trace": Self.traceID(request.context),
-                "subject": request.subject,
-                "seq": answer["seq"]?.int ?? 0, "ms": took.milliseconds,
-            ])
+        // The members of a batch have a line each.
+        if answer.kind == .object { note(answer, to: request.context, request.subject, took) }
         underWay.end()
     }
 
