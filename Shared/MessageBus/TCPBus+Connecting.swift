@@ -25,48 +25,53 @@ extension TCPBus {
     func pingIfIdle() {
         say { state in
             state.pongs.append { _ in }
-            LineWriter.ping(to: &state.outgoing)
+            wire.ping(to: &state.outgoing)
         }
     }
 
     /// The broker has taken this peer: all subscriptions go out first, then everyone may speak.
     ///
     /// - Returns: false if the bus was closed meanwhile.
-    func connected(_ connection: LoopBound<TCPBusConnection>) -> Bool {
+    func connected(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> Bool {
         let told = say { state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
             guard !state.isClosed else { return nil }
-            return (Array(state.watchers.values), state.connect(connection))
+            return (Array(state.watchers.values), state.connect(connection, welcome))
         }
         guard let told else { return false }
+        if let longest = welcome.maxMessage {
+            trouble(
+                "the bus takes \(longest) bytes at most, where Parlor may say \(BusLimits.maxLine): more is refused")
+        }
         if let first = told.first { first(.success(())) } else { for watcher in told.watchers { watcher(.connected) } }
         return true
     }
 
     /// - Parameter refusal: what the broker said in place of a welcome.
-    func disconnected(refusal: String?) {
+    func disconnected(from address: BusAddress, refusal: String?) {
         let lost = state.withLock { $0.disconnect() }
         for completion in lost.asked { completion(.failure(.disconnected)) }
         for pong in lost.pongs { pong(.failure(.disconnected)) }
         for watcher in lost.watchers { watcher(.disconnected) }
         if let refusal {
-            trouble("the bus at \(host):\(port) refuses us: \(refusal)")
+            trouble("the bus at \(address) refuses us: \(refusal)")
             giveUp(.refused(refusal))
         } else {
-            trouble("no connection to the bus at \(host):\(port)")
+            trouble("no connection to the bus at \(address)")
         }
         drained()
         retry()
     }
 
     func attempt() {
+        let address = state.withLock { $0.servers.next() }
         // On the loop: coming back must not wait for a pool that others keep busy.
         Task(executorPreference: loop) { [self] in
             do throws(ConnectError) {
-                try await loop.connect(host: host, port: port, timeout: .seconds(5)) { channel in
-                    TCPBusConnection(channel, bus: self)
+                try await loop.connect(host: address.host, port: address.port, timeout: .seconds(5)) { channel in
+                    TCPBusConnection(channel, to: address, bus: self)
                 }
             } catch {
-                trouble("no connection to the bus at \(host):\(port): \(error)")
+                trouble("no connection to the bus at \(address): \(error)")
                 loop.execute { self.retry() }
             }
         }
@@ -81,12 +86,9 @@ extension TCPBus {
         if let delay { loop.schedule(after: delay) { self.attempt() } }
     }
 
-    private func trouble(_ reason: String) {
-        let isNew = state.withLock { state in
-            defer { state.lastTrouble = reason }
-            return state.lastTrouble != reason && !state.isClosed
-        }
-        if isNew { onTrouble(reason) }
+    /// Told once a connection, and once while there is none.
+    func trouble(_ reason: String) {
+        if state.withLock({ $0.note(trouble: reason) }) { onTrouble(reason) }
     }
 
     /// Ends a bus that has never been connected; does nothing to another.

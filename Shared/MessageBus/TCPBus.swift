@@ -2,7 +2,7 @@ import JSON
 import Reactor
 import Synchronization
 
-/// The bus over one TCP connection to a broker, in JSON lines (Services/Bus/PROTOCOL.md).
+/// The bus over one TCP connection to a broker, in the broker's own protocol: `JSONLines` or `NATSWire`.
 ///
 /// Calls come from any thread and append to what waits; the loop sends it once a turn. When the connection is lost it is
 /// made again, for ever, and the subscriptions are made again before anything else is said.
@@ -13,23 +13,30 @@ public final class TCPBus: MessageBus {
 
     let loop: EventLoop
     let name: String
-    let token: String?
-    let host: String
-    let port: UInt16
+    let wire: any BusWire
     let maxPendingBytes: Int
     let onTrouble: @Sendable (String) -> Void
     let start = ContinuousClock.now
-    let state = Mutex(TCPBusState())
+    let state: Mutex<TCPBusState>
 
-    /// Connects, and waits for the bus to be there; see `BusURL.connect`.
+    /// Connects to a `parlor-bus`, and waits for it to be there; see `BusURL.connect`.
     public static func connect(
         host: String, port: UInt16, name: String, token: String?, on loop: EventLoop,
         maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
         onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(BusError) -> TCPBus {
+        try await connect(
+            to: [BusAddress(host: host, port: port)], in: JSONLines(token: token), name: name, on: loop,
+            maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
+    }
+
+    /// - Parameter servers: one at least, tried in turn.
+    static func connect(
+        to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
+        onTrouble: @escaping @Sendable (String) -> Void
+    ) async throws(BusError) -> TCPBus {
         let bus = TCPBus(
-            host: host, port: port, name: name, token: token, on: loop, maxPendingBytes: maxPendingBytes,
-            onTrouble: onTrouble)
+            servers, wire, name: name, on: loop, maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
         let outcome: Result<Void, BusError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 bus.state.withLock { $0.firstConnection = { continuation.resume(returning: $0) } }
@@ -44,13 +51,12 @@ public final class TCPBus: MessageBus {
     }
 
     private init(
-        host: String, port: UInt16, name: String, token: String?, on loop: EventLoop, maxPendingBytes: Int,
+        _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
         onTrouble: @escaping @Sendable (String) -> Void
     ) {
-        self.host = host
-        self.port = port
+        state = Mutex(TCPBusState(BusServers(servers), wire))
+        self.wire = wire
         self.name = name
-        self.token = token
         self.loop = loop
         self.maxPendingBytes = maxPendingBytes
         self.onTrouble = onTrouble
@@ -74,16 +80,15 @@ public final class TCPBus: MessageBus {
     public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
         guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
         guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
-        let isSent = say { state in
+        let failure: BusError? = say { state in
             guard state.connection != nil else {
                 state.counters.droppedEvents &+= 1
-                return true
+                return nil
             }
-            guard state.pendingBytes < maxPendingBytes else { return false }
-            LineWriter.publish(subject, data, to: &state.outgoing)
-            return true
+            guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
+            return state.append { wire.publish(subject, data, to: &$0) } ? nil : .lineTooLong
         }
-        if !isSent { throw .slowConsumer }
+        if let failure { throw failure }
     }
 
     @discardableResult
@@ -120,7 +125,10 @@ public final class TCPBus: MessageBus {
             guard state.connection != nil else { return .disconnected }
             guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
             let id = state.asked.insert(completion, deadline: deadline)
-            LineWriter.request(id, subject, data, context, to: &state.outgoing)
+            guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
+                _ = state.asked.take(id)
+                return .lineTooLong
+            }
             return nil
         }
         if let failure { completion(.failure(failure)) }
@@ -141,7 +149,7 @@ public final class TCPBus: MessageBus {
             let isSent = say { state in
                 guard state.connection != nil else { return false }
                 state.pongs.append { continuation.resume(returning: $0) }
-                LineWriter.ping(to: &state.outgoing)
+                wire.ping(to: &state.outgoing)
                 return true
             }
             if !isSent { continuation.resume(returning: .failure(.disconnected)) }
@@ -152,6 +160,12 @@ public final class TCPBus: MessageBus {
     // MARK: - Closing
 
     public func close() async {
+        if !wire.tellsOfLostResponders {
+            say { $0.removeAllSubscriptions() }
+            // What the broker had sent before it knew is given back while there is a connection, as nobody else would tell
+            // whoever asked. Without one there is nothing to wait for.
+            try? await flush()
+        }
         await withCheckedContinuation { continuation in
             say { state in
                 state.removeAllSubscriptions()

@@ -1,7 +1,7 @@
 import JSON
 import Reactor
 
-/// One connection of a `TCPBus`, from hello to its end. On the bus' loop only.
+/// One connection of a `TCPBus`, from its first byte to its end. On the bus' loop only.
 final class TCPBusConnection: ChannelHandler {
     /// How long the broker has for its welcome, and how often it is pinged at least, whatever it says itself.
     private static let standardInterval: Duration = .seconds(5)
@@ -11,7 +11,8 @@ final class TCPBusConnection: ChannelHandler {
     private let channel: Channel
     private let bus: TCPBus
     private let loop: EventLoop
-    private var lines = LineSplitter()
+    private let address: BusAddress
+    private var reader: any BusReader
     private var isWelcome = false
     private var refusal: String?
     private var interval = standardInterval
@@ -21,13 +22,13 @@ final class TCPBusConnection: ChannelHandler {
     /// A flush may have been asked for before: a timer that it started would outlive this.
     private var isOver = false
 
-    init(_ channel: Channel, bus: TCPBus) {
+    init(_ channel: Channel, to address: BusAddress, bus: TCPBus) {
         self.channel = channel
+        self.address = address
         self.bus = bus
         loop = bus.loop
-        var hello: [UInt8] = []
-        LineWriter.hello(name: bus.name, token: bus.token, to: &hello)
-        channel.write(hello)
+        reader = bus.wire.makeReader(name: bus.name)
+        if !reader.opening.isEmpty { channel.write(reader.opening) }
         keepalive = loop.schedule(after: interval) { [unowned self] in checkLife() }
     }
 
@@ -74,33 +75,29 @@ final class TCPBusConnection: ChannelHandler {
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         lastHeard = loop.now
-        do throws(LineSplitter.LineTooLong) {
-            try lines.split(bytes) { heard($0) }
+        do throws(BusReadError) {
+            try reader.read(bytes) { heard($0) }
         } catch {
-            // Where the next line begins cannot be known.
             bus.countMalformed()
+            bus.trouble("the bus at \(address) is not understood: \(error.reason)")
             channel.abort()
         }
     }
 
-    private func heard(_ line: UnsafeRawBufferPointer) {
-        let parsed: BusLine
-        do throws(BusLineError) {
-            parsed = try BusLine(line)
-        } catch {
-            return bus.countMalformed()
-        }
-        guard !isWelcome else { return bus.heard(line, parsed) }
-        switch parsed.operation {
-        case .welcome:
-            if let milliseconds = parsed.pingInterval, milliseconds > 0 {
-                interval = min(.milliseconds(milliseconds), interval)
-            }
+    private func heard(_ word: BusWord) {
+        // What comes after a refusal counts no more.
+        guard refusal == nil else { return }
+        switch word {
+        case .answer(let bytes): channel.write(bytes)
+        case .welcome(let welcome):
+            interval = min(welcome.pingInterval ?? interval, interval)
             isWelcome = true
             keepalive?.rearm(after: interval)
-            if !bus.connected(LoopBound(self, to: loop)) { channel.close() }
-        case .err: refusal = line.string(at: parsed.message) ?? line.string(at: parsed.code) ?? "no reason given"
-        default: bus.countMalformed()
+            if !bus.connected(LoopBound(self, to: loop), welcome) { channel.close() }
+        case .refusal(let reason):
+            refusal = reason
+            channel.close()
+        default: bus.heard(word)
         }
     }
 
@@ -110,6 +107,6 @@ final class TCPBusConnection: ChannelHandler {
         isOver = true
         keepalive?.cancel()
         stopTicking()
-        bus.disconnected(refusal: refusal)
+        bus.disconnected(from: address, refusal: refusal)
     }
 }

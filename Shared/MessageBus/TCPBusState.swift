@@ -5,8 +5,13 @@ import Reactor
 struct TCPBusState {
     typealias FirstConnection = @Sendable (Result<Void, BusError>) -> Void
 
+    private let wire: any BusWire
+    var servers: BusServers
+
     /// nil while there is none that the broker has welcomed.
     private(set) var connection: LoopBound<TCPBusConnection>?
+    /// The longest that the broker takes; nil if that is all that may be said.
+    private var maxMessage: Int?
     /// Lines for the loop to send; empty without a connection.
     var outgoing: [UInt8] = []
     /// What the loop has taken and the kernel has not.
@@ -18,19 +23,45 @@ struct TCPBusState {
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
     /// Requests of ours, by the number they carry.
     var asked = PendingRequests<TCPBus.Completion>()
-    /// Requests that others wait for: the numbers to reply to.
-    var serving = PendingRequests<UInt64>()
+    /// Requests that others wait for, by where to reply.
+    var serving = PendingRequests<ReplyAddress>()
     /// The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
     var firstConnection: FirstConnection?
     var backoff = Backoff()
-    var lastTrouble: String?
+    /// What was told since there was a connection.
+    private var troubles: Set<String> = []
     var isClosed = false
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
     var counters = TCPBusCounters()
 
+    /// As many troubles as several servers can have between them; what else there is stays untold.
+    private static let maxTroubles = 64
+
+    init(_ servers: BusServers, _ wire: any BusWire) {
+        self.servers = servers
+        self.wire = wire
+    }
+
     var pendingBytes: Int { outgoing.count + unsent }
+
+    /// Appends a message to what waits.
+    ///
+    /// - Returns: false if it is longer than the broker takes. Nothing is appended then.
+    mutating func append(_ write: (inout [UInt8]) -> Void) -> Bool {
+        let start = outgoing.count
+        write(&outgoing)
+        guard let maxMessage, outgoing.count - start > maxMessage else { return true }
+        outgoing.removeSubrange(start...)
+        return false
+    }
+
+    /// - Returns: whether it is worth telling.
+    mutating func note(trouble: String) -> Bool {
+        guard !isClosed, troubles.count < Self.maxTroubles else { return false }
+        return troubles.insert(trouble).inserted
+    }
 
     /// The connection that has to be told to send, once until it has.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
@@ -59,13 +90,13 @@ struct TCPBusState {
         // A bus that is being closed takes nobody any more.
         guard drainWaiters.isEmpty else { return lastID }
         subscriptions[lastID] = subscription
-        if connection != nil { subscription.write(id: lastID, to: &outgoing) }
+        if connection != nil { wire.subscribe(lastID, subscription, to: &outgoing) }
         return lastID
     }
 
     mutating func removeSubscription(_ id: UInt64) {
         guard subscriptions.removeValue(forKey: id) != nil, connection != nil else { return }
-        LineWriter.unsubscribe(id, to: &outgoing)
+        wire.unsubscribe(id, to: &outgoing)
     }
 
     mutating func removeAllSubscriptions() {
@@ -75,13 +106,14 @@ struct TCPBusState {
     // MARK: The connection
 
     /// - Returns: who waits for the first one, if this is it.
-    mutating func connect(_ connection: LoopBound<TCPBusConnection>) -> FirstConnection? {
+    mutating func connect(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> FirstConnection? {
         self.connection = connection
+        maxMessage = welcome.maxMessage
         isFlushing = false
         backoff.reset()
-        lastTrouble = nil
+        troubles = []
         for (id, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            subscription.write(id: id, to: &outgoing)
+            wire.subscribe(id, subscription, to: &outgoing)
         }
         defer { firstConnection = nil }
         if firstConnection == nil { counters.reconnections &+= 1 }

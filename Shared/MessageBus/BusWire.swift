@@ -1,0 +1,66 @@
+import JSON
+
+/// A broker's protocol as a `TCPBus` speaks it: bytes in and out, no I/O. Each writer appends one message.
+protocol BusWire: Sendable {
+    /// Whether whoever asked is told at once when the responder's connection ends.
+    var tellsOfLostResponders: Bool { get }
+
+    /// - Parameter name: what the broker is told of who this is.
+    func makeReader(name: String) -> any BusReader
+
+    func subscribe(_ id: UInt64, _ subscription: TCPBusSubscription, to out: inout [UInt8])
+    func unsubscribe(_ id: UInt64, to out: inout [UInt8])
+    func publish(_ subject: String, _ data: JSONValue, to out: inout [UInt8])
+    func request(_ id: UInt64, _ subject: String, _ data: JSONValue, _ context: BusContext, to out: inout [UInt8])
+    func reply(_ address: ReplyAddress, _ data: JSONValue, to out: inout [UInt8])
+    /// Gives a request back: there will be no reply to it.
+    func reply(_ address: ReplyAddress, _ error: BusError, to out: inout [UInt8])
+    func ping(to out: inout [UInt8])
+}
+
+/// What one connection's broker says, from its first byte to its last.
+protocol BusReader {
+    /// What is said before anything is heard.
+    var opening: [UInt8] { get }
+
+    /// Calls the body with each word that is complete now.
+    ///
+    /// - Throws: when where the next word begins cannot be known. The connection is of no use then.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BusWord) -> Void) throws(BusReadError)
+}
+
+enum BusWord {
+    /// Wants these bytes at once.
+    case answer([UInt8])
+    /// This peer is taken: from now on it may speak.
+    case welcome(BusWelcome)
+    /// This peer is not taken; in the broker's words.
+    case refusal(String)
+    case event(subscription: UInt64, BusMessage)
+    case request(subscription: UInt64, ReplyAddress, subject: String, JSONValue, BusContext)
+    case reply(id: UInt64, Result<JSONValue, BusError>)
+    case pong
+    /// Where the broker can be reached besides.
+    case servers([BusAddress])
+    /// About something that was said before, in the broker's words.
+    case complaint(String)
+    /// No word of the protocol; it was a request if it says where to reply.
+    case malformed(ReplyAddress?)
+}
+
+struct BusWelcome {
+    /// How often the broker wants a sign of life.
+    var pingInterval: Duration?
+    /// The longest message the broker takes, with its framing; nil if it takes all that `BusLimits` allows.
+    var maxMessage: Int?
+}
+
+/// Where a reply goes, in the words of the broker that brought the request.
+enum ReplyAddress: Sendable, Equatable {
+    case number(UInt64)
+    case subject(String)
+}
+
+struct BusReadError: Error, Equatable {
+    let reason: String
+}
