@@ -1,6 +1,7 @@
 import Glibc
 import Reactor
 import TestClients
+import TestSupport
 
 /// The drill: processes, clients and faults, then the books.
 actor Drill {

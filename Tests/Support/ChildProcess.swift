@@ -1,14 +1,14 @@
 import Glibc
 
 /// A process that was started here. It ends with the thread that started it.
-struct ChildProcess: Sendable {
-    let id: pid_t
+public struct ChildProcess: Sendable {
+    public let id: pid_t
 
-    enum End: Sendable, Equatable, CustomStringConvertible {
+    public enum End: Sendable, Equatable, CustomStringConvertible {
         case status(Int32)
         case signal(Int32)
 
-        var description: String {
+        public var description: String {
             switch self {
             case .status(let status): "with status \(status)"
             case .signal(let number): "by signal \(number)"
@@ -16,18 +16,18 @@ struct ChildProcess: Sendable {
         }
     }
 
-    struct Failed: Error, CustomStringConvertible {
-        let description: String
+    public struct Failed: Error, CustomStringConvertible {
+        public let description: String
     }
 
     /// - Parameters:
     ///   - environment: added to this process' own.
     ///   - output: the file that becomes its standard output, emptied.
     ///   - log: the file that its standard error is added to.
-    init(
+    public init(
         _ command: [String], environment: [String: String] = [:], output: String, log: String
     ) throws(Failed) {
-        // setpriv: a drill that is killed leaves nothing behind.
+        // setpriv: whoever is killed leaves nothing behind.
         let arguments = ["setpriv", "--pdeathsig", "KILL", "--"] + command
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -46,10 +46,10 @@ struct ChildProcess: Sendable {
         id = pid
     }
 
-    func signal(_ number: Int32) { kill(id, number) }
+    public func signal(_ number: Int32) { kill(id, number) }
 
     /// How it ended; nil while it runs. Not asked again once it has ended.
-    func end() -> End? {
+    public func end() -> End? {
         var status: Int32 = 0
         guard waitpid(id, &status, WNOHANG) == id else { return nil }
         // WIFEXITED, WEXITSTATUS and WTERMSIG, which are macros.

@@ -1,5 +1,6 @@
 import Glibc
 import Reactor
+import TestSupport
 
 extension Fleet {
     /// - Parameter crashPoint: where its successor is to kill itself.

@@ -1,6 +1,7 @@
 import Glibc
 import Reactor
 import TestClients
+import TestSupport
 
 /// All executables as processes of their own, each with the bus behind a proxy. What ends is started again; what goes wrong
 /// is in `Fleet+Troubles`.
