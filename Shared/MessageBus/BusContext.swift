@@ -9,7 +9,7 @@ public struct BusContext: Sendable {
     /// How long the reply is waited for. In a request that arrives it is what was left then.
     public var timeout: Duration
     /// Requests with one key go to one instance of the queue group while its membership lasts, whatever their
-    /// subject. It warms caches and is no promise: nothing may depend on it.
+    /// subject; NATS takes no notice. It warms caches and is no promise: nothing may depend on it.
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?

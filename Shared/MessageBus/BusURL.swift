@@ -4,25 +4,19 @@ import Reactor
 public enum BusURL: Equatable, Sendable {
     /// JSON lines: `tcp://127.0.0.1:4150`, `tcp://[::1]:4150`, `tcp://bus:4150`.
     case tcp(host: String, port: UInt16)
+    /// A NATS server, or several of one cluster.
+    case nats(NATSURL)
 
     /// nil if it is none of the forms above.
     public init?(_ text: String) {
+        if let nats = NATSURL(text) {
+            self = .nats(nats)
+            return
+        }
         let scheme = "tcp://"
         guard text.hasPrefix(scheme) else { return nil }
-        let address = text.dropFirst(scheme.count)
-        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
-            port > 0
-        else { return nil }
-        var host = address[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
-            return nil
-        }
-        self = .tcp(host: String(host), port: port)
+        guard let address = BusAddress(text.dropFirst(scheme.count)) else { return nil }
+        self = .tcp(host: address.host, port: address.port)
     }
 
     /// Connects, and waits for the bus to be there.
@@ -40,6 +34,20 @@ public enum BusURL: Equatable, Sendable {
             try await TCPBus.connect(
                 host: host, port: port, name: name, token: token, on: loop, maxPendingBytes: maxPendingBytes,
                 onTrouble: onTrouble)
+        case .nats(let url):
+            try await TCPBus.connect(
+                to: url.servers, in: NATSWire(credentials: url.credentials(token: token), prefix: url.prefix),
+                name: name, on: loop, maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
+        }
+    }
+}
+
+extension BusURL: CustomStringConvertible {
+    /// For logs: without secrets.
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): "tcp://\(BusAddress(host: host, port: port))"
+        case .nats(let url): url.description
         }
     }
 }

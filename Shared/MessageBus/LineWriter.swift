@@ -72,7 +72,27 @@ package enum LineWriter {
         out += String(id).utf8
         out += #","subject":""#.utf8
         out += subject.utf8
-        out += #"","timeout":"#.utf8
+        out += #"","#.utf8
+        members(context, &out)
+        end(with: data, &out)
+    }
+
+    /// What a request says beside its subject, as an object of its own.
+    static func envelope(_ data: JSONValue, _ context: BusContext, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "{"))
+        members(context, &out)
+        finish(with: data, &out)
+    }
+
+    /// The same of a reply.
+    static func envelope(_ data: JSONValue, to out: inout [UInt8]) {
+        out += #"{"data":"#.utf8
+        finish(with: data, &out)
+    }
+
+    /// Up to `data`'s value.
+    private static func members(_ context: BusContext, _ out: inout [UInt8]) {
+        out += #""timeout":"#.utf8
         out += String(context.timeout.wholeMilliseconds).utf8
         out += #","request":"#.utf8
         string(context.requestID, &out)
@@ -89,7 +109,6 @@ package enum LineWriter {
             string(trace, &out)
         }
         out += #","data":"#.utf8
-        end(with: data, &out)
     }
 
     package static func reply(_ id: UInt64, _ data: JSONValue, to out: inout [UInt8]) {
@@ -153,9 +172,14 @@ package enum LineWriter {
     /// A raw newline is white space in JSON, and the end of a line here.
     private static func end(with data: JSONValue, _ out: inout [UInt8]) {
         let start = out.count
-        out += data.bytes
+        finish(with: data, &out)
         for at in start..<out.count where out[at] == UInt8(ascii: "\n") { out[at] = UInt8(ascii: " ") }
-        out += "}\n".utf8
+        out.append(UInt8(ascii: "\n"))
+    }
+
+    private static func finish(with data: JSONValue, _ out: inout [UInt8]) {
+        out += data.bytes
+        out.append(UInt8(ascii: "}"))
     }
 
     private static func string(_ text: String, _ out: inout [UInt8]) {

@@ -31,7 +31,7 @@ public protocol MessageBus: AnyObject, Sendable {
 
     /// Serves requests: each goes to one member of the queue group, which owes it one `reply`.
     ///
-    /// If several groups match a subject, the one that was there first serves it.
+    /// If several groups match a subject, one serves it: the one that was there first, where the bus knows (NATS does not).
     ///
     /// - Throws: `badSubject`.
     @discardableResult
@@ -42,7 +42,8 @@ public protocol MessageBus: AnyObject, Sendable {
     /// Asks whoever serves the subject, and calls the completion exactly once: with the reply, or with why there is
     /// none. It may be called before this returns.
     ///
-    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's timeout. After
+    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's timeout. NATS does not tell
+    /// when a responder goes: on it that is a `deadlineExceeded`. After
     /// `disconnected` and `deadlineExceeded` the request may have been carried out or not.
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,

@@ -16,10 +16,52 @@ struct BusURLTests {
         arguments: [
             "", "tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0", "tcp://a:65536", "tcp://a:-1",
             "tcp://::1:4150",
+            "nats://", "nats://a:0", "nats://a/B", "nats://a/b/c", "nats://a,,b", "nats://:p@a", "nats://::1",
+            "nats://a b",
             "http://a:1", "tcp://a/b:1", "tcp://a b:1", "tcp://a\n:1", "a:1",
         ])
     func invalid(text: String) {
         #expect(BusURL(text) == nil)
+    }
+}
+
+@Suite("the address of NATS")
+struct NATSURLTests {
+    @Test("one server, several, a prefix")
+    func servers() throws {
+        let plain = try #require(NATSURL("nats://bus"))
+        #expect(plain.servers == [BusAddress(host: "bus", port: 4222)] && plain.prefix == "parlor")
+        #expect(plain.credentials(token: nil) == nil && plain.credentials(token: "t") == .token("t"))
+        for text in ["nats://a:1,[::1]:2,c/parlor-a", "nats://a:1,nats://[::1]:2,nats://c:4222/parlor-a"] {
+            #expect("\(try #require(BusURL(text)))" == "nats://a:1,[::1]:2,c:4222/parlor-a")
+        }
+        #expect(NATSURL("nats://a:1,nats://b:2")?.servers.count == 2)
+        #expect(NATSURL("nats://a/")?.prefix == "parlor")
+        #expect(NATSURL("nats://a/one.two")?.prefix == "one.two")
+    }
+
+    @Test("a name and a password, a token, and a name whose password is the token; none of them is shown")
+    func credentials() throws {
+        let both = try #require(NATSURL("nats://me:p:@w@a:1,nats://you@b:2"))
+        #expect(both.credentials(token: "t") == .user("me", password: "p:@w"))
+        #expect("\(both)" == "nats://a:1,b:2/parlor")
+        let name = try #require(NATSURL("nats://me@a"))
+        #expect(name.credentials(token: "t") == .user("me", password: "t"))
+        #expect(name.credentials(token: nil) == .token("me"))
+    }
+
+    @Test("servers are tried in turn, those that were learned after those that were configured")
+    func turns() {
+        let (a, b, c) = (
+            BusAddress(host: "a", port: 1), BusAddress(host: "b", port: 1), BusAddress(host: "c", port: 1)
+        )
+        var servers = BusServers([a, b])
+        servers.learn([b, c])
+        #expect((0..<4).map { _ in servers.next() } == [a, b, c, a])
+        servers.learn((1...200).map { BusAddress(host: "h", port: $0) })
+        #expect(Set((0..<300).map { _ in servers.next() }).count == 2 + BusServers.maxLearned)
+        servers.learn([])
+        #expect(Set((0..<4).map { _ in servers.next() }) == [a, b])
     }
 }
 

@@ -10,11 +10,17 @@ extension Configuration {
     func connectBus(
         name: String, on loop: EventLoop, onTrouble: @escaping @Sendable (String) -> Void
     ) async throws -> any MessageBus {
-        let text = text(Setting.bus.name)
-        guard let url = BusURL(text) else {
-            throw ConfigurationError.malformed("BUS_URL (--bus) has to be tcp://HOST:PORT, not \"\(text)\"")
+        try await busURL.connect(name: name, token: try busToken, on: loop, onTrouble: onTrouble)
+    }
+
+    var busURL: BusURL {
+        get throws(ConfigurationError) {
+            let text = text(Setting.bus.name)
+            guard let url = BusURL(text) else {
+                throw .malformed("BUS_URL (--bus) has to be tcp://HOST:PORT or nats://HOST:PORT, not \"\(text)\"")
+            }
+            return url
         }
-        return try await url.connect(name: name, token: try busToken, on: loop, onTrouble: onTrouble)
     }
 
     /// The first line of the file that `BUS_TOKEN_FILE` names; nil if it names none.

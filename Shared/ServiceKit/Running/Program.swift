@@ -143,7 +143,8 @@ public struct Program: Sendable {
         _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
     ) async throws -> (any MessageBus, String) {
         guard case .configured = bus else { return (InProcessBus(), "") }
-        let address = configuration.text(Setting.bus.name)
+        // For the log and the ready line, which are nowhere for a password.
+        let address = "\(try configuration.busURL)"
         let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
             log.warning("waiting for the bus", ["bus": address, "reason": trouble])
         }

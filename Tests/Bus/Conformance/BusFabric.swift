@@ -2,11 +2,16 @@ import Bus
 import JSON
 import MessageBus
 import Reactor
+import Testing
 
 /// The buses that the conformance suite holds for.
 enum BusKind: CaseIterable, Sendable {
     case inProcess
     case tcp
+    case nats
+
+    /// Those on which a key finds its instance again.
+    static let keepingKeys: [BusKind] = [.inProcess, .tcp]
 }
 
 /// A bus and the clients of one test on it.
@@ -35,6 +40,14 @@ final class BusFabric: Sendable {
                         host: "127.0.0.1", port: server.port, name: name, token: nil, on: group.next())
                 })
             await server.drain(timeout: .zero)
+            await finish(group)
+        case .nats:
+            let url = try await NATSServer.shared.value.url("/\(NATSServer.newPrefix())")
+            let group = try EventLoopGroup(loopCount: 2)
+            try await body(
+                BusFabric { name in
+                    try await #require(BusURL(url)).connect(name: name, token: nil, on: group.next())
+                })
             await finish(group)
         }
     }

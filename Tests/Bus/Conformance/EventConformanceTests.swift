@@ -14,20 +14,21 @@ struct EventConformanceTests {
             for pattern in ["rooms.renamed", "rooms.*", "rooms.>", "*.renamed", "rooms", "*", "rooms.renamed.*"] {
                 try subscriber.subscribe(pattern) { arrivals.add("\(pattern): \($0.subject) \($0.data)") }
             }
-            // The last to hear of an event: once it has the last one, the others have all of theirs.
             let all = Arrivals<String>()
             try subscriber.subscribe(">") { all.add($0.subject) }
             try await subscriber.flush()
-            for (number, subject) in ["rooms.renamed", "rooms.a.b", "rooms", "others.more"].enumerated() {
+            for (number, subject) in ["rooms.renamed", "rooms.a.b", "rooms", "others.more", "the.very.end"].enumerated()
+            {
                 try publisher.publish(subject, JSONValue(number))
             }
-            #expect(await all.next(4) == ["rooms.renamed", "rooms.a.b", "rooms", "others.more"])
-            arrivals.add("end")
+            // Who hears of one event first is not promised; but of the last one, nobody does before they have the others.
+            #expect(await all.next(5) == ["rooms.renamed", "rooms.a.b", "rooms", "others.more", "the.very.end"])
+            arrivals.add("the end")
             let expected = [
                 "rooms.renamed: rooms.renamed 0", "rooms.*: rooms.renamed 0", "rooms.>: rooms.renamed 0",
-                "*.renamed: rooms.renamed 0", "rooms.>: rooms.a.b 1", "rooms: rooms 2", "*: rooms 2", "end",
+                "*.renamed: rooms.renamed 0", "rooms.>: rooms.a.b 1", "rooms: rooms 2", "*: rooms 2", "the end",
             ]
-            #expect(await arrivals.next(expected.count) == expected)
+            #expect(await arrivals.next(expected.count).sorted() == expected.sorted())
         }
     }
 
@@ -96,7 +97,7 @@ struct EventConformanceTests {
             let first = try bus.subscribe("a") { arrivals.add("first \($0.data)") }
             try bus.subscribe("a") { arrivals.add("second \($0.data)") }
             try bus.publish("a", JSONValue(1))
-            #expect(await arrivals.next(2) == ["first 1", "second 1"])
+            #expect(Set(await arrivals.next(2)) == ["first 1", "second 1"])
             first.cancel()
             first.cancel()
             try bus.publish("a", JSONValue(2))

@@ -112,7 +112,7 @@ struct RequestConformanceTests {
 
     @Test(
         "a key finds the same instance while membership lasts; when one goes only its keys move, and spread",
-        arguments: BusKind.allCases)
+        arguments: BusKind.keepingKeys)
     func affinity(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let client = try await fabric.client()
@@ -157,7 +157,12 @@ extension BusFabric {
     func untilGone(_ number: Int, _ client: any MessageBus) async throws {
         var streak = 0
         while streak < 10 {
-            streak = try await client.request("who", .null, .test()).int == number ? 0 : streak + 1
+            do throws(BusError) {
+                streak = try await client.request("who", .null, .test()).int == number ? 0 : streak + 1
+            } catch .noResponders {
+                // On its way when it was cancelled, and given back.
+                streak = 0
+            }
         }
     }
 }
