@@ -125,7 +125,6 @@ def test_the_parent_refuses_what_no_program_knows(tmp_path):
     for flags, line in [
         (["--prot", "1"], "parlor: there is no setting --prot; --help lists all"),
         (["--port"], "parlor: --port needs a value"),
-        (["--bus", "tcp://127.0.0.1:1"], "parlor: --separate has a bus of its own; without it, each program takes --bus"),
         (["--ping-interval", "soon"], "parlor: parlor-gateway did not start: it ended with status 2"),
     ]:
         result = run(ROOT / "deploy/separate", "--binaries", binaries(), "--data", tmp_path / "data", *flags)

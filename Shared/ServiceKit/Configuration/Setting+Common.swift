@@ -6,7 +6,8 @@ extension Setting {
     public static let data = Setting(
         "DATA_DIR", flag: "--data", .path, default: "./data", "The folder for databases and secrets")
     public static let bus = Setting(
-        "BUS_URL", flag: "--bus", .text, default: "tcp://127.0.0.1:4150", "Where the bus is: tcp://HOST:PORT, or nats://HOST:PORT for a NATS server")
+        "BUS_URL", flag: "--bus", .text, default: "tcp://127.0.0.1:4150",
+        "Where the bus is: tcp://HOST:PORT, or nats://HOST:PORT for a NATS server")
     public static let busTokenFile = Setting(
         "BUS_TOKEN_FILE", .path, default: "", "A file with the token that the bus wants; none by default")
     public static let databaseURL = Setting(
