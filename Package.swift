@@ -20,8 +20,9 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A C library of the system behind a module map in Shared/.
-func system(_ name: String, apt package: String? = nil) -> Target {
-    .systemLibrary(name: name, path: "Shared/\(name)", providers: package.map { [.apt([$0])] })
+func system(_ name: String, pkgConfig: String? = nil, apt package: String? = nil) -> Target {
+    .systemLibrary(
+        name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
 }
 
 /// The logic of a service in Services/, and the executable that wires it up.
@@ -49,6 +50,7 @@ let package = Package(
     targets: [
         system("CLinux"),
         system("CSQLite", apt: "libsqlite3-dev"),
+        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CCrypto", apt: "libssl-dev"),
         shared("JSON"),
         shared("Security", ["CCrypto", "JSON"]),
@@ -59,7 +61,7 @@ let package = Package(
         shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared("MessageBus", ["JSON", "Reactor"]),
         shared("Workers"),
-        shared("Storage", ["CSQLite", "JSON", "Workers"]),
+        shared("Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
         shared(
             "ServiceKit",

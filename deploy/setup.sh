@@ -29,7 +29,8 @@ install_missing() {
 
 need_toolchain() {
     command -v swift >/dev/null || fail "there is no Swift toolchain; 6.2 or newer is on https://www.swift.org/install"
-    install_missing libsqlite3-dev:/usr/include/sqlite3.h libssl-dev:/usr/include/openssl/evp.h
+    install_missing libsqlite3-dev:/usr/include/sqlite3.h libssl-dev:/usr/include/openssl/evp.h \
+        libpq-dev:'pkg-config --exists libpq' pkg-config:'command -v pkg-config'
 }
 
 # build_release PRODUCT…

@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// `@unchecked Sendable`: whoever opens it hands it to one thread, only that thread uses it from then on, and it is closed
 /// when that thread has ended.
-final class SQLiteConnection: ScriptableConnection, @unchecked Sendable {
+final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     enum Role {
         case writer, reader
     }

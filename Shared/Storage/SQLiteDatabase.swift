@@ -15,7 +15,7 @@ public final class SQLiteDatabase: Database {
 
     public let databaseID: String
     private let writer: SQLiteWriter
-    private let reads: SQLiteReads
+    private let reads: SnapshotReads<SQLiteConnection>
     private let counters: SQLiteCounters
     private let threads: WorkerThreads
 
@@ -51,7 +51,7 @@ public final class SQLiteDatabase: Database {
         }
 
         let counters = SQLiteCounters()
-        let reads = SQLiteReads(configuration, counters: counters)
+        let reads = SnapshotReads<SQLiteConnection>(configuration, counters: counters)
         self.counters = counters
         self.reads = reads
         writer = SQLiteWriter(connection, configuration: configuration, counters: counters) { [weak reads] in

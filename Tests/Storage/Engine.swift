@@ -7,6 +7,7 @@ import Workers
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case file = "SQLite in a file"
     case temporary = "SQLite without one"
+    case postgres = "PostgreSQL"
 
     var testDescription: String { rawValue }
 
@@ -21,6 +22,10 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
                 .file(folder.file("test.db")), migrations: migrations, configuration: configuration)
         case .temporary:
             return try SQLiteDatabase(.temporary, migrations: migrations, configuration: configuration)
+        case .postgres:
+            return try PostgresDatabase(
+                PostgresServer.url(), schema: PostgresServer.newSchema(), migrations: migrations,
+                configuration: configuration)
         }
     }
 }

@@ -4,7 +4,7 @@ import Workers
 /// share a commit.
 ///
 /// Each was queued before the snapshot begins, so it still sees all that was committed before it was asked for.
-final class SQLiteReads: Sendable {
+final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     private enum Task: Sendable {
         case read(Read)
         case checkpoint
@@ -12,15 +12,15 @@ final class SQLiteReads: Sendable {
 
     private struct Read: Sendable {
         /// Runs the body. What it returns answers the caller, and is called at once: a read has nothing to wait for.
-        let perform: @Sendable (SQLiteConnection) -> @Sendable () -> Void
+        let perform: @Sendable (Reader) -> @Sendable () -> Void
         let fail: @Sendable (StorageError) -> Void
     }
 
     /// Reads over one snapshot. Beginning and ending one costs as much as a short read; shared by sixteen that is a few
     /// percent, and more would only make the last wait for a long one among the first.
-    private static let maxBatch = 16
+    private static var maxBatch: Int { 16 }
     /// A closure that reads holds ids and no contents.
-    private static let readBytes = 1024
+    private static var readBytes: Int { 1024 }
 
     private let tasks: BlockingQueue<Task>
     private let readers: Int
@@ -36,7 +36,7 @@ final class SQLiteReads: Sendable {
     var queued: Int { tasks.count }
 
     func push(
-        perform: @escaping @Sendable (SQLiteConnection) -> @Sendable () -> Void,
+        perform: @escaping @Sendable (Reader) -> @Sendable () -> Void,
         fail: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         do {
@@ -52,7 +52,7 @@ final class SQLiteReads: Sendable {
     func close() { tasks.close() }
 
     /// Until it is closed and all that was queued has been read. For the thread of one reader.
-    func run(on connection: SQLiteConnection) {
+    func run(on connection: Reader) {
         while let batch = tasks.take(atMost: Self.maxBatch, sharedAmong: readers) {
             var reads: [Read] = []
             var isCheckpointDue = false
@@ -71,13 +71,13 @@ final class SQLiteReads: Sendable {
         }
     }
 
-    private func perform(_ reads: [Read], on connection: SQLiteConnection) {
+    private func perform(_ reads: [Read], on connection: Reader) {
         // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
         defer { connection.rollBack() }
         var isBegun = false
         for (index, read) in reads.enumerated() {
             do throws(StorageError) {
-                // SQLite may give a snapshot up when a statement in it fails: that body's fault, and not of those after it.
+                // An engine may give a snapshot up when a statement in it fails: that body's fault, and not of those after it.
                 if !isBegun || connection.hasLostTransaction {
                     connection.rollBack()
                     try connection.begin()

@@ -1,0 +1,182 @@
+import CPostgres
+
+/// A connection to a PostgreSQL server, with its prepared statements; it connects anew with the transaction after a loss.
+///
+/// `@unchecked Sendable`: whoever makes it hands it to one thread, only that thread uses it from then on, and it is closed
+/// when that thread has ended.
+final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
+    enum Role {
+        case writer, reader
+    }
+
+    /// A service has a few dozen statements; more means that a text is built from values, and must not take all memory.
+    private static let maxStatements = 256
+
+    private struct StatementKey: Hashable {
+        let sql: String
+        let types: [Oid]
+    }
+
+    private let role: Role
+    private let session: PostgresSession
+    private var handle: OpaquePointer?
+    private var statements: [StatementKey: String] = [:]
+    private var prepared = 0
+    /// Set when the transaction is gone with all that is in it.
+    private var lost: StorageError?
+    /// The last failure of a statement: what follows it in the transaction is refused.
+    private var failure: StorageError?
+    private var hooks: [() -> Void] = []
+    private var entries: [LogEntry] = []
+
+    init(_ session: PostgresSession, role: Role) {
+        self.session = session
+        self.role = role
+    }
+
+    deinit { close() }
+
+    func close() {
+        PQfinish(handle)
+        handle = nil
+        statements = [:]
+    }
+
+    // MARK: Connection
+
+    @discardableResult
+    func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int {
+        try run(sql, parameters).changes
+    }
+
+    func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws {
+        let result = try run(sql, parameters)
+        for row in 0..<result.rows {
+            guard try body(Row(source: PostgresRow(result: result, row: Int32(row)))) else { return }
+        }
+    }
+
+    func afterCommit(_ hook: @escaping () -> Void) {
+        precondition(role == .writer, "a read commits nothing")
+        hooks.append(hook)
+    }
+
+    func entryAppended(_ entry: LogEntry) { entries.append(entry) }
+
+    // MARK: Transactions
+
+    var hasLostTransaction: Bool { lost != nil || PQtransactionStatus(handle) != PQTRANS_INTRANS }
+
+    func begin() throws(StorageError) {
+        forget()
+        if PQstatus(handle) != CONNECTION_OK {
+            close()
+            handle = try session.connect()
+        }
+        if statements.count >= Self.maxStatements {
+            statements = [:]
+            try command("DEALLOCATE ALL")
+        }
+        switch role {
+        case .reader: try command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        // The lock first, and each statement then sees all that was committed before it was had: with several programs on
+        // one schema, positions in the event log are given in the order of the commits.
+        case .writer: try command("BEGIN ISOLATION LEVEL READ COMMITTED; \(session.lock)")
+        }
+    }
+
+    /// Runs the body so that it can be undone alone.
+    ///
+    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
+    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
+        let marks = (hooks: hooks.count, entries: entries.count)
+        failure = nil
+        try command("SAVEPOINT write")
+        var result = Result { try body(self) }
+        if let lost { throw lost }
+        // A body that went on after a statement had failed has done nothing since: the server refused it all.
+        if let failure, case .success = result { result = .failure(failure) }
+        if case .failure = result {
+            try command("ROLLBACK TO write")
+            hooks.removeSubrange(marks.hooks...)
+            entries.removeSubrange(marks.entries...)
+        }
+        try command("RELEASE write")
+        return result
+    }
+
+    /// - Returns: what is to be called and told now that it is on disk.
+    /// - Throws: when the connection is lost, not knowing whether the server has carried it out.
+    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
+        let result = try command("COMMIT")
+        guard result.command == "COMMIT" else { throw .io("the transaction was rolled back") }
+        defer { forget() }
+        return (hooks, entries)
+    }
+
+    func rollBack() {
+        forget()
+        guard PQstatus(handle) == CONNECTION_OK, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
+        // One that cannot be rolled back is of no more use, and neither is its transaction: the server ends it.
+        if PostgresResult(PQexec(handle, "ROLLBACK")).isFailure { close() }
+    }
+
+    private func forget() {
+        lost = nil
+        failure = nil
+        hooks = []
+        entries = []
+    }
+
+    func checkpoint() {}
+
+    func run(script: String) throws(StorageError) {
+        // INTEGER has 64 bits in our SQL, and 32 in PostgreSQL's.
+        try command(script.replacing("INTEGER", with: "BIGINT"))
+    }
+
+    // MARK: Statements
+
+    @discardableResult
+    private func command(_ sql: String) throws(StorageError) -> PostgresResult {
+        try checked(PostgresResult(PQexec(handle, sql)), sql)
+    }
+
+    private func run(_ sql: String, _ values: [SQLValue]) throws(StorageError) -> PostgresResult {
+        if let lost { throw lost }
+        if let failure { throw failure }
+        let parameters = try PostgresParameters(values)
+        let statement = try prepare(sql, types: parameters.types)
+        return try checked(PostgresResult(parameters.execute(statement, on: handle)), sql)
+    }
+
+    private func prepare(_ sql: String, types: [Oid]) throws(StorageError) -> String {
+        let key = StatementKey(sql: sql, types: types)
+        if let name = statements[key] { return name }
+        prepared += 1
+        let name = "s\(prepared)"
+        try checked(PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types)), sql)
+        statements[key] = name
+        return name
+    }
+
+    @discardableResult
+    private func checked(_ result: PostgresResult, _ sql: String) throws(StorageError) -> PostgresResult {
+        guard result.isFailure else { return result }
+        let (state, error) = (result.sqlState, result.error)
+        precondition(role == .writer || state != "25006", "a read must not write: \(sql)")
+        // Syntax, types, unknown names; 42501 is a right that the role lacks.
+        precondition(!state.hasPrefix("42") || state == "42501", "\(error) in: \(sql)")
+        failure = error
+        switch state {
+        // Another program has migrated the schema, or someone has dropped the statements: they are prepared anew.
+        case "0A000", "26000":
+            close()
+            lost = error
+        // Serialisation and deadlock end the whole transaction, and so does the connection.
+        case _ where state.hasPrefix("40") || PQstatus(handle) != CONNECTION_OK: lost = error
+        default: break
+        }
+        throw error
+    }
+}

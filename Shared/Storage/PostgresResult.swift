@@ -1,0 +1,70 @@
+import CPostgres
+
+/// What the server answered, freed with its last reference.
+final class PostgresResult {
+    let handle: OpaquePointer?
+
+    init(_ handle: OpaquePointer?) { self.handle = handle }
+
+    deinit { PQclear(handle) }
+
+    var isFailure: Bool {
+        let status = PQresultStatus(handle)
+        return status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK
+    }
+
+    var rows: Int { Int(PQntuples(handle)) }
+    var command: String { String(cString: PQcmdStatus(handle)) }
+    /// Rows inserted, changed or deleted; a SELECT counts none.
+    var changes: Int { command.hasPrefix("SELECT") ? 0 : Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+    /// Empty if the failure is libpq's own: there is no connection.
+    var sqlState: String { field("C") }
+
+    var error: StorageError {
+        let message = String(cString: PQresultErrorMessage(handle))
+        return StorageError(
+            sqlState: sqlState, message: message.split(separator: "\n").first.map(String.init) ?? "no answer",
+            constraint: field("n"))
+    }
+
+    /// By the letter that the protocol gives it.
+    private func field(_ letter: Character) -> String {
+        guard let code = letter.asciiValue, let text = PQresultErrorField(handle, Int32(code)) else { return "" }
+        return String(cString: text)
+    }
+}
+
+/// A row of a result, in text form: whole numbers of every width and `sum`'s numeric read alike.
+struct PostgresRow: RowSource {
+    private static let boolean: Oid = 16
+    private static let bytea: Oid = 17
+
+    let result: PostgresResult
+    let row: Int32
+
+    func isNull(_ column: Int) -> Bool { PQgetisnull(result.handle, row, Int32(column)) != 0 }
+
+    func int(_ column: Int) -> Int {
+        let text = String(cString: PQgetvalue(result.handle, row, Int32(column)))
+        if PQftype(result.handle, Int32(column)) == Self.boolean { return text == "t" ? 1 : 0 }
+        guard let value = Int(text) else { preconditionFailure("column \(column) is no whole number") }
+        return value
+    }
+
+    func withBytes<T>(_ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
+        let count = Int(PQgetlength(result.handle, row, Int32(column)))
+        // Never nil for a column that is there, which `isNull` has asked before.
+        guard let start = PQgetvalue(result.handle, row, Int32(column)) else {
+            return body(.init(start: nil, count: 0))
+        }
+        return start.withMemoryRebound(to: UInt8.self, capacity: count) { start in
+            guard PQftype(result.handle, Int32(column)) == Self.bytea else {
+                return body(UnsafeBufferPointer(start: start, count: count))
+            }
+            var size = 0
+            let bytes = PQunescapeBytea(start, &size)
+            defer { PQfreemem(bytes) }
+            return body(UnsafeBufferPointer(start: bytes, count: size))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import CPostgres
+import Glibc
+
+/// How a service's connections to its schema are made, each of which has its own.
+final class PostgresSession {
+    /// Between attempts of one connection; what comes meanwhile is refused at once.
+    private static let pause: Duration = .milliseconds(500)
+    /// Seconds for a server that does not answer: to connect, and until a vanished one is given up. Statements get as long
+    /// at most, and the wait for another program's lock counts.
+    private static let connectTimeout = "5"
+    private static let answerTimeoutMilliseconds = "15000"
+
+    private let url: PostgresURL
+    let schema: String
+    private var lastFailure: (at: ContinuousClock.Instant, error: StorageError)?
+
+    init(_ url: PostgresURL, schema: String) {
+        precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
+        self.url = url
+        self.schema = schema
+    }
+
+    /// Held until the transaction ends, by one program at a time.
+    var lock: String { "SELECT pg_advisory_xact_lock(hashtextextended('parlor.\(schema)', 0))" }
+
+    /// Blocks for `connectTimeout` at most.
+    ///
+    /// - Throws: `.io`; at once, with the last error, right after an attempt that failed.
+    func connect() throws(StorageError) -> OpaquePointer {
+        if let lastFailure, ContinuousClock.now - lastFailure.at < Self.pause { throw lastFailure.error }
+        do {
+            let handle = try attempt()
+            lastFailure = nil
+            return handle
+        } catch {
+            lastFailure = (.now, error)
+            throw error
+        }
+    }
+
+    private func attempt() throws(StorageError) -> OpaquePointer {
+        // What stands before the URL is a default that it may change; what stands after it is ours.
+        let options = [
+            ("connect_timeout", Self.connectTimeout), ("tcp_user_timeout", Self.answerTimeoutMilliseconds),
+            ("keepalives_idle", "5"), ("keepalives_interval", "5"), ("keepalives_count", "2"),
+            ("application_name", "parlor-\(schema)"), ("dbname", url.text), ("client_encoding", "UTF8"),
+        ]
+        let handle = withCStrings(options.map(\.0)) { keywords in
+            withCStrings(options.map(\.1)) { values in PQconnectdbParams(keywords, values, 1) }
+        }
+        guard let handle else { throw .io("out of memory") }
+        guard PQstatus(handle) == CONNECTION_OK else {
+            defer { PQfinish(handle) }
+            throw .io("\(url): \(String(cString: PQerrorMessage(handle)).split(separator: "\n").last ?? "no answer")")
+        }
+        let settings = """
+            SET client_min_messages = error; SET search_path = "\(schema)", pg_catalog; SET synchronous_commit = on;
+            SET statement_timeout = \(Self.answerTimeoutMilliseconds);
+            SET idle_in_transaction_session_timeout = 60000
+            """
+        let result = PostgresResult(PQexec(handle, settings))
+        guard !result.isFailure else {
+            defer { PQfinish(handle) }
+            throw result.error
+        }
+        guard PQparameterStatus(handle, "server_encoding").map({ String(cString: $0) }) == "UTF8" else {
+            PQfinish(handle)
+            throw .rejected("\(url): the database's encoding has to be UTF8")
+        }
+        return handle
+    }
+
+    private func withCStrings<T>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> T) -> T {
+        let copies = texts.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies.map { UnsafePointer($0) } + [nil])
+    }
+}

@@ -1,0 +1,25 @@
+import CPostgres
+
+/// Where a PostgreSQL database is: `postgres://user:password@host:port/name?…`, as libpq reads it.
+///
+/// It describes itself without the password, and so does everything that is logged.
+public struct PostgresURL: Sendable, CustomStringConvertible {
+    let text: String
+    public let description: String
+
+    /// Nil if libpq cannot read it.
+    public init?(_ text: String) {
+        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://"), !text.utf8.contains(0),
+            let options = PQconninfoParse(text, nil)
+        else { return nil }
+        defer { PQconninfoFree(options) }
+        var named: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { named[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        self.text = text
+        description = "PostgreSQL \(named["dbname"] ?? "") on \(named["host"] ?? named["hostaddr"] ?? "this machine")"
+    }
+}
