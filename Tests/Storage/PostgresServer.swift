@@ -33,7 +33,7 @@ struct PostgresServer {
             $as "$bin/initdb" -D data -U postgres -A trust -E UTF8 --locale C.UTF-8 --no-sync >/dev/null
             $as "$bin/pg_ctl" -D data -w -l log start -o "-k \(folder) -c listen_addresses= -c fsync=off -c max_connections=400" >/dev/null
             """
-        guard try Self.shell(script) == 0 else { throw Failure(what: "PostgreSQL does not start in \(folder)") }
+        guard Self.shell(script) == 0 else { throw Failure(what: "PostgreSQL does not start in \(folder)") }
         atexit { PostgresServer.stop() }
     }
 
@@ -44,15 +44,13 @@ struct PostgresServer {
         else { return }
         // At once: what it holds goes with the folder.
         kill(pid, SIGQUIT)
+        // It is no child of ours, so its end is looked for; until then it writes into the folder.
+        for _ in 0..<100 where kill(pid, 0) == 0 { usleep(20_000) }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    private static func shell(_ script: String) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", script]
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+    private static func shell(_ script: String) -> Int32 {
+        // Not Foundation's `Process`, which waits for the server too: it inherits what that learns the end by.
+        system(script)
     }
 }
