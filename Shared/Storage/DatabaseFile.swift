@@ -1,8 +1,5 @@
-/// The file of a database that a program may be serving at the same time: for commands that run beside it.
-///
-/// Nothing is made or migrated. Its calls block, and all are one thread's; a transaction of it holds up nobody's reads, and
-/// one that writes holds up the program's writes for as long as it lasts.
-public final class DatabaseFile {
+/// The file of an SQLite database.
+public final class DatabaseFile: MaintenanceDatabase {
     private let path: String
     private let reader: SQLiteConnection
 
@@ -31,29 +28,16 @@ public final class DatabaseFile {
         return connection
     }
 
-    /// - Throws: `MigrationError` if these are not the migrations that the service's own schema has seen, all of them.
     public func requireSchema(_ migrations: [Migration]) throws {
         try read { _ in try SchemaHistory.requireCurrent(migrations, of: "service", on: self.reader) }
     }
 
-    /// Runs the body over one snapshot.
     public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
 
-    /// Runs the body in a transaction of its own. It is on disk when this returns.
-    ///
-    /// - Throws: what the body throws, with nothing done; `StorageError`, `.busy` if others write for too long without a pause.
     public func write<T>(_ body: (any Connection) throws -> T) throws -> T {
         let writer = try Self.connect(path, role: .writer)
         defer { writer.close() }
-        try writer.begin()
-        do {
-            let value = try writer.savepoint(body).get()
-            _ = try writer.commit()
-            return value
-        } catch {
-            writer.rollBack()
-            throw error
-        }
+        return try writer.transaction(body)
     }
 
     /// Copies the database as it is at one moment, whatever is written meanwhile, into a new file that is whole in itself.
@@ -73,9 +57,7 @@ public final class DatabaseFile {
         try reader.copyAll(to: copy)
         // The pages say that there is a log beside them; then what is written now would go there.
         try copy.run(script: "PRAGMA journal_mode = DELETE")
-        try copy.begin()
-        try DatabaseIdentity.forget(on: copy)
-        _ = try copy.commit()
+        try copy.transaction { try DatabaseIdentity.forget(on: $0) }
         let finding = try copy.first("SELECT quick_check FROM pragma_quick_check(1)") { $0.text(0) }
         guard finding == "ok" else { throw StorageError.corrupt(finding ?? "it cannot be checked") }
         copy.close()

@@ -26,6 +26,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private var lost: StorageError?
     /// The last failure of a statement: what follows it in the transaction is refused.
     private var failure: StorageError?
+    private(set) var mayRunAgain = false
+    private var isCommitting = false
     private var hooks: [() -> Void] = []
     private var entries: [LogEntry] = []
 
@@ -69,6 +71,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     func begin() throws(StorageError) {
         forget()
+        mayRunAgain = false
+        isCommitting = false
         if PQstatus(handle) != CONNECTION_OK {
             close()
             handle = try session.connect()
@@ -85,9 +89,6 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
     }
 
-    /// Runs the body so that it can be undone alone.
-    ///
-    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
     func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         failure = nil
@@ -105,9 +106,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         return result
     }
 
-    /// - Returns: what is to be called and told now that it is on disk.
     /// - Throws: when the connection is lost, not knowing whether the server has carried it out.
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
+        isCommitting = true
         let result = try command("COMMIT")
         guard result.command == "COMMIT" else { throw .io("the transaction was rolled back") }
         defer { forget() }
@@ -129,6 +130,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     }
 
     func checkpoint() {}
+
+    func checkpointIfDue() -> CheckpointDecision { .notDue }
 
     func run(script: String) throws(StorageError) {
         // INTEGER has 64 bits in our SQL, and 32 in PostgreSQL's.
@@ -173,8 +176,15 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         case "0A000", "26000":
             close()
             lost = error
-        // Serialisation and deadlock end the whole transaction, and so does the connection.
-        case _ where state.hasPrefix("40") || PQstatus(handle) != CONNECTION_OK: lost = error
+            mayRunAgain = true
+        case _ where PQstatus(handle) != CONNECTION_OK:
+            lost = error
+            // Of a COMMIT without an answer nobody knows.
+            mayRunAgain = !isCommitting
+        // Serialisation and deadlock end the whole transaction.
+        case _ where state.hasPrefix("40"):
+            lost = error
+            mayRunAgain = true
         default: break
         }
         throw error

@@ -3,8 +3,8 @@ import Glibc
 
 /// How a service's connections to its schema are made, each of which has its own.
 final class PostgresSession {
-    /// Between attempts of one connection; what comes meanwhile is refused at once.
-    private static let pause: Duration = .milliseconds(500)
+    /// Between attempts of one connection, doubled with each that fails; what comes meanwhile is refused at once.
+    private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(2))
     /// Seconds for a server that does not answer: to connect, and until a vanished one is given up. Statements get as long
     /// at most, and the wait for another program's lock counts.
     private static let connectTimeout = "5"
@@ -12,12 +12,15 @@ final class PostgresSession {
 
     private let url: PostgresURL
     let schema: String
-    private var lastFailure: (at: ContinuousClock.Instant, error: StorageError)?
+    private let claim: PostgresDatabase.Claim?
+    private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
 
-    init(_ url: PostgresURL, schema: String) {
+    /// - Parameter claim: what each of its connections holds for as long as it lasts; nil for nothing.
+    init(_ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil) {
         precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
         self.url = url
         self.schema = schema
+        self.claim = claim
     }
 
     /// Held until the transaction ends, by one program at a time.
@@ -27,13 +30,14 @@ final class PostgresSession {
     ///
     /// - Throws: `.io`; at once, with the last error, right after an attempt that failed.
     func connect() throws(StorageError) -> OpaquePointer {
-        if let lastFailure, ContinuousClock.now - lastFailure.at < Self.pause { throw lastFailure.error }
+        if let failure, ContinuousClock.now < failure.nextAttempt { throw failure.error }
         do {
             let handle = try attempt()
-            lastFailure = nil
+            failure = nil
             return handle
         } catch {
-            lastFailure = (.now, error)
+            let pause = min(failure.map { $0.pause * 2 } ?? Self.pauses.first, Self.pauses.longest)
+            failure = (error, pause, .now + pause)
             throw error
         }
     }
@@ -58,16 +62,29 @@ final class PostgresSession {
             SET statement_timeout = \(Self.answerTimeoutMilliseconds);
             SET idle_in_transaction_session_timeout = 60000
             """
-        let result = PostgresResult(PQexec(handle, settings))
-        guard !result.isFailure else {
-            defer { PQfinish(handle) }
-            throw result.error
-        }
-        guard PQparameterStatus(handle, "server_encoding").map({ String(cString: $0) }) == "UTF8" else {
+        do throws(StorageError) {
+            let result = PostgresResult(PQexec(handle, settings))
+            guard !result.isFailure else { throw result.error }
+            guard PQparameterStatus(handle, "server_encoding").map({ String(cString: $0) }) == "UTF8" else {
+                throw .rejected("\(url): the database's encoding has to be UTF8")
+            }
+            try hold(handle)
+            return handle
+        } catch {
             PQfinish(handle)
-            throw .rejected("\(url): the database's encoding has to be UTF8")
+            throw error
         }
-        return handle
+    }
+
+    private func hold(_ handle: OpaquePointer) throws(StorageError) {
+        guard let claim else { return }
+        let lock = claim == .alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
+        // Not the key of `lock`: that one is taken and let go with each transaction.
+        let result = PostgresResult(PQexec(handle, "SELECT \(lock)(hashtextextended('parlor.\(schema)', 1))::int"))
+        guard !result.isFailure else { throw result.error }
+        guard PostgresRow(result: result, row: 0).int(0) == 1 else {
+            throw .io("\(url): \(schema) is in use by another Parlor")
+        }
     }
 
     private func withCStrings<T>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> T) -> T {

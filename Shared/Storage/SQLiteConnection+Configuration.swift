@@ -1,7 +1,7 @@
 import CSQLite
 
 extension SQLiteConnection {
-    func configure(_ configuration: SQLiteConfiguration, isDurable: Bool) throws(StorageError) {
+    func configure(_ configuration: DatabaseConfiguration, isDurable: Bool) throws(StorageError) {
         try run(script: "PRAGMA busy_timeout = \(configuration.busyTimeoutMilliseconds)")
         try enterWriteAheadMode(within: configuration.busyTimeoutMilliseconds)
         try run(

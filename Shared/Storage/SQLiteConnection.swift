@@ -12,17 +12,18 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     /// A service has a few dozen statements; more means that a text is built from values, and must not take all memory.
     private static let maxStatements = 256
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     let role: Role
     private var statements: [String: SQLiteStatement] = [:]
     /// Set when SQLite has given up the transaction by itself, as it may on a full disk: what came next in it would
     /// otherwise commit alone.
     private var lost: StorageError?
     var hasLostTransaction: Bool { lost != nil }
+    /// It waits for locks itself, and a disk that is full stays so.
+    var mayRunAgain: Bool { false }
     private var isInTransaction = false
     private var isClosed = false
-    /// How long the write-ahead log was after the last commit of this connection.
-    private(set) var writeAheadPages = 0
+    var checkpoints = CheckpointPolicy()
     private var hooks: [() -> Void] = []
     private var entries: [LogEntry] = []
 
@@ -41,18 +42,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         }
         handle = opened
         self.role = role
-    }
-
-    /// Learns after each commit how long the log has become, in the place of SQLite's own checkpoints.
-    func watchWriteAheadLog() {
-        sqlite3_wal_hook(
-            handle,
-            { context, _, _, pages in
-                // Never nil: it is what is passed below, and lives as long as the connection that calls.
-                guard let context else { return SQLITE_OK }
-                Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().writeAheadPages = Int(pages)
-                return SQLITE_OK
-            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { close() }
@@ -112,9 +101,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         isInTransaction = true
     }
 
-    /// Runs the body so that it can be undone alone.
-    ///
-    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
     func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         try execute("SAVEPOINT write", binding: [])
@@ -129,7 +115,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         return result
     }
 
-    /// - Returns: what is to be called and told now that it is on disk.
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
         try execute("COMMIT", binding: [])
         isInTransaction = false
@@ -140,7 +125,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         return (hooks, entries)
     }
 
-    /// Ends the transaction, whatever state it is in.
     func rollBack() {
         isInTransaction = false
         lost = nil
@@ -151,14 +135,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
-    /// Runs the body over one snapshot.
-    func snapshot<T>(_ body: (any Connection) throws -> T) throws -> T {
-        try begin()
-        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
-        defer { rollBack() }
-        return try body(self)
-    }
-
     func run(script: String) throws(StorageError) {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else {
@@ -166,12 +142,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
             precondition(code & 0xFF != SQLITE_ERROR, "\(message) in: \(script)")
             throw StorageError(sqlite: code, message: message)
         }
-    }
-
-    /// Copies what the write-ahead log holds into the database, as far as that goes without waiting for anyone.
-    func checkpoint() {
-        // Failing is not an error: nothing is lost, and the next one tries again.
-        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
     /// Copies all pages of one moment over what the other has.

@@ -2,6 +2,19 @@
 struct SchemaHistory {
     let connection: any ScriptableConnection
 
+    /// Brings a database up to date with what it needs itself and with the service's own.
+    ///
+    /// - Returns: its id.
+    /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
+    static func migrate(_ connection: some TransactionalConnection, _ migrations: [Migration]) throws -> String {
+        try connection.transaction { connection in
+            let history = try SchemaHistory(on: connection)
+            try history.apply(DatabaseIdentity.migrations, to: "storage")
+            try history.apply(migrations, to: "service")
+            return try DatabaseIdentity.loadOrCreate(on: connection)
+        }
+    }
+
     /// One transaction with what applies it: of two programs that start at once the second finds the work done.
     init(on connection: any ScriptableConnection) throws {
         self.connection = connection

@@ -24,9 +24,9 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
 
     private let tasks: BlockingQueue<Task>
     private let readers: Int
-    private let counters: SQLiteCounters
+    private let counters: DatabaseCounters
 
-    init(_ configuration: SQLiteConfiguration, counters: SQLiteCounters) {
+    init(_ configuration: DatabaseConfiguration, counters: DatabaseCounters) {
         tasks = BlockingQueue(
             maxCount: configuration.maxQueuedReads, maxBytes: configuration.maxQueuedReads * Self.readBytes)
         readers = configuration.readers
@@ -78,19 +78,33 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
         for (index, read) in reads.enumerated() {
             do throws(StorageError) {
                 // An engine may give a snapshot up when a statement in it fails: that body's fault, and not of those after it.
-                if !isBegun || connection.hasLostTransaction {
-                    connection.rollBack()
-                    try connection.begin()
-                    isBegun = true
-                    counters.beganSnapshot()
+                if !isBegun || connection.hasLostTransaction { try beginSnapshot(on: connection) }
+                isBegun = true
+                var answer = read.perform(connection)
+                // The server went in the midst of it: nothing was told to anyone yet.
+                if connection.mayRunAgain {
+                    try beginSnapshot(on: connection)
+                    answer = read.perform(connection)
                 }
+                counters.didRead()
+                answer()
             } catch {
                 for read in reads[index...] { read.fail(error) }
                 return
             }
-            let answer = read.perform(connection)
-            counters.didRead()
-            answer()
         }
+    }
+
+    private func beginSnapshot(on connection: Reader) throws(StorageError) {
+        connection.rollBack()
+        do throws(StorageError) {
+            try connection.begin()
+        } catch {
+            // The server may have gone while nobody looked.
+            guard connection.mayRunAgain else { throw error }
+            connection.rollBack()
+            try connection.begin()
+        }
+        counters.beganSnapshot()
     }
 }

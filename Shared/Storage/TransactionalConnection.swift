@@ -3,11 +3,60 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// Whether a failed statement has made the transaction useless for what comes next in it.
     var hasLostTransaction: Bool { get }
 
+    /// Whether what has just failed left nothing behind, for a reason that is likely to be gone: the connection was lost
+    /// before the commit, or the engine preferred another transaction.
+    var mayRunAgain: Bool { get }
+
     func begin() throws(StorageError)
+
+    /// Runs the body so that it can be undone alone.
+    ///
+    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
+    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error>
+
+    /// - Returns: what is to be called and told now that it is on disk.
+    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry])
 
     /// Ends the transaction, whatever state it is in.
     func rollBack()
 
     /// Keeps the log of the engine short, if that is the connection's task.
     func checkpoint()
+
+    /// For the thread that writes, after each commit.
+    func checkpointIfDue() -> CheckpointDecision
+
+    func close()
+}
+
+enum CheckpointDecision {
+    case notDue
+    case done
+    /// By another connection, so that no write waits for it.
+    case wanted
+}
+
+extension TransactionalConnection {
+    /// Runs the body in a transaction of its own.
+    ///
+    /// - Throws: what the body throws, with nothing done; `StorageError`.
+    func transaction<T>(_ body: (Self) throws -> T) throws -> T {
+        try begin()
+        do {
+            let value = try body(self)
+            _ = try commit()
+            return value
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Runs the body over one snapshot.
+    func snapshot<T>(_ body: (any Connection) throws -> T) throws -> T {
+        try begin()
+        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
+        defer { rollBack() }
+        return try body(self)
+    }
 }

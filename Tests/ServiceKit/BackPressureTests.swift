@@ -28,7 +28,7 @@ struct BackPressureTests {
     /// Runs the body with a service whose writer stands still, and whose queue holds `limit` writes. Closing the stall is
     /// the body's.
     private func stalled(_ body: (HostWorld, Stall, Collector<Int>) async throws -> Void) async throws {
-        var storage = SQLiteConfiguration()
+        var storage = DatabaseConfiguration()
         storage.maxQueuedWrites = Self.limit
         let stall = Stall()
         let written = Collector<Int>()

@@ -18,7 +18,7 @@ struct HostWorld {
     let life: Collector<String>
 
     init(
-        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: SQLiteConfiguration = SQLiteConfiguration(),
+        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) throws {
         group = try EventLoopGroup(loopCount: 2)
@@ -38,7 +38,7 @@ struct HostWorld {
     }
 
     static func started(
-        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: SQLiteConfiguration = SQLiteConfiguration(),
+        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) async throws -> HostWorld {
         let world = try HostWorld(maxUnderWay: maxUnderWay, storage: storage, register)

@@ -17,7 +17,7 @@ struct CrashPointTests {
 
     /// Writes three times, one after the other.
     private static func write(until point: String) async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.crashPoint = CrashPoint(point)
         let database = try SQLiteDatabase(
             .temporary, migrations: [Migration(version: 1, name: "items", sql: "CREATE TABLE items (n INTEGER)")],

@@ -203,7 +203,7 @@ struct DatabaseConformanceTests {
 
     @Test("a batch is bounded", arguments: Engine.allCases)
     func boundedBatch(engine: Engine) async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.maxBatch = 10
         let database = try engine.open(configuration: configuration, in: folder)
         let gate = Gate()
@@ -264,7 +264,7 @@ struct DatabaseConformanceTests {
         "a full queue refuses at once, by count and by bytes, and works again when it is empty",
         arguments: Engine.allCases)
     func overload(engine: Engine) async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.maxQueuedWrites = 3
         configuration.maxQueuedBytes = 10_000
         let database = try engine.open(configuration: configuration, in: folder)
@@ -356,7 +356,7 @@ struct DatabaseConformanceTests {
         arguments: Engine.allCases)
     func sharedSnapshots(engine: Engine) async throws {
         struct Refused: Error {}
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.readers = 1
         let database = try engine.open(configuration: configuration, in: folder)
         let gate = Gate()

@@ -13,7 +13,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     func open(
         _ sql: String = "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER)",
-        configuration: SQLiteConfiguration = SQLiteConfiguration(), in folder: TemporaryFolder
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), in folder: TemporaryFolder
     ) throws -> any Database {
         let migrations = [Migration(version: 1, name: "items", sql: sql)]
         switch self {

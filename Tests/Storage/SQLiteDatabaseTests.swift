@@ -11,7 +11,7 @@ struct SQLiteDatabaseTests {
     init() throws { folder = try TemporaryFolder() }
 
     private func open(
-        _ migrations: [Migration]? = nil, configuration: SQLiteConfiguration = SQLiteConfiguration()
+        _ migrations: [Migration]? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> SQLiteDatabase {
         try SQLiteDatabase(
             .file(folder.file("test.db")), migrations: migrations ?? [items], configuration: configuration)
@@ -50,7 +50,7 @@ struct SQLiteDatabaseTests {
 
     @Test("a full disk fails writes that can be tried again, reads go on, and room lets writes go on too")
     func diskFull() async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.maxPages = 40
         let database = try open(configuration: configuration)
         try await database.insert("first")
@@ -76,7 +76,7 @@ struct SQLiteDatabaseTests {
 
     @Test("a write that fills the disk and goes on regardless leaves nothing, and takes its batch along")
     func diskFullInABatch() async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.maxPages = 40
         let database = try open(configuration: configuration)
         let gate = Gate()
@@ -164,7 +164,7 @@ struct SQLiteDatabaseTests {
 
     @Test("another process' lock is waited for, then the write fails and can be tried again")
     func busy() async throws {
-        var configuration = SQLiteConfiguration()
+        var configuration = DatabaseConfiguration()
         configuration.busyTimeoutMilliseconds = 1
         let (ours, theirs) = (try open(configuration: configuration), try open(configuration: configuration))
         let gate = Gate()

@@ -5,10 +5,10 @@ import Workers
 ///
 /// Alone, a write is committed at once; while the disk takes its time over one commit, the next one gathers. So one
 /// fsync serves as many writes as arrive during the one before it, and nobody waits for a batch to fill.
-final class SQLiteWriter: Sendable {
+final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     private struct Write: Sendable {
         /// Runs the body. What it returns answers the caller, after the commit.
-        let perform: @Sendable (SQLiteConnection) throws(StorageError) -> @Sendable () -> Void
+        let perform: @Sendable (Writer) throws(StorageError) -> @Sendable () -> Void
         let fail: @Sendable (StorageError) -> Void
     }
 
@@ -18,23 +18,19 @@ final class SQLiteWriter: Sendable {
         var call: (@Sendable ([LogEntry]) -> Void)?
     }
 
-    /// Pages in the write-ahead log after which a reader starts to copy them into the database: 16 MB. Reading slows with
-    /// the log's length, and each page is copied once however often it was written: often enough, and not too often.
-    private static let checkpointPages = 4096
-    /// Where the writer does it itself, between commits. Under a load without a pause a copy by another thread never
-    /// reaches the end of the log, and it grows; here nothing is appended meanwhile. 128 MB.
-    private static let maxPages = 32_768
+    /// How often a batch is run at most that the engine has undone for a reason of its own.
+    private static var attempts: Int { 3 }
 
-    private let connection: SQLiteConnection
+    private let connection: Writer
     private let writes: BlockingQueue<Write>
     private let maxBatch: Int
     private let crashPoint: CrashPoint?
-    private let counters: SQLiteCounters
+    private let counters: DatabaseCounters
     private let requestCheckpoint: @Sendable () -> Void
     private let hook = Mutex(CommitHook())
 
     init(
-        _ connection: SQLiteConnection, configuration: SQLiteConfiguration, counters: SQLiteCounters,
+        _ connection: Writer, configuration: DatabaseConfiguration, counters: DatabaseCounters,
         requestCheckpoint: @escaping @Sendable () -> Void
     ) {
         self.connection = connection
@@ -56,7 +52,7 @@ final class SQLiteWriter: Sendable {
 
     func push(
         bytes: Int,
-        perform: @escaping @Sendable (SQLiteConnection) throws(StorageError) -> @Sendable () -> Void,
+        perform: @escaping @Sendable (Writer) throws(StorageError) -> @Sendable () -> Void,
         fail: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         do {
@@ -70,43 +66,45 @@ final class SQLiteWriter: Sendable {
 
     /// Until it is closed and has written all that was queued.
     func run() {
-        var pagesAtLastRequest = 0
         var commits = 0
         while let batch = writes.take(atMost: maxBatch) {
             commits += 1
             commit(batch, crashingAt: commits == crashPoint?.count ? crashPoint : nil)
-            let pages = connection.writeAheadPages
-            if pages >= Self.maxPages {
-                connection.checkpoint()
-                counters.checkpointed()
-            } else if pages < pagesAtLastRequest {
-                // The log was copied whole and starts again.
-                pagesAtLastRequest = 0
-            } else if pages - pagesAtLastRequest >= Self.checkpointPages {
-                pagesAtLastRequest = pages
-                requestCheckpoint()
+            switch connection.checkpointIfDue() {
+            case .notDue: break
+            case .done: counters.checkpointed()
+            case .wanted: requestCheckpoint()
             }
         }
     }
 
     private func commit(_ batch: [Write], crashingAt crashPoint: CrashPoint?) {
-        do throws(StorageError) {
-            try connection.begin()
-            var answers: [@Sendable () -> Void] = []
-            answers.reserveCapacity(batch.count)
-            for write in batch { answers.append(try write.perform(connection)) }
-            if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
-            let (hooks, entries) = try connection.commit()
-            if crashPoint?.place == .afterCommit { crashPoint?.crash() }
-            counters.committed(writes: batch.count)
-            for hook in hooks { hook() }
-            if !entries.isEmpty { hook.withLock { $0.call }?(entries) }
-            if crashPoint?.place == .afterPublish { crashPoint?.crash() }
-            for answer in answers { answer() }
-        } catch {
-            connection.rollBack()
-            counters.commitFailed()
-            for write in batch { write.fail(error) }
+        for attempt in 1...Self.attempts {
+            do throws(StorageError) {
+                return try commitOnce(batch, crashingAt: crashPoint)
+            } catch {
+                let mayRunAgain = connection.mayRunAgain
+                connection.rollBack()
+                if mayRunAgain, attempt < Self.attempts { continue }
+                counters.commitFailed()
+                for write in batch { write.fail(error) }
+                return
+            }
         }
+    }
+
+    private func commitOnce(_ batch: [Write], crashingAt crashPoint: CrashPoint?) throws(StorageError) {
+        try connection.begin()
+        var answers: [@Sendable () -> Void] = []
+        answers.reserveCapacity(batch.count)
+        for write in batch { answers.append(try write.perform(connection)) }
+        if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
+        let (hooks, entries) = try connection.commit()
+        if crashPoint?.place == .afterCommit { crashPoint?.crash() }
+        counters.committed(writes: batch.count)
+        for hook in hooks { hook() }
+        if !entries.isEmpty { hook.withLock { $0.call }?(entries) }
+        if crashPoint?.place == .afterPublish { crashPoint?.crash() }
+        for answer in answers { answer() }
     }
 }

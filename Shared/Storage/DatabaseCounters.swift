@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts for `DatabaseStatistics`, from several threads.
-final class SQLiteCounters: Sendable {
+final class DatabaseCounters: Sendable {
     private let counted = Mutex(DatabaseStatistics())
 
     var statistics: DatabaseStatistics { counted.withLock { $0 } }

@@ -1,5 +1,5 @@
-/// The limits of an SQLite database; the defaults are for one service on one machine.
-public struct SQLiteConfiguration: Sendable {
+/// The limits of a database; the defaults are for one service on one machine.
+public struct DatabaseConfiguration: Sendable {
     /// Threads that read. Two: a long read does not hold up the short ones, and the machine has cores for no more.
     public var readers = 2
     /// Writes that wait. At a commit a millisecond and `maxBatch` a commit they are served within tens of milliseconds;
@@ -10,9 +10,9 @@ public struct SQLiteConfiguration: Sendable {
     public var maxQueuedReads = 16_384
     /// Writes in one commit. It bounds how long the first of them waits for the last, and what one failure takes along.
     public var maxBatch = 1024
-    /// How long we wait for another process' lock: a copy being made, a second program starting.
+    /// SQLite alone: how long we wait for another process' lock: a copy being made, a second program starting.
     public var busyTimeoutMilliseconds = 5000
-    /// Pages the file may grow to; nil for as many as the disk has.
+    /// SQLite alone: pages the file may grow to; nil for as many as the disk has.
     public var maxPages: Int?
     /// For the drill alone.
     public var crashPoint: CrashPoint?

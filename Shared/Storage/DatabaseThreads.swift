@@ -1,0 +1,84 @@
+import Workers
+
+/// What every engine's database is made of: one thread that writes, a few that read, each with a connection.
+///
+/// Dropping the last reference closes it as `close` does, without waiting.
+final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
+    private let writer: BatchWriter<Engine>
+    private let reads: SnapshotReads<Engine>
+    private let counters: DatabaseCounters
+    private let threads: WorkerThreads
+
+    init(writer connection: Engine, readers: [Engine], configuration: DatabaseConfiguration) {
+        let counters = DatabaseCounters()
+        let reads = SnapshotReads<Engine>(configuration, counters: counters)
+        self.counters = counters
+        self.reads = reads
+        writer = BatchWriter(connection, configuration: configuration, counters: counters) { [weak reads] in
+            reads?.requestCheckpoint()
+        }
+        threads = WorkerThreads {
+            // One after the other, and no thread beside: or each might leave the removal of SQLite's log to another.
+            for reader in readers { reader.close() }
+            connection.close()
+        }
+        threads.start { [writer] in writer.run() }
+        for reader in readers {
+            threads.start { reads.run(on: reader) }
+        }
+    }
+
+    deinit { stop() }
+
+    var statistics: DatabaseStatistics {
+        var statistics = counters.statistics
+        statistics.queuedWrites = writer.queuedWrites
+        statistics.queuedReads = reads.queued
+        return statistics
+    }
+
+    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { writer.onCommit(hook) }
+
+    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try reads.push { connection in
+                    let result = Result { try body(connection) }
+                    return { continuation.resume(with: result) }
+                } fail: {
+                    continuation.resume(throwing: $0)
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    func write<T: Sendable>(
+        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try writer.push(bytes: bytes) { connection throws(StorageError) in
+                    let result = try connection.savepoint(body)
+                    return { continuation.resume(with: result) }
+                } fail: {
+                    continuation.resume(throwing: $0)
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    func close() async {
+        stop()
+        await threads.ended()
+    }
+
+    private func stop() {
+        writer.close()
+        reads.close()
+    }
+}
