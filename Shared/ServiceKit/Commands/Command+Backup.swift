@@ -21,7 +21,13 @@ extension Command {
             }
             // What refers to others goes before them: a room that the copy knows nothing of yet would be worse than one
             // that has nothing in it.
-            let databases = try services.reversed().map { try DataFolder.database(of: $0.name, configuration).path }
+            let databases = try services.reversed().map { service in
+                switch try DatabaseLocation(of: service.name, configuration) {
+                case .file(let path, _): path
+                case .schema(_, let url):
+                    throw BackupError("the databases are in \(url), which is copied by pg_dump: deploy/POSTGRES.md")
+                }
+            }
             let backup = Backup(of: configuration.text(Setting.data.name), databases: databases, to: target)
             let files = try backup.run()
             print("\(files) files are in \(target)")

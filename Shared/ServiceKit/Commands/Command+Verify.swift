@@ -20,10 +20,8 @@ extension Command {
             guard let owner = services.lazy.compactMap({ $0 as? any OwnsMembership.Type }).first else {
                 preconditionFailure("no service owns memberships")
             }
-            func open(_ service: any Service.Type) throws -> DatabaseFile {
-                let database = try DatabaseFile(existing: DataFolder.database(of: service.name, configuration).path)
-                try database.requireSchema(service.migrations)
-                return database
+            func open(_ service: any Service.Type) throws -> any MaintenanceDatabase {
+                try DatabaseLocation(of: service.name, configuration).openForMaintenance(service.migrations)
             }
             let memberships = try open(owner)
             let recounts = try services.compactMap { $0 as? any Recounted.Type }.map { service in

@@ -3,7 +3,7 @@ import Storage
 /// Counts again what a service keeps, room by room.
 struct Recount {
     let service: any Recounted.Type
-    let database: DatabaseFile
+    let database: any MaintenanceDatabase
     let members: (String) throws -> [String]
     let print: (String) -> Void
 

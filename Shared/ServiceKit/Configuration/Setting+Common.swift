@@ -11,7 +11,9 @@ extension Setting {
     public static let busTokenFile = Setting(
         "BUS_TOKEN_FILE", .path, default: "", "A file with the token that the bus wants; none by default")
     public static let databaseURL = Setting(
-        "DATABASE_URL", .text, default: "", "The service's database; by default a SQLite file in the data folder")
+        "DATABASE_URL", .text, default: "",
+        "The database: sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE; by default a file in the data folder"
+    )
     public static let crashAt = Setting(
         "CRASH_AT", .crashPoint, default: "",
         "Where the process kills itself, as after-commit:37; for tests of recovery, never otherwise")

@@ -19,7 +19,7 @@ struct ServiceComponent: Component {
     private let bus: any MessageBus
     private let workers: WorkerPool
     /// Held until the process ends.
-    private let lock: DataLock
+    private let lock: DataLock?
 
     var address: String? { nil }
 
@@ -31,19 +31,18 @@ struct ServiceComponent: Component {
         let log = node.log.labelled(S.name)
         let directory = node.configuration.text(Setting.data.name)
         try DataFolder.make(directory)
-        let (path, folder) = try DataFolder.database(of: S.name, node.configuration)
-        if let folder { try DataFolder.make(folder) }
-        let lock = try await DataLock.acquire(path, alone: !node.isBusShared, log: log)
-        var storage = SQLiteConfiguration()
+        let location = try DatabaseLocation(of: S.name, node.configuration)
+        var storage = DatabaseConfiguration()
         storage.crashPoint = node.configuration.optional(Setting.crashAt.name).flatMap(CrashPoint.init)
-        let database = try SQLiteDatabase(.file(path), migrations: S.migrations, configuration: storage)
         let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
+        let (database, lock) = try await location.open(
+            S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
             metrics: node.metrics, workers: workers, dataDirectory: directory)
         let host = ServiceHost(try S(context), context, on: node.group)
         try await host.start()
-        log.info("serving", ["database": path])
+        log.info("serving", ["database": "\(location)"])
         return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers, lock: lock)
     }
 

@@ -1,0 +1,86 @@
+import Storage
+import Workers
+
+/// Where a service's database is, by the setting `DATABASE_URL`; without it, in the data folder.
+enum DatabaseLocation: CustomStringConvertible {
+    /// `sqlite:PATH`, where a PATH that ends with a slash is a folder for the files of several services.
+    case file(String, folder: String?)
+    /// `postgres://…`: a schema of the service's name.
+    case schema(String, PostgresURL)
+
+    /// Between attempts to reach a server, beyond what its connection itself waits.
+    private static let pause: Duration = .milliseconds(200)
+
+    init(of service: String, _ configuration: Configuration) throws(ConfigurationError) {
+        guard let url = configuration.optional(Setting.databaseURL.name) else {
+            let folder = configuration.text(Setting.data.name)
+            self = .file("\(folder)/\(service).db", folder: folder)
+            return
+        }
+        let scheme = "sqlite:"
+        if url.hasPrefix(scheme), url.count > scheme.count {
+            let path = String(url.dropFirst(scheme.count))
+            self = path.hasSuffix("/") ? .file("\(path)\(service).db", folder: path) : .file(path, folder: nil)
+        } else if let server = PostgresURL(url) {
+            self = .schema(service, server)
+        } else {
+            // Not what it is: it may hold a password.
+            throw .malformed(
+                "DATABASE_URL (--database-url) has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE")
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .file(let path, _): path
+        case .schema(let schema, let url): "\(schema) in \(url)"
+        }
+    }
+
+    /// Opens the database, makes it if it is not there, and keeps processes off it that could not hear of its changes.
+    ///
+    /// Waits for a server that is not there, or in use, for as long as it takes, and says so.
+    ///
+    /// - Returns: the database, and what is to be held for as long as it is served.
+    /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`; `CancellationError`.
+    func open(
+        _ migrations: [Migration], _ configuration: DatabaseConfiguration, alone: Bool, on workers: WorkerPool,
+        log: Logger
+    ) async throws -> (database: any Database, lock: DataLock?) {
+        switch self {
+        case .file(let path, let folder):
+            if let folder { try DataFolder.make(folder) }
+            let lock = try await DataLock.acquire(path, alone: alone, log: log)
+            return (try SQLiteDatabase(.file(path), migrations: migrations, configuration: configuration), lock)
+        case .schema(let schema, let url):
+            var lastReason: String?
+            while true {
+                do {
+                    let database = try await workers.run {
+                        try PostgresDatabase(
+                            url, schema: schema, claim: alone ? .alone : .shared, migrations: migrations,
+                            configuration: configuration)
+                    }
+                    return (database, nil)
+                } catch StorageError.io(let reason) {
+                    if reason != lastReason {
+                        log.warning("waiting for the database", ["database": "\(self)", "reason": reason])
+                    }
+                    lastReason = reason
+                }
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    /// - Throws: `StorageError`, `MigrationError` if the database is not there or not as the service leaves it.
+    func openForMaintenance(_ migrations: [Migration]) throws -> any MaintenanceDatabase {
+        let database: any MaintenanceDatabase =
+            switch self {
+            case .file(let path, _): try DatabaseFile(existing: path)
+            case .schema(let schema, let url): try PostgresMaintenance(existing: url, schema: schema)
+            }
+        try database.requireSchema(migrations)
+        return database
+    }
+}
