@@ -86,22 +86,20 @@ extension Database {
 
     /// Holds up the writer until the gate opens, and returns once it stands there.
     func close(_ gate: Gate) async -> Task<Void, any Error> {
-        let arrived = Gate()
-        let task = Task.immediate {
-            try await write { _ in
-                try arrived.open()
-                gate.pass()
-            }
-        }
-        await arrived.passed()
-        return task
+        await held(at: gate) { body in try await write { _ in try body() } }
     }
 
     /// Holds up a reader until the gate opens, and returns once it stands there.
     func holdReader(at gate: Gate) async -> Task<Void, any Error> {
+        await held(at: gate) { body in try await read { _ in try body() } }
+    }
+
+    private func held(
+        at gate: Gate, by run: @escaping @Sendable (@escaping @Sendable () throws -> Void) async throws -> Void
+    ) async -> Task<Void, any Error> {
         let arrived = Gate()
         let task = Task.immediate {
-            try await read { _ in
+            try await run {
                 try arrived.open()
                 gate.pass()
             }

@@ -1,0 +1,208 @@
+import Storage
+import Testing
+
+/// What only a server can do to a database: end connections, restart, prefer another's transaction.
+@Suite("A database on a PostgreSQL server")
+struct PostgresDatabaseTests {
+    private let schema = PostgresServer.newSchema()
+
+    private func open(
+        _ more: String = "", claim: PostgresDatabase.Claim = .shared, on server: PostgresURL? = nil
+    ) throws -> PostgresDatabase {
+        try PostgresDatabase(
+            server ?? PostgresServer.url(), schema: schema, claim: claim,
+            migrations: [
+                Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER);" + more)
+            ])
+    }
+
+    /// Ends all connections to the schema, as an administrator may.
+    private func endConnections() async throws {
+        let console = try PostgresDatabase(
+            PostgresServer.url(), schema: PostgresServer.newSchema(), migrations: [])
+        let ended = try await console.read { [schema] connection in
+            try connection.all(
+                "SELECT pg_terminate_backend(pid, 5000)::int FROM pg_stat_activity WHERE application_name = $1",
+                "parlor-\(schema)"
+            ) { $0.int(0) }
+        }
+        #expect(!ended.isEmpty && ended.allSatisfy { $0 == 1 })
+        await console.close()
+    }
+
+    @Test("connections that ended while nobody used them cost nobody a read or a write")
+    func idleLoss() async throws {
+        let database = try open()
+        try await database.insert("a")
+        #expect(try await database.ids() == ["a"])
+        try await endConnections()
+        async let ids = database.ids()
+        try await database.insert("b")
+        #expect(try await ids.first == "a")
+        #expect(try await database.ids() == ["a", "b"])
+        await database.close()
+    }
+
+    @Test("while the server is away writes fail and may be tried again; when it is back they work, and nothing is lost")
+    func restart() async throws {
+        let server = try PostgresServer(named: "restart")
+        let database = try open(on: server.url)
+        try await database.insert("before")
+        try server.stop()
+        for _ in 0..<3 {
+            do {
+                try await database.insert("meanwhile")
+                Issue.record("there is no server")
+            } catch let error as StorageError {
+                #expect(error.isRetryable, "\(error)")
+            }
+        }
+        try server.start()
+        // Attempts have a pause between them.
+        while true {
+            do {
+                try await database.insert("after")
+                break
+            } catch let error as StorageError where error.isRetryable {}
+        }
+        #expect(try await database.ids() == ["after", "before"])
+        await database.close()
+    }
+
+    @Test("a commit that was not answered is not run again, and its write says that it may be tried again")
+    func lostCommit() async throws {
+        let database = try open(
+            """
+            CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
+                AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER hang_up AFTER INSERT ON items DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW WHEN (NEW.id = 'last') EXECUTE FUNCTION hang_up();
+            """)
+        let runs = Told()
+        do {
+            try await database.write { connection in
+                runs.add(["run"])
+                try connection.execute("INSERT INTO items (id) VALUES ('last')")
+            }
+            Issue.record("the commit has no answer")
+        } catch let error as StorageError {
+            #expect(error.isRetryable, "\(error)")
+        }
+        #expect(runs.all == ["run"])
+        try await database.insert("next")
+        #expect(try await database.ids() == ["next"])
+        await database.close()
+    }
+
+    @Test("a transaction that lost against another is run again, and its caller does not notice")
+    func serialisationFailure() async throws {
+        let database = try open(
+            """
+            CREATE SEQUENCE attempts;
+            CREATE FUNCTION lose_twice() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN
+                    IF nextval(''attempts'') <= 2 THEN RAISE EXCEPTION USING ERRCODE = ''40001''; END IF;
+                    RETURN NEW;
+                END';
+            CREATE TRIGGER lose_twice BEFORE INSERT ON items FOR EACH ROW EXECUTE FUNCTION lose_twice();
+            """)
+        try await database.insert("a")
+        #expect(try await database.ids() == ["a"])
+        #expect(database.statistics.failedCommits == 0)
+        await database.close()
+    }
+
+    @Test("several programs write one log without gaps, and whoever reads it sees a whole beginning of it")
+    func sharedLog() async throws {
+        let databases = try (0..<3).map { _ in try open() }
+        let told = databases.map { _ in Told() }
+        for (database, told) in zip(databases, told) {
+            database.onCommit { told.add($0.map { "\($0.seq)" }) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, database) in databases.enumerated() {
+                for n in 0..<100 {
+                    group.addTask {
+                        _ = try await database.write { connection in
+                            try EventLog.append(
+                                at: n, roomID: "room \(number)", participants: [], emissions: .emptyArray,
+                                on: connection)
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<30 {
+                        let (count, last) = try await database.read { connection in
+                            try connection.first("SELECT count(*), coalesce(max(seq), 0) FROM events") {
+                                ($0.int(0), $0.int(1))
+                            } ?? (-1, 0)
+                        }
+                        #expect(count == last)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let seqs = told.map { $0.all.compactMap(Int.init) }
+        for seqs in seqs { #expect(seqs.count == 100 && seqs == seqs.sorted()) }
+        #expect(seqs.flatMap(\.self).sorted() == Array(1...300))
+        for database in databases { await database.close() }
+    }
+
+    @Test("programs that start at once make one schema, migrated once")
+    func concurrentStart() async throws {
+        let ids = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<4 { group.addTask { try await onThread { try open().databaseID } } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1)
+    }
+
+    @Test("who claims a schema alone keeps others out until it ends, and stays out while others are there")
+    func claims() async throws {
+        let alone = try open(claim: .alone)
+        for claim in [PostgresDatabase.Claim.alone, .shared] {
+            #expect(throws: StorageError.self) { try open(claim: claim) }
+        }
+        await alone.close()
+        let shared = try open(claim: .shared)
+        let second = try open(claim: .shared)
+        #expect(throws: StorageError.self) { try open(claim: .alone) }
+        await shared.close()
+        await second.close()
+        await (try open(claim: .alone)).close()
+    }
+
+    @Test("a server that is not there is said to be, by name and without its password")
+    func unreachable() throws {
+        let url = try #require(PostgresURL("postgres://parlor:secret@127.0.0.1:1/rooms"))
+        do {
+            _ = try open(on: url)
+            Issue.record("there is no server")
+        } catch StorageError.io(let reason) {
+            #expect(reason.contains("rooms on 127.0.0.1") && !reason.contains("secret"), "\(reason)")
+        }
+    }
+
+    @Test("a command beside the programs reads and writes what they do, and wants a schema that is there and current")
+    func maintenance() async throws {
+        let url = try PostgresServer.url()
+        #expect(throws: StorageError.self) { try PostgresMaintenance(existing: url, schema: schema) }
+        let database = try open()
+        try await database.insert("a")
+        let console = try PostgresMaintenance(existing: url, schema: schema)
+        #expect(throws: MigrationError.self) { try console.requireSchema([]) }
+        struct Undone: Error {}
+        #expect(throws: Undone.self) {
+            try console.write { connection in
+                try connection.execute("INSERT INTO items (id) VALUES ('b')")
+                throw Undone()
+            }
+        }
+        try console.write { _ = try $0.execute("INSERT INTO items (id) VALUES ('c')") }
+        #expect(try console.read { try $0.all("SELECT id FROM items ORDER BY id") { $0.text(0) } } == ["a", "c"])
+        #expect(try await database.ids() == ["a", "c"])
+        console.close()
+        await database.close()
+    }
+}

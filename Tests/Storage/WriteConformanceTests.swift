@@ -1,0 +1,157 @@
+import Storage
+import Synchronization
+import Testing
+
+/// What every engine has to do.
+@Suite("A database that is written to")
+struct WriteConformanceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test("a write that throws is undone alone, with its hooks and its entries", arguments: Engine.allCases)
+    func isolation(engine: Engine) async throws {
+        struct Refused: Error {}
+        let database = try engine.open(in: folder)
+        let told = Told()
+        database.onCommit { told.add($0.map(\.roomID)) }
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let writes = (0..<10).map { n in
+            Task.immediate {
+                try await database.write { connection in
+                    try connection.execute("INSERT INTO items (id) VALUES ($1)", "\(n)")
+                    try EventLog.append(
+                        at: n, roomID: "room \(n)", participants: [], emissions: .emptyArray, on: connection)
+                    connection.afterCommit { told.add(["hook \(n)"]) }
+                    if n.isMultiple(of: 3) { throw Refused() }
+                }
+            }
+        }
+        try gate.open()
+        try await blocked.value
+        for (n, write) in writes.enumerated() {
+            switch await write.result {
+            case .success: #expect(!n.isMultiple(of: 3))
+            case .failure(let error): #expect(n.isMultiple(of: 3) && error is Refused)
+            }
+        }
+        let kept = [1, 2, 4, 5, 7, 8]
+        #expect(try await database.ids() == kept.map { "\($0)" })
+        #expect(told.all == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
+        let entries = try await EventLog(database).entries(since: 0, limit: 100)
+        #expect(entries.map(\.seq) == Array(1...6))
+        #expect(entries.map(\.at) == kept)
+    }
+
+    @Test("writes that come together share a commit", arguments: Engine.allCases)
+    func groupCommit(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let writes = (0..<500).map { n in Task.immediate { try await database.insert("\(n)") } }
+        #expect(database.statistics.queuedWrites == 500)
+        let before = database.statistics
+        try gate.open()
+        try await blocked.value
+        for write in writes { try await write.value }
+        let after = database.statistics
+        #expect(after.writes - before.writes == 501)
+        #expect(after.commits - before.commits == 2)
+        #expect(try await database.ids().count == 500)
+    }
+
+    @Test("a batch is bounded", arguments: Engine.allCases)
+    func boundedBatch(engine: Engine) async throws {
+        var configuration = DatabaseConfiguration()
+        configuration.maxBatch = 10
+        let database = try engine.open(configuration: configuration, in: folder)
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let writes = (0..<35).map { n in Task.immediate { try await database.insert("\(n)") } }
+        try gate.open()
+        try await blocked.value
+        for write in writes { try await write.value }
+        #expect(database.statistics.commits == 5)
+    }
+
+    @Test("writes run and are told in the order they were made", arguments: Engine.allCases)
+    func order(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let told = Told()
+        database.onCommit { told.add($0.map(\.roomID)) }
+        let writes = (0..<300).map { n in
+            Task.immediate {
+                try await database.write { connection in
+                    try EventLog.append(
+                        at: 0, roomID: "\(n)", participants: [], emissions: .emptyArray, on: connection)
+                }
+            }
+        }
+        var positions: [Int] = []
+        for write in writes { positions.append(try await write.value) }
+        #expect(positions == Array(1...300))
+        #expect(told.all == (0..<300).map { "\($0)" })
+    }
+
+    @Test("the hook has been told before the write returns", arguments: Engine.allCases)
+    func toldBeforeTheAnswer(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let told = Told()
+        database.onCommit { told.add($0.map(\.roomID)) }
+        for n in 1...50 {
+            try await database.write {
+                try EventLog.append(at: 0, roomID: "\(n)", participants: [], emissions: .emptyArray, on: $0)
+            }
+            #expect(told.all.count == n)
+        }
+    }
+
+    @Test("a caller that is cancelled does not take its write along", arguments: Engine.allCases)
+    func cancellation(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let write = Task.immediate { try await database.insert("kept") }
+        write.cancel()
+        try gate.open()
+        try await blocked.value
+        try await write.value
+        #expect(try await database.ids() == ["kept"])
+    }
+
+    @Test(
+        "a full queue refuses at once, by count and by bytes, and works again when it is empty",
+        arguments: Engine.allCases)
+    func overload(engine: Engine) async throws {
+        var configuration = DatabaseConfiguration()
+        configuration.maxQueuedWrites = 3
+        configuration.maxQueuedBytes = 10_000
+        let database = try engine.open(configuration: configuration, in: folder)
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let large = Task.immediate { try await database.write(holding: 20_000) { _ in } }
+        await #expect(throws: StorageError.overloaded) { try await database.insert("too many bytes") }
+        try gate.open()
+        try await blocked.value
+        try await large.value
+
+        let secondGate = Gate()
+        let blockedAgain = await database.close(secondGate)
+        let three = (0..<3).map { n in Task.immediate { try await database.insert("\(n)") } }
+        await #expect(throws: StorageError.overloaded) { try await database.insert("too many") }
+        try secondGate.open()
+        try await blockedAgain.value
+        for write in three { try await write.value }
+        try await database.insert("again")
+        #expect(try await database.ids() == ["0", "1", "2", "again"])
+    }
+}
+
+/// What a hook was told, from whatever thread.
+final class Told: Sendable {
+    private let told = Mutex<[String]>([])
+
+    var all: [String] { told.withLock { $0 } }
+    func add(_ more: [String]) { told.withLock { $0 += more } }
+}
