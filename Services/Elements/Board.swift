@@ -1,10 +1,13 @@
 import Contracts
+import ServiceKit
 import Storage
 
 /// A room's elements, inside the transaction that changes them. It is valid in the closure that was given it alone.
 struct Board {
-    let room: Membership
+    let request: RoomRequest
     let connection: any Connection
+
+    var room: Membership { request.room }
 
     // MARK: The board
 
@@ -31,9 +34,7 @@ struct Board {
 
     /// - Returns: the entry's position in the event log.
     func tell(_ emissions: [Emission], at state: BoardState) throws -> Int {
-        try EventLog.append(
-            at: state.changedAt.milliseconds, roomID: room.roomID, participants: room.userIDs,
-            emissions: emissions.json, on: connection)
+        try request.tell(emissions, at: state.changedAt, on: connection)
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: connection) }

@@ -7,7 +7,7 @@ extension Elements {
     func clear(_ request: RoomRequest) async throws -> Reply {
         let clearer = request.caller.userID
 
-        return try await database.change(request.room) { board in
+        return try await database.change(for: request) { board in
             let count = try board.deleteAll()
             let answer = JSONWriter.object { $0.member("deletedCount", count) }
             guard count > 0 else { return Reply(.ok, answer) }

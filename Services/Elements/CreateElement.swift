@@ -11,7 +11,7 @@ extension Elements {
         let tempID = try request.fields.tempID()
         let sender = request.caller.userID
 
-        return try await database.change(request.room, holding: content.json.bytes.count) { board in
+        return try await database.change(for: request, holding: content.json.bytes.count) { board in
             if let tempID, let earlier = try board.elementID(sentBy: sender, as: tempID) {
                 // Its key stays after the element is gone: a late retry must not bring it back.
                 guard let element = try board.element(earlier) else { throw ServiceError.elementNotFound }

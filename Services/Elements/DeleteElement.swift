@@ -7,7 +7,7 @@ extension Elements {
         let elementID = try request.fields.string("elementId")
         let deleter = request.caller.userID
 
-        return try await database.change(request.room) { board in
+        return try await database.change(for: request) { board in
             guard try board.delete(elementID) else { throw ServiceError.elementNotFound }
             let state = try board.advance(elementsBy: -1, at: clock.now())
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)

@@ -77,9 +77,9 @@ struct ElementsDatabase: Sendable {
     ///
     /// - Parameter bytes: what the closure holds beside ids.
     func change(
-        _ room: Membership, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
+        for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
     ) async throws -> Reply {
-        try await database.write(holding: bytes + 1024) { try body(Board(room: room, connection: $0)) }
+        try await database.write(holding: bytes + 1024) { try body(Board(request: request, connection: $0)) }
     }
 
     // MARK: Reads

@@ -17,7 +17,7 @@ extension Elements {
         }
         let updater = request.caller.userID
 
-        return try await database.change(request.room, holding: content?.json.bytes.count ?? 0) { board in
+        return try await database.change(for: request, holding: content?.json.bytes.count ?? 0) { board in
             guard var element = try board.element(elementID) else { throw ServiceError.elementNotFound }
             if let expectedVersion, expectedVersion != element.version {
                 throw ServiceError(

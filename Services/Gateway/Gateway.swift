@@ -38,8 +38,8 @@ public struct Gateway: Component {
                 ? nil : ManifestFile("\(configuration.text(Setting.data.name))/manifests.json", log: log), log: log,
             deliver: { stream, entries in
                 let broadcasts = entries.map { Broadcast($0, of: stream) }
-                for broadcast in broadcasts {
-                    log.debug("fanned out", ["stream": stream, "seq": broadcast.position.seq])
+                for (entry, broadcast) in zip(entries, broadcasts) {
+                    log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
                     guard let userID = broadcast.endsTypingOf else { continue }
                     let place = Presence.Place(roomID: broadcast.roomID, userID: userID)
                     presence.assumeIsolated { $0.endTyping(place) }

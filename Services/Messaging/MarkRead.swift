@@ -19,11 +19,12 @@ extension Messaging {
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
             let unread = try messages.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
-            reply.position = try Self.tell(
+            let seq = try request.tell(
                 [
                     .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),
                     .badges(unread, of: reader, in: room.roomID),
-                ], in: room, at: now, on: connection)
+                ], at: now, on: connection)
+            reply.position = Self.position(seq)
             return reply
         }
     }

@@ -15,13 +15,5 @@ struct Messaging: Sendable {
     static let standardPage = 50
     static let maxPage = 200
 
-    /// Writes down what is to be told of a change in a room, in the change's own transaction.
-    static func tell(
-        _ emissions: [Emission], in room: Membership, at time: Timestamp, on connection: any Connection
-    ) throws -> StreamPosition {
-        let seq = try EventLog.append(
-            at: time.milliseconds, roomID: room.roomID, participants: room.userIDs, emissions: emissions.json,
-            on: connection)
-        return StreamPosition(stream: MessagingService.name, seq: seq)
-    }
+    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: MessagingService.name, seq: seq) }
 }

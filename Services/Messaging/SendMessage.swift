@@ -28,10 +28,9 @@ extension Messaging {
                     try messages.addUnread(of: person.userID, in: room.roomID)
                 }
                 let json = message.json(in: room)
-                let position = try Self.tell(
-                    [.messageNew(json, from: sender), .messageNewGlobal(message)], in: room, at: place.at,
-                    on: connection)
-                return Reply(.created, json, position: position)
+                let seq = try request.tell(
+                    [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)
+                return Reply(.created, json, position: Self.position(seq))
             }
         } catch is AlreadySent {
             return try await repeated(tempID, by: sender, in: room)
@@ -52,7 +51,7 @@ extension Messaging {
             let head = try EventLog.head(on: connection)
             return Reply(
                 .ok, message.json(in: room, readBy: receipts),
-                position: StreamPosition(stream: MessagingService.name, seq: head), isDuplicate: true)
+                position: Self.position(head), isDuplicate: true)
         }
     }
 }

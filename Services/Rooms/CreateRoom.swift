@@ -39,7 +39,7 @@ extension Rooms {
             try RoomsDatabase.insert(room, key: key, on: connection)
             let seq = try EventLog.append(
                 at: now.milliseconds, roomID: room.id, participants: room.membership.userIDs,
-                emissions: Self.emissions(ofCreating: room).json, on: connection)
+                emissions: Self.emissions(ofCreating: room).json, requestID: request.id, on: connection)
             return .created(room, seq: seq)
         }
         return switch creation {

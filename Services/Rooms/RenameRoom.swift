@@ -15,9 +15,8 @@ extension Rooms {
             // It moves with every change, also when the clock stands or goes back.
             room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
             try RoomsDatabase.updateName(of: room, on: connection)
-            let seq = try EventLog.append(
-                at: room.updatedAt.milliseconds, roomID: room.id, participants: room.membership.userIDs,
-                emissions: Self.emissions(ofRenaming: room, by: callerID).json, on: connection)
+            let seq = try request.tell(
+                Self.emissions(ofRenaming: room, by: callerID), at: room.updatedAt, on: connection)
             return (room, seq)
         }
         return Reply(.ok, room.json, position: seq.map(Self.position))

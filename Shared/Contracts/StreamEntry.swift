@@ -91,13 +91,19 @@ public struct StreamEntry: Sendable {
     public let participants: [String]
     /// The emissions as they were written; `emissions` takes them apart.
     public let emissionsJSON: JSONValue
+    /// Of the request that made the change, for logs; nil if none did.
+    public let requestID: String?
 
-    public init(seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue) {
+    public init(
+        seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
+        requestID: String? = nil
+    ) {
         self.seq = seq
         self.at = at
         self.roomID = roomID
         self.participants = participants
         self.emissionsJSON = emissionsJSON
+        self.requestID = requestID
     }
 
     /// Emissions that a newer service wrote in a way unknown here are left out.
@@ -108,6 +114,7 @@ public struct StreamEntry: Sendable {
             $0.member("seq", seq)
             $0.member("at", at.milliseconds)
             $0.member("roomId", roomID)
+            if let requestID { $0.member("request", requestID) }
             $0.member("participants", array: { for id in participants { $0.string(id) } })
             $0.member("emissions", emissionsJSON)
         }
@@ -126,7 +133,8 @@ public struct StreamEntry: Sendable {
         let ids = participants.compactMap(\.string)
         guard ids.count == participants.count else { return nil }
         self.init(
-            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions)
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions,
+            requestID: object["request"]?.string)
     }
 }
 

@@ -12,6 +12,9 @@ enum DatabaseIdentity {
         Migration(
             version: 2, name: "the event log by room",
             sql: "CREATE INDEX events_by_room ON events (room_id, seq)"),
+        Migration(
+            version: 3, name: "the request behind an entry",
+            sql: "ALTER TABLE events ADD COLUMN request_id TEXT"),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {

@@ -21,23 +21,28 @@ public struct EventLog: Sendable {
 
     /// Appends an entry, which is handed to the database's `onCommit` hook after the commit.
     ///
-    /// - Parameter emissions: an array.
+    /// - Parameters:
+    ///   - emissions: an array.
+    ///   - requestID: of the request that asked for the change; nil if none did.
     /// - Returns: the entry's `seq`.
     @discardableResult
     public static func append(
-        at: Int, roomID: String, participants: [String], emissions: JSONValue, on connection: any Connection
+        at: Int, roomID: String, participants: [String], emissions: JSONValue, requestID: String? = nil,
+        on connection: any Connection
     ) throws -> Int {
         // The newest entry is never pruned, so the highest number in the table is the highest ever given.
         let seq = try connection.first(
             """
-            INSERT INTO events (seq, at, room_id, participants, emissions)
-            SELECT coalesce(max(seq), 0) + 1, $1, $2, $3, $4 FROM events
+            INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
+            SELECT coalesce(max(seq), 0) + 1, $1, $2, $3, $4, $5 FROM events
             RETURNING seq
-            """, at, roomID, SQLValue.list(participants), emissions
+            """, at, roomID, SQLValue.list(participants), emissions, requestID
         ) { $0.int(0) }
         guard let seq else { preconditionFailure("an INSERT without a conflict returns its row") }
         connection.entryAppended(
-            LogEntry(seq: seq, at: at, roomID: roomID, participants: participants, emissions: emissions))
+            LogEntry(
+                seq: seq, at: at, roomID: roomID, participants: participants, emissions: emissions,
+                requestID: requestID))
         return seq
     }
 
@@ -95,12 +100,13 @@ public struct EventLog: Sendable {
         return (entries, isWhole)
     }
 
-    private static let columns = "seq, at, room_id, participants, emissions"
+    private static let columns = "seq, at, room_id, participants, emissions, request_id"
 
     private static func entry(_ row: Row) -> LogEntry {
         LogEntry(
             seq: row.int(0), at: row.int(1), roomID: row.text(2),
-            participants: row.json(3).array?.compactMap(\.string) ?? [], emissions: row.json(4))
+            participants: row.json(3).array?.compactMap(\.string) ?? [], emissions: row.json(4),
+            requestID: row.textOrNil(5))
     }
 
     public func head() async throws -> Int { try await database.read { try Self.head(on: $0) } }

@@ -11,12 +11,17 @@ public struct LogEntry: Sendable, Equatable {
     public let participants: [String]
     /// An array, ready to send.
     public let emissions: JSONValue
+    /// Of the request that made the change, for logs; nil if none did.
+    public let requestID: String?
 
-    public init(seq: Int, at: Int, roomID: String, participants: [String], emissions: JSONValue) {
+    public init(
+        seq: Int, at: Int, roomID: String, participants: [String], emissions: JSONValue, requestID: String? = nil
+    ) {
         self.seq = seq
         self.at = at
         self.roomID = roomID
         self.participants = participants
         self.emissions = emissions
+        self.requestID = requestID
     }
 }

@@ -49,6 +49,15 @@ public struct RoomRequest: Sendable {
 
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
+
+    /// Writes down what is to be told of a change in the room, in the change's own transaction.
+    ///
+    /// - Returns: the entry's place in the service's event log.
+    public func tell(_ emissions: [Emission], at time: Timestamp, on connection: any Connection) throws -> Int {
+        try EventLog.append(
+            at: time.milliseconds, roomID: room.roomID, participants: room.userIDs, emissions: emissions.json,
+            requestID: id, on: connection)
+    }
 }
 
 /// Which subjects a service answers, and how.

@@ -70,6 +70,6 @@ extension StreamEntry {
     init(_ entry: LogEntry) {
         self.init(
             seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: entry.roomID,
-            participants: entry.participants, emissionsJSON: entry.emissions)
+            participants: entry.participants, emissionsJSON: entry.emissions, requestID: entry.requestID)
     }
 }
