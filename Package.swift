@@ -83,8 +83,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-drill",
             dependencies: [
-                "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "Storage", "TestClients",
-                "TestSupport",
+                "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
+                "TestClients", "TestSupport",
             ],
             path: "Tests/Faults", exclude: ["README.md"], swiftSettings: settings),
         tests("Drill", ["parlor-drill", "TestSupport"]),

@@ -22,11 +22,14 @@ struct GatewayContext: Sendable {
     let crowd: Crowd
 
     /// Asks a service on somebody's behalf.
+    ///
+    /// - Parameter isQuestion: whether it changes nothing, so that asking twice does no harm.
     func ask(
-        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
+        isQuestion: Bool = false
     ) async throws(ServiceError) -> Reply {
-        try await bus.ask(
-            subject, data, origin.context(for: caller, key: key ?? caller?.id), of: Self.anyService, log: log)
+        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: isQuestion)
+        return try await bus.ask(subject, data, context, of: Self.anyService, log: log)
     }
 
     /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.

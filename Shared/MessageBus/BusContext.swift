@@ -13,16 +13,20 @@ public struct BusContext: Sendable {
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?
+    /// It only asks: where nobody tells when a responder is gone (NATS), it is asked once more after a second without a reply.
+    /// It does not travel.
+    public var isQuestion: Bool
 
     public init(
         requestID: String, caller: JSONValue? = nil, timeout: Duration = BusContext.defaultTimeout, key: String? = nil,
-        trace: String? = nil
+        trace: String? = nil, isQuestion: Bool = false
     ) {
         self.requestID = requestID
         self.caller = caller
         self.timeout = timeout
         self.key = key
         self.trace = trace
+        self.isQuestion = isQuestion
     }
 
     /// Longer than any healthy answer takes, shorter than a person's patience.

@@ -15,7 +15,6 @@ public final class InProcessBus: MessageBus {
         var subscribers = SubscriptionIndex<EventHandler>()
         var responders = SubscriptionIndex<RequestHandler>()
         var pending = PendingRequests<@Sendable (Result<JSONValue, BusError>) -> Void>()
-        var isTicking = false
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
 
@@ -27,6 +26,7 @@ public final class InProcessBus: MessageBus {
 
     private let state = Mutex(State())
     private let start = ContinuousClock.now
+    private let ticker = DeadlineTicker()
 
     public init() {}
 
@@ -94,7 +94,7 @@ public final class InProcessBus: MessageBus {
         switch route {
         case .failure(let error): completion(.failure(error))
         case .success((let handler, let id)):
-            startTicking()
+            keepTime()
             handler(
                 BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
                     self?.finish(id, reply)
@@ -139,31 +139,18 @@ public final class InProcessBus: MessageBus {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// One task looks after all deadlines while there are any.
-    private func startTicking() {
-        let starts = state.withLock { state in
-            defer { state.isTicking = true }
-            return !state.isTicking
-        }
-        guard starts else { return }
-        Task { [weak self] in
-            repeat {
-                // Thrown on cancellation only, and nobody cancels this task.
-                try? await Task.sleep(for: PendingRequests<Void>.tick)
-            } while self?.tick() ?? false
+    private func keepTime() {
+        ticker.start { [weak self] in
+            self?.state.withLock { $0.pending.hasDeadlines } ?? false
+        } _: { [weak self] in
+            self?.tick()
         }
     }
 
-    /// - Returns: whether to tick again.
-    private func tick() -> Bool {
+    private func tick() {
         let now = start.duration(to: .now)
-        let (late, goesOn) = state.withLock { state in
-            let late = state.pending.expire(at: now)
-            state.isTicking = state.pending.hasDeadlines
-            return (late, state.isTicking)
-        }
+        let late = state.withLock { $0.pending.expire(at: now) }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         if !late.isEmpty { resumeIfDrained() }
-        return goesOn
     }
 }

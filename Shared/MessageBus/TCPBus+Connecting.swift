@@ -10,16 +10,28 @@ extension TCPBus {
 
     func sent(stillPending count: Int) { state.withLock { $0.unsent = count } }
 
-    var hasDeadlines: Bool { state.withLock { $0.asked.hasDeadlines || $0.serving.hasDeadlines } }
+    var hasDeadlines: Bool { state.withLock { $0.hasDeadlines } }
 
     func expire() {
         let now = start.duration(to: .now)
-        let late = state.withLock { state in
+        let late = say { state in
             _ = state.serving.expire(at: now)
-            return state.asked.expire(at: now)
+            let late = state.asked.expire(at: now)
+            for id in state.unanswered.expire(at: now) { askOnceMore(id, at: now, &state) }
+            return late.map(\.completion)
         }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         drained()
+    }
+
+    /// Under the same number: whichever reply comes first ends it, and the other finds nobody.
+    private func askOnceMore(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
+        guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes else { return }
+        var context = question.context
+        context.timeout = question.deadline - now
+        // It was not too long the first time.
+        _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
+        state.counters.repeatedQuestions &+= 1
     }
 
     func pingIfIdle() {

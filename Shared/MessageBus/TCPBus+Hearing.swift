@@ -13,7 +13,7 @@ extension TCPBus {
             }
             serve(address, subject, data, context, handler)
         case .reply(let id, let result):
-            state.withLock { $0.asked.take(id) }?(result)
+            state.withLock { $0.asked.take(id) }?.completion(result)
             drained()
         case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }

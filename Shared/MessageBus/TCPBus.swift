@@ -11,6 +11,9 @@ import Synchronization
 public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
 
+    /// After which a question is asked once more, if nobody tells of responders that are gone.
+    private static let patience: Duration = .seconds(1)
+
     let loop: EventLoop
     let name: String
     let wire: any BusWire
@@ -124,7 +127,14 @@ public final class TCPBus: MessageBus {
         let failure: BusError? = say { state in
             guard state.connection != nil else { return .disconnected }
             guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
-            let id = state.asked.insert(completion, deadline: deadline)
+            let isRepeated = context.isQuestion && !wire.tellsOfLostResponders && context.timeout > Self.patience
+            let question =
+                isRepeated
+                ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
+            let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
+            if isRepeated {
+                _ = state.unanswered.insert(id, deadline: deadline - context.timeout + Self.patience)
+            }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
                 _ = state.asked.take(id)
                 return .lineTooLong

@@ -5,6 +5,19 @@ import Reactor
 struct TCPBusState {
     typealias FirstConnection = @Sendable (Result<Void, BusError>) -> Void
 
+    struct Asked {
+        let completion: TCPBus.Completion
+        /// What to ask once more; nil for what is asked once.
+        let question: Question?
+    }
+
+    struct Question {
+        let subject: String
+        let data: JSONValue
+        let context: BusContext
+        let deadline: Duration
+    }
+
     private let wire: any BusWire
     var servers: BusServers
 
@@ -22,7 +35,9 @@ struct TCPBusState {
     private(set) var subscriptions: [UInt64: TCPBusSubscription] = [:]
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
     /// Requests of ours, by the number they carry.
-    var asked = PendingRequests<TCPBus.Completion>()
+    var asked = PendingRequests<Asked>()
+    /// Those of them that are to be asked once more, by their numbers.
+    var unanswered = PendingRequests<UInt64>()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
     /// The broker answers pings in order.
@@ -43,6 +58,8 @@ struct TCPBusState {
         self.servers = servers
         self.wire = wire
     }
+
+    var hasDeadlines: Bool { asked.hasDeadlines || serving.hasDeadlines || unanswered.hasDeadlines }
 
     var pendingBytes: Int { outgoing.count + unsent }
 
@@ -65,7 +82,7 @@ struct TCPBusState {
 
     /// The connection that has to be told to send, once until it has.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
-        guard !isFlushing, let connection, !outgoing.isEmpty || asked.hasDeadlines || serving.hasDeadlines else {
+        guard !isFlushing, let connection, !outgoing.isEmpty || hasDeadlines else {
             return nil
         }
         isFlushing = true
@@ -128,9 +145,11 @@ struct TCPBusState {
         unsent = 0
         isFlushing = false
         _ = serving.takeAll()
+        _ = unanswered.takeAll()
         defer { pongs = [] }
         return Lost(
-            asked: asked.takeAll(), pongs: pongs, watchers: wasConnected && !isClosed ? Array(watchers.values) : [])
+            asked: asked.takeAll().map(\.completion), pongs: pongs,
+            watchers: wasConnected && !isClosed ? Array(watchers.values) : [])
     }
 
     // MARK: Closing

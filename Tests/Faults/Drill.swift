@@ -29,7 +29,8 @@ actor Drill {
         loop = group.loops[0]
         let binaries = options.binaries ?? Self.ownFolder
         data = try Self.makeFolder(options.data, beside: binaries)
-        fleet = try Fleet(.init(binaries: binaries, data: data), on: group)
+        fleet = try Fleet(
+            .init(binaries: binaries, data: data, bus: options.bus, databaseURL: options.databaseURL), on: group)
     }
 
     /// - Returns: whether all held.
@@ -51,7 +52,7 @@ actor Drill {
         for phone in phones { await phone.close() }
         try await fleet.stop()
 
-        let books = try await Books.read(from: data)
+        let books = try await Books.read(from: data, or: options.databaseURL)
         var logs: [String: PhoneLog] = [:]
         for phone in phones { logs[phone.person.id] = await phone.log }
         let audit = Audit(books: books, logs: logs, cast: cast.roles, shown: shown)
@@ -73,6 +74,7 @@ actor Drill {
 
     private func inject(_ schedule: Schedule, for length: Duration) async throws {
         let start = LoopInstant.now()
+        await fleet.beginFaults(at: start)
         for item in schedule.items {
             try await sleep(until: start + item.at)
             Terminal.print("\(Report.time(item.at))  \(item.trouble)")
@@ -100,6 +102,7 @@ actor Drill {
             try await fleet.limitFiles(of: process, to: Self.fullDisk)
             try await Task.sleep(for: time)
             try await fleet.limitFiles(of: process, to: nil)
+        case .databaseLoss(let name): try await fleet.endDatabaseConnections(of: name)
         case .clock(let name, let offset): await fleet.stepClock(of: name, to: offset)
         case .everyoneReconnects: for phone in phones { await phone.dropSocket() }
         case .rollingRestart:

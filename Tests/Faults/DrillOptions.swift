@@ -11,6 +11,9 @@ struct DrillOptions: Sendable {
     private(set) var binaries: String?
     /// nil: a folder of its own beside the binaries, which is removed if all held.
     private(set) var data: String?
+    private(set) var bus = BusKind.parlor
+    /// nil: an SQLite file for each service.
+    private(set) var databaseURL: String?
     private(set) var troubles = Set(Trouble.Kind.allCases)
 
     static let usage = """
@@ -21,6 +24,8 @@ struct DrillOptions: Sendable {
           --clients N      people who are connected (24)
           --binaries DIR   the executables to run (those beside this one)
           --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
+          --bus KIND       parlor for its own, nats for a NATS server (parlor)
+          --database-url URL  an empty PostgreSQL database (SQLite files)
           --troubles LIST  of \(Trouble.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
         """
 
@@ -49,10 +54,18 @@ struct DrillOptions: Sendable {
                 clients = number
             case "--binaries": binaries = value
             case "--data": data = value
+            case "--bus":
+                guard let kind = BusKind(rawValue: value) else {
+                    throw Malformed(description: "--bus has to be parlor or nats")
+                }
+                bus = kind
+            case "--database-url": databaseURL = value
             case "--troubles": troubles = try Self.troubles(value)
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
+        // What can go wrong with a file and with a server.
+        troubles.remove(databaseURL == nil ? .database : .disk)
     }
 
     private static func troubles(_ list: String) throws(Malformed) -> Set<Trouble.Kind> {

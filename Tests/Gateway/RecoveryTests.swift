@@ -90,6 +90,36 @@ struct RecoveryTests {
         }
     }
 
+    @Test("what cannot be had within a request's time is given up, and what was asked meanwhile is answered then")
+    func givesUp() async throws {
+        try await GatewayWorld.run(["--request-timeout", "300ms"]) { world in
+            let cursor = try await Self.connect(world, since: "none").cursor
+            Self.tell(world, "needle")
+            for _ in 1...9000 {
+                world.chat.emit([Emission(to: .everyone, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
+            }
+            // Its owner is there and says nothing.
+            let log = world.log.logger
+            world.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
+            world.chat.on("chat.send", reply: Reply(.ok))
+            let client = try await world.openSocket()
+            try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
+            #expect(try await client.receive().hasPrefix("40{"))
+            try await client.emit("chat:send", "{}", ack: 7)
+            var told: [String] = []
+            while told.last != "ack" {
+                switch try await client.next() {
+                case .event("sync:done", let data): told.append("recovered: \(data["recovered"]?.bool ?? true)")
+                case .ack(7, _): told.append("ack")
+                default: break
+                }
+            }
+            #expect(told == ["recovered: false", "ack"])
+            // Once, and not again and again while the socket waits.
+            #expect(world.log.text.split(separator: "rooms were asked for").count == 2)
+        }
+    }
+
     @Test("a cursor from before a restored backup recovers nothing")
     func restored() async throws {
         try await GatewayWorld.run { world in

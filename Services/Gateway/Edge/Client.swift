@@ -26,7 +26,7 @@ final class Client {
     var expiry: LoopTimer?
     var isConnected = true
 
-    /// Events that wait: for a join or leave to be done, or for a free place under way.
+    /// Events that wait: to be caught up, for a join or leave to be done, or for a free place under way. Their time runs.
     var waiting = WaitingEvents()
     /// Whether a join, leave or typing is being done: what comes after it waits.
     var isChangingRooms = false
@@ -46,39 +46,4 @@ final class Client {
     func mayStart(_ event: SocketIOEvent) -> Bool {
         !isChangingRooms && underWay < (event.name == "room:join" ? 1 : Self.maxUnderWay)
     }
-}
-
-/// A socket's events in their order, up to a limit.
-struct WaitingEvents {
-    static let maxCount = 4096
-    static let maxBytes = 4 << 20
-
-    private var arrived: [SocketIOEvent] = []
-    /// The earlier half, turned round: what is taken is let go of at once.
-    private var leaving: [SocketIOEvent] = []
-    private var bytes = 0
-
-    var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
-
-    /// - Returns: false if there is no room: the client sends without regard to answers.
-    mutating func append(_ event: SocketIOEvent) -> Bool {
-        bytes += Self.size(event)
-        guard arrived.count + leaving.count < Self.maxCount, bytes <= Self.maxBytes else { return false }
-        arrived.append(event)
-        return true
-    }
-
-    var first: SocketIOEvent? { leaving.last ?? arrived.first }
-
-    mutating func popFirst() -> SocketIOEvent? {
-        if leaving.isEmpty {
-            leaving = arrived.reversed()
-            arrived = []
-        }
-        guard let event = leaving.popLast() else { return nil }
-        bytes -= Self.size(event)
-        return event
-    }
-
-    private static func size(_ event: SocketIOEvent) -> Int { event.arguments.reduce(64) { $0 + $1.bytes.count } }
 }

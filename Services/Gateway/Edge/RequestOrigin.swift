@@ -13,12 +13,12 @@ struct RequestOrigin: Sendable {
     /// By when it has to be answered, its event included.
     let deadline: LoopInstant
 
-    /// What is left until then, and no more than the patience.
-    func timeLeft(atMost patience: Duration = .seconds(3600)) -> Duration { min(deadline - .now(), patience) }
+    var timeLeft: Duration { deadline - .now() }
 
-    func context(for caller: Caller?, key: String? = nil, atMost patience: Duration = .seconds(3600)) -> BusContext {
+    func context(for caller: Caller?, key: String? = nil, isQuestion: Bool = false) -> BusContext {
         BusContext(
-            requestID: id, caller: caller?.json, timeout: timeLeft(atMost: patience), key: key, trace: trace?.text)
+            requestID: id, caller: caller?.json, timeout: timeLeft, key: key, trace: trace?.text,
+            isQuestion: isQuestion)
     }
 }
 

@@ -62,8 +62,9 @@ extension Shard {
 
     func receive(_ event: SocketIOEvent, on socket: Socket) {
         guard let client = socket.context as? Client else { return }
-        if client.waiting.isEmpty, client.mayStart(event) { return start(event, of: client) }
-        if !client.waiting.append(event) {
+        let request = SocketRequest(event: event, origin: makeOrigin(of: event, by: client))
+        if client.waiting.isEmpty, client.mayStart(event) { return start(request, of: client) }
+        if !client.waiting.append(request) {
             context.log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
             client.waiting = WaitingEvents()
             socket.closeTransport()
@@ -72,21 +73,21 @@ extension Shard {
 
     /// Goes on with what waited, also for a client that has left: what it sent before that counts.
     func resume(_ client: Client) {
-        while let event = client.waiting.first, client.mayStart(event) {
+        while let request = client.waiting.first, client.mayStart(request.event) {
             _ = client.waiting.popFirst()
-            start(event, of: client)
+            start(request, of: client)
         }
     }
 
     /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
     /// services keep the order of the others, room by room.
-    private func start(_ event: SocketIOEvent, of client: Client) {
-        switch event.name {
+    private func start(_ request: SocketRequest, of client: Client) {
+        switch request.event.name {
         case "room:join", "room:leave", "message:typing":
             client.isChangingRooms = true
             Task {
-                await answer(event, of: client) { () async throws(ServiceError) -> JSONValue? in
-                    try await changeRooms(event, of: client)
+                await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
+                    try await changeRooms(request.event, of: client, request.origin)
                 }
                 client.isChangingRooms = false
                 resume(client)
@@ -94,8 +95,8 @@ extension Shard {
         default:
             client.underWay += 1
             Task {
-                await answer(event, of: client) { () async throws(ServiceError) -> JSONValue? in
-                    try await ask(event, of: client)
+                await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
+                    try await ask(request.event, of: client, request.origin)
                 }
                 client.underWay -= 1
                 resume(client)
@@ -103,9 +104,10 @@ extension Shard {
         }
     }
 
-    private func changeRooms(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
+    private func changeRooms(
+        _ event: SocketIOEvent, of client: Client, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> JSONValue? {
         let fields = try Self.fields(of: event)
-        let origin = makeOrigin(of: event, by: client)
         switch event.name {
         case "room:join":
             return try await limited(
@@ -125,14 +127,15 @@ extension Shard {
     }
 
     /// Asks the service that declared the event; returns the ack's members once its echo was written.
-    private func ask(_ event: SocketIOEvent, of client: Client) async throws(ServiceError) -> JSONValue? {
+    private func ask(
+        _ event: SocketIOEvent, of client: Client, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> JSONValue? {
         let catalog = context.directory.catalog
         guard let declared = catalog.socketEvents[event.name] else {
             guard catalog.isWhole else { throw .unavailable("This part of the service") }
             throw ServiceError(.malformedRequest, "There is no event of this name.")
         }
         let data = try Self.payload(of: event)
-        let origin = makeOrigin(of: event, by: client)
         let reply = try await limited(
             by: declared.limits, in: catalog, person: client.caller.id, address: client.address
         ) { () async throws(ServiceError) -> Reply in

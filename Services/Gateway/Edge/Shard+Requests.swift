@@ -74,7 +74,8 @@ extension Shard {
         _ route: Route, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> Reply {
         guard route.answer == .rooms || route.answer == .roomsByPerson else {
-            return try await context.ask(route.subject, data, as: caller, origin: origin, key: key)
+            return try await context.ask(
+                route.subject, data, as: caller, origin: origin, key: key, isQuestion: route.method == "GET")
         }
         let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: key)
         return Reply(.ok, Self.joined(pages.map(\.data)))

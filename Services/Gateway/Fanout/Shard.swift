@@ -164,16 +164,19 @@ actor Shard {
         await withCheckedContinuation { continuation in
             // Looked at once more where nothing can come in between any longer.
             guard !held.hasReached(position) else { return continuation.resume() }
-            let timer = loop.schedule(after: min(Self.maxHold, deadline - .now())) { [weak self] in
-                self?.assumeIsolated { $0.giveUp(on: position, id) }
+            let patience = min(Self.maxHold, deadline - .now())
+            let timer = loop.schedule(after: patience) { [weak self] in
+                self?.assumeIsolated { $0.giveUp(on: position, id, after: patience) }
             }
             held.hold(.init(id: id, continuation: continuation, timer: timer), until: position)
         }
     }
 
-    private func giveUp(on position: StreamPosition, _ id: Int) {
+    private func giveUp(on position: StreamPosition, _ id: Int, after patience: Duration) {
         guard let answer = held.remove(id, at: position) else { return }
-        context.log.warning("an answer comes before its event", ["stream": position.stream, "seq": position.seq])
+        context.log.warning(
+            "an answer comes before its event",
+            ["stream": position.stream, "seq": position.seq, "ms": patience.milliseconds])
         answer.release()
     }
 }

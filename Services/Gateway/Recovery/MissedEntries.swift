@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
 
 /// Asks services for what is no longer, or not yet, in a gateway's memory.
@@ -9,16 +10,17 @@ struct MissedEntries: Sendable {
     let log: Logger
 
     /// A person's rooms. Asked for after it is known up to where entries are wanted: a room that they speak of exists then.
-    func rooms(of caller: Caller) async throws(ServiceError) -> [String] {
-        let context = BusContext(requestID: "sync", caller: caller.json, key: caller.id)
+    func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
+        let context = BusContext(
+            requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isQuestion: true)
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string)
     }
 
     /// Where each of these logs ends, as their owners say: nothing that was answered before stands after it. Those whose
     /// owner is away are not in it.
-    func heads(of streams: [String]) async -> [String: Bookmark] {
+    func heads(of streams: [String], by deadline: LoopInstant) async -> [String: Bookmark] {
         await withTaskGroup(of: Head.self) { group in
-            for stream in streams { group.addTask { await head(of: stream) } }
+            for stream in streams { group.addTask { await head(of: stream, by: deadline) } }
             var heads: [String: Bookmark] = [:]
             for await head in group { heads[head.stream] = head.place }
             return heads
@@ -31,10 +33,10 @@ struct MissedEntries: Sendable {
     }
 
     /// Apart, as one value: Swift 6.3 miscompiles a task of a group that returns a tuple out of a typed `do`, optimised.
-    private func head(of stream: String) async -> Head {
+    private func head(of stream: String, by deadline: LoopInstant) async -> Head {
         let question = JSONWriter.object { $0.member("limit", 0) }
         do throws(ServiceError) {
-            let page = try await page(of: stream, question)
+            let page = try await page(of: stream, question, by: deadline)
             return Head(stream: stream, place: page.head)
         } catch {
             return Head(stream: stream, place: nil)
@@ -45,7 +47,7 @@ struct MissedEntries: Sendable {
     ///
     /// - Returns: some, and up to where they are all there are; nil if the log does not know that place any more.
     func entries(
-        of stream: String, since place: Bookmark, through end: Int, ofRooms roomIDs: [String]
+        of stream: String, since place: Bookmark, through end: Int, ofRooms roomIDs: [String], by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [Broadcast], through: Int)? {
         // Nothing of nobody's rooms; and more rooms than one question can name are many questions, each to the end.
         var entries: [Broadcast] = []
@@ -60,7 +62,7 @@ struct MissedEntries: Sendable {
                 $0.member("through", end)
                 $0.member("roomIds", array: { for id in rooms { $0.string(id) } })
             }
-            let page = try await page(of: stream, question)
+            let page = try await page(of: stream, question, by: deadline)
             guard page.isKnown, page.head.databaseID == place.databaseID else { return nil }
             entries += page.entries.map { Broadcast($0, of: stream) }
             through = min(through, page.through)
@@ -87,7 +89,9 @@ struct MissedEntries: Sendable {
                 $0.member("since", since)
                 $0.member("through", end.seq)
             }
-            guard let page = try? await page(of: stream, question), page.head.databaseID == end.databaseID,
+            let patience = LoopInstant.now() + BusContext.defaultTimeout
+            guard let page = try? await page(of: stream, question, by: patience),
+                page.head.databaseID == end.databaseID,
                 let last = page.entries.last?.seq
             else { return nil }
             for entry in page.entries {
@@ -113,8 +117,10 @@ struct MissedEntries: Sendable {
     /// Rooms in one question: half of what a log's owner takes.
     private static let maxRooms = 5000
 
-    private func page(of stream: String, _ question: JSONValue) async throws(ServiceError) -> LogPage {
-        let context = BusContext(requestID: "sync")
+    private func page(
+        of stream: String, _ question: JSONValue, by deadline: LoopInstant
+    ) async throws(ServiceError) -> LogPage {
+        let context = BusContext(requestID: "sync", timeout: deadline - .now(), isQuestion: true)
         let reply = try await bus.ask(
             Subject.eventsSince(of: stream), question, context, of: "A part of this service", log: log)
         guard let page = LogPage(reply.data) else { throw .unavailable("A part of this service") }

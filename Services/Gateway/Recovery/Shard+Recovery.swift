@@ -19,18 +19,22 @@ extension Shard {
     private static let maxReplayBacklog = 128 * 1024
     private static let backlogInterval: Duration = .milliseconds(20)
 
-    /// How often a log's owner that is away is asked, before it is said that what is in its log cannot be had.
-    private static let maxTries = 10
+    /// Between two questions to a log's owner that is away.
     private static let tryInterval: Duration = .milliseconds(250)
 
     /// Catches a socket up from the cursor it came with. It then belongs to the audience, unless it has closed.
+    ///
+    /// What it asks meanwhile waits: so what cannot be had within the time of a request is given up, and said to be.
     func recover(_ client: Client, since given: JSONValue) async {
         guard unfollowedStreams.isEmpty else {
             // This gateway has just started: nothing can be said of the cursor yet. The client comes back.
             return client.socket.closeTransport()
         }
         let cursor = given.string.flatMap { context.cursors.decode($0, for: client.caller.id) }
-        if let cursor, await replay(to: client, from: cursor, .person, then: { goLive(client, isRecovered: true) }) {
+        let deadline = LoopInstant.now() + context.settings.requestTimeout
+        if let cursor,
+            await replay(to: client, from: cursor, .person, by: deadline, then: { goLive(client, isRecovered: true) })
+        {
             return
         }
         if client.isConnected { goLive(client, isRecovered: false) }
@@ -44,9 +48,12 @@ extension Shard {
 
     /// Has a socket join a room's audience. One that came with a cursor is sent what the room was told since it left the room,
     /// or since its cursor.
-    func joinAudience(of roomID: String, _ client: Client) async {
+    func joinAudience(of roomID: String, _ client: Client, by deadline: LoopInstant) async {
         if !client.rooms.contains(roomID), let cursor = client.continuedRooms[roomID] ?? client.continuesFrom {
-            if await replay(to: client, from: cursor, .room(roomID), then: { audience.join(roomID, client) }) { return }
+            let isReplayed = await replay(to: client, from: cursor, .room(roomID), by: deadline) {
+                audience.join(roomID, client)
+            }
+            if isReplayed { return }
             if client.isConnected { tellSynchronised(client, false) }
         }
         if client.isConnected { audience.join(roomID, client) }
@@ -70,9 +77,10 @@ extension Shard {
     /// - Parameter finish: called when all of it was sent, before anything else can be fanned out.
     /// - Returns: whether it was called. It is not if something cannot be had, or the socket has closed.
     private func replay(
-        to client: Client, from start: SyncCursor, _ scope: Replay.Scope, then finish: () -> Void
+        to client: Client, from start: SyncCursor, _ scope: Replay.Scope, by deadline: LoopInstant,
+        then finish: () -> Void
     ) async -> Bool {
-        guard await hasReached(start) else { return false }
+        guard await hasReached(start, by: deadline) else { return false }
         var cursor = start
         var count = 0
         while client.isConnected {
@@ -92,7 +100,9 @@ extension Shard {
             var rooms: [String]?
             if case .room(let id) = scope { rooms = [id] }
             while isMore {
-                guard let page = await nextPage(of: &replay, for: client.caller, &rooms) else { return false }
+                guard let page = await nextPage(of: &replay, for: client.caller, &rooms, by: deadline) else {
+                    return false
+                }
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: client) else { return false }
@@ -132,7 +142,7 @@ extension Shard {
 
     /// Whether this loop has fanned out what a cursor says. Another gateway may have been further when it gave the cursor: a
     /// short while is waited for all of its streams together.
-    private func hasReached(_ cursor: SyncCursor) async -> Bool {
+    private func hasReached(_ cursor: SyncCursor, by deadline: LoopInstant) async -> Bool {
         func isBehind(_ stream: String, _ place: SyncCursor.Place) -> Bool? {
             guard let here = recent.place(of: stream), here.databaseID == place.bookmark.databaseID else { return nil }
             return here.seq < place.bookmark.seq
@@ -142,7 +152,7 @@ extension Shard {
             guard let isBehind = isBehind(stream, place) else { return false }
             if isBehind { behind.append(StreamPosition(stream: stream, seq: place.bookmark.seq)) }
         }
-        let deadline = LoopInstant.now() + Self.maxHold
+        let deadline = min(deadline, LoopInstant.now() + Self.maxHold)
         for position in behind {
             guard .now() < deadline else { return false }
             await fannedOut(position, by: deadline)
@@ -152,8 +162,9 @@ extension Shard {
 
     /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
     /// - Returns: nil if something of it cannot be had.
-    private func nextPage(of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?) async -> Replay.Page? {
-        var triesLeft = Self.maxTries
+    private func nextPage(
+        of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant
+    ) async -> Replay.Page? {
         while true {
             switch replay.next() {
             case .page(let page): return page
@@ -163,16 +174,15 @@ extension Shard {
                 case .unknown: return nil
                 case .older:
                     do throws(ServiceError) {
-                        if rooms == nil { rooms = try await context.missed.rooms(of: caller) }
+                        if rooms == nil { rooms = try await context.missed.rooms(of: caller, by: deadline) }
                         guard
                             let missed = try await context.missed.entries(
-                                of: stream, since: since, through: through, ofRooms: rooms ?? [])
+                                of: stream, since: since, through: through, ofRooms: rooms ?? [], by: deadline)
                         else { return nil }
                         replay.supply(stream, missed.entries, through: missed.through)
                     } catch {
                         // A log's owner that is only restarting is not worth that a client loads everything anew.
-                        triesLeft -= 1
-                        if error.code.isRetryable, triesLeft > 0 {
+                        if error.code.isRetryable, .now() + Self.tryInterval < deadline {
                             await pause(for: Self.tryInterval)
                             continue
                         }

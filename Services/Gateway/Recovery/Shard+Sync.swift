@@ -33,10 +33,9 @@ extension Shard {
             let response = try await limited(
                 by: ["sync"], in: context.directory.catalog, person: caller.id, address: client
             ) { () async throws(ServiceError) -> HTTPResponse in
-                guard let cursor else {
-                    return try await snapshot(for: caller, context.origin(id, trace: request.headers["traceparent"]))
-                }
-                return try await missed(since: cursor, by: caller, limit: limit)
+                let origin = context.origin(id, trace: request.headers["traceparent"])
+                guard let cursor else { return try await snapshot(for: caller, origin) }
+                return try await missed(since: cursor, by: caller, limit: limit, origin)
             }
             responder.send(response)
         } catch {
@@ -47,7 +46,7 @@ extension Shard {
     /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
     private func snapshot(for caller: Caller, _ origin: RequestOrigin) async throws(ServiceError) -> HTTPResponse {
         let streams = context.directory.catalog.streams
-        let places = await context.missed.heads(of: streams)
+        let places = await context.missed.heads(of: streams, by: origin.deadline)
         guard places.count == streams.count else { throw .unavailable("A part of this service") }
         let asked = origin.context(for: caller, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
@@ -68,12 +67,12 @@ extension Shard {
     /// Asked of the logs' owners, and not of this loop's memory: what was answered to anyone, anywhere, before this was asked
     /// is in it.
     private func missed(
-        since cursor: SyncCursor, by caller: Caller, limit: Int
+        since cursor: SyncCursor, by caller: Caller, limit: Int, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
         let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
         let missed = context.missed
         let streams = context.directory.catalog.streams
-        let heads = await missed.heads(of: streams)
+        let heads = await missed.heads(of: streams, by: origin.deadline)
         guard heads.count == streams.count else { throw .unavailable("A part of this service") }
         guard
             var replay = Replay(from: cursor, to: heads, for: caller.id, limit: limit, maxBytes: Self.syncBytes)
@@ -82,10 +81,10 @@ extension Shard {
         while true {
             switch replay.next() {
             case .fetch(let stream, let since, let through):
-                if rooms == nil { rooms = try await missed.rooms(of: caller) }
+                if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
                 guard
                     let found = try await missed.entries(
-                        of: stream, since: since, through: through, ofRooms: rooms ?? [])
+                        of: stream, since: since, through: through, ofRooms: rooms ?? [], by: origin.deadline)
                 else { return broken }
                 replay.supply(stream, found.entries, through: found.through)
             case .page(let page):

@@ -104,7 +104,7 @@ struct RoomComposer: Sendable {
         of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, isWhole: Bool = true
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
-        let deadline = LoopInstant.now() + origin.timeLeft(atMost: Self.patience)
+        let deadline = LoopInstant.now() + min(origin.timeLeft, Self.patience)
         let context = origin.context(for: nil, key: roomIDs.count == 1 ? roomIDs[0] : nil)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in catalog.contributors {

@@ -31,7 +31,6 @@ public final class BatchingBus: MessageBus {
     private struct State {
         var pending = PendingRequests<Completion>()
         var lanes: [String: Lane] = [:]
-        var isTicking = false
     }
 
     /// Requests on one subject at a time: as many as a database has threads that read.
@@ -51,6 +50,7 @@ public final class BatchingBus: MessageBus {
     private let takesBatches: @Sendable (_ subject: String) -> Bool
     private let state = Mutex(State())
     private let start = ContinuousClock.now
+    private let ticker = DeadlineTicker()
 
     /// - Parameter takesBatches: whether a subject's service has said that it takes batches (`Manifest.batched`).
     public init(_ bus: any MessageBus, takesBatches: @escaping @Sendable (_ subject: String) -> Bool) {
@@ -128,7 +128,7 @@ public final class BatchingBus: MessageBus {
 
     private func send(_ batch: [Waiting], on subject: String, then ended: @escaping @Sendable () -> Void) {
         guard batch.count > 1 else { return ask(batch[0], on: subject, then: ended) }
-        var context = BusContext(requestID: "batch")
+        var context = BusContext(requestID: "batch", isQuestion: true)
         // Each of them has a deadline of its own beside this one.
         context.timeout = ContinuousClock.now.duration(to: batch.reduce(.now) { max($0, $1.deadline) })
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
@@ -163,6 +163,7 @@ public final class BatchingBus: MessageBus {
     private func ask(_ one: Waiting, on subject: String, then ended: @escaping @Sendable () -> Void) {
         var context = one.question.context
         context.timeout = ContinuousClock.now.duration(to: one.deadline)
+        context.isQuestion = true
         bus.request(subject, one.question.data, context) { [self] answer in
             finish(one, answer)
             ended()
@@ -191,32 +192,22 @@ public final class BatchingBus: MessageBus {
 
     // MARK: Time
 
-    /// One task looks after deadlines, and after requests that take long, while anything is pending.
+    /// Looks after deadlines, and after requests that take long, while anything is pending.
     private func keepTime() {
-        let starts = state.withLock { state in
-            defer { state.isTicking = true }
-            return !state.isTicking
-        }
-        guard starts else { return }
-        Task { [weak self] in
-            repeat {
-                // Thrown on cancellation only, and nobody cancels this task.
-                try? await Task.sleep(for: PendingRequests<Completion>.tick)
-            } while self?.tick() ?? false
+        ticker.start { [weak self] in
+            self?.state.withLock { $0.pending.hasDeadlines } ?? false
+        } _: { [weak self] in
+            self?.tick()
         }
     }
 
-    /// - Returns: whether to tick again.
-    private func tick() -> Bool {
+    private func tick() {
         let now = start.duration(to: .now)
-        let (late, waiting, goesOn) = state.withLock { state in
-            let late = state.pending.expire(at: now)
-            state.isTicking = state.pending.hasDeadlines
-            return (late, state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key), state.isTicking)
+        let (late, waiting) = state.withLock { state in
+            (state.pending.expire(at: now), state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key))
         }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         for subject in waiting { sendNext(on: subject) }
-        return goesOn
     }
 
     // MARK: As the other

@@ -69,7 +69,8 @@ public final class Memberships: Sendable {
         case .ask:
             // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
             let context = BusContext(
-                requestID: context.requestID, timeout: Self.patience, key: roomID, trace: context.trace)
+                requestID: context.requestID, timeout: Self.patience, key: roomID, trace: context.trace,
+                isQuestion: true)
             let question = JSONWriter.object { $0.member("roomId", roomID) }
             bus.ask("rooms.membership", question, context, of: "Rooms") { [self] answer in
                 finish(roomID, Self.membership(answer))

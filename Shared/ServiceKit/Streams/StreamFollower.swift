@@ -160,8 +160,8 @@ public actor StreamFollower {
             $0.member("since", last)
             if let known, known.seq == last { $0.member("digest", known.digest) }
         }
-        bus.request(Subject.eventsSince(of: service), data, BusContext(requestID: "follow-\(service)")) {
-            [self, loop, databaseID] answer in
+        let context = BusContext(requestID: "follow-\(service)", isQuestion: true)
+        bus.request(Subject.eventsSince(of: service), data, context) { [self, loop, databaseID] answer in
             loop.execute {
                 self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
             }

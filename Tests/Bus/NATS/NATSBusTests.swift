@@ -46,6 +46,42 @@ struct NATSBusTests {
         await finish(group)
     }
 
+    @Test("a question that gets no reply is asked once more, under its deadline; what changes something is not")
+    func lostResponder() async throws {
+        let server = try await NATSServer.shared.value
+        let group = try EventLoopGroup(loopCount: 1)
+        let bus = try await connect(server.url("/\(NATSServer.newPrefix())"), on: group)
+        let heard = Arrivals<BusRequest>()
+        // Keeps the first request, as one that died would.
+        try bus.respond(to: "count", queue: "q") { heard.add($0) }
+        try await bus.flush()
+        let question = Task {
+            try await bus.request(
+                "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isQuestion: true))
+        }
+        let first = try #require(await heard.next())
+        let second = try #require(await heard.next())
+        #expect(second.data == first.data && second.context.timeout < first.context.timeout)
+        second.reply(JSONValue(2))
+        #expect(try await question.value.int == 2)
+        // Too late: there is nobody any more.
+        first.reply(JSONValue(1))
+
+        let change = Task {
+            try await bus.request("count", JSONValue(3), BusContext(requestID: "r", timeout: .milliseconds(1500)))
+        }
+        #expect(await heard.next()?.data.int == 3)
+        await #expect(throws: BusError.deadlineExceeded) { try await change.value }
+        // The next that comes is the next that is asked.
+        let last = Task { try await bus.request("count", JSONValue(4), .test()) }
+        let next = try #require(await heard.next())
+        #expect(next.data.int == 4)
+        next.reply(.null)
+        _ = try await last.value
+        await bus.close()
+        await finish(group)
+    }
+
     @Test("of several servers one that is there is found, and another when that one is gone")
     func severalServers() async throws {
         let (dead, second, third) = (

@@ -3,7 +3,9 @@ import Elements
 import JSON
 import Messaging
 import Rooms
+import ServiceKit
 import Storage
+import TestClients
 
 /// What the databases hold, when nobody writes any more.
 struct Books: Sendable {
@@ -50,15 +52,21 @@ struct Books: Sendable {
     var unread: [Pair: Int] = [:]
     var unseen: [Pair: Int] = [:]
 
-    static func read(from folder: String) async throws -> Books {
+    /// - Parameter url: of a PostgreSQL server; nil for the files in the folder.
+    static func read(from folder: String, or url: String?) async throws -> Books {
+        func open<S: Service>(_ service: S.Type) throws -> any Database {
+            guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
+            guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
+            return try PostgresDatabase(server, schema: S.name, migrations: S.migrations)
+        }
         var books = Books()
-        let rooms = try SQLiteDatabase(.file("\(folder)/rooms.db"), migrations: RoomsService.migrations)
+        let rooms = try open(RoomsService.self)
         try await books.readRooms(rooms)
         await rooms.close()
-        let messaging = try SQLiteDatabase(.file("\(folder)/messaging.db"), migrations: MessagingService.migrations)
+        let messaging = try open(MessagingService.self)
         try await books.readMessaging(messaging)
         await messaging.close()
-        let elements = try SQLiteDatabase(.file("\(folder)/elements.db"), migrations: ElementsService.migrations)
+        let elements = try open(ElementsService.self)
         try await books.readElements(elements)
         await elements.close()
         return books
@@ -66,7 +74,7 @@ struct Books: Sendable {
 
     // MARK: Rows
 
-    private mutating func readRooms(_ database: SQLiteDatabase) async throws {
+    private mutating func readRooms(_ database: any Database) async throws {
         createdRooms = try await database.read { connection in
             let rows = try connection.all("SELECT created_by, client_request_id, room_id FROM creations") {
                 (Pair(a: $0.text(0), b: $0.text(1)), $0.text(2))
@@ -81,7 +89,7 @@ struct Books: Sendable {
         }
     }
 
-    private mutating func readMessaging(_ database: SQLiteDatabase) async throws {
+    private mutating func readMessaging(_ database: any Database) async throws {
         messages = try await database.read { connection in
             try connection.all(
                 "SELECT id, room_id, seq, sender_id, text IS NULL, temp_id FROM messages ORDER BY room_id, seq"
@@ -104,7 +112,7 @@ struct Books: Sendable {
         }
     }
 
-    private mutating func readElements(_ database: SQLiteDatabase) async throws {
+    private mutating func readElements(_ database: any Database) async throws {
         elements = try await database.read { connection in
             let rows = try connection.all("SELECT id, room_id, content, version FROM elements") {
                 ($0.text(0), Element(roomID: $0.text(1), content: $0.text(2), version: $0.int(3)))
@@ -134,7 +142,7 @@ struct Books: Sendable {
         }
     }
 
-    private static func pairs(_ sql: String, of database: SQLiteDatabase) async throws -> [Pair: Int] {
+    private static func pairs(_ sql: String, of database: any Database) async throws -> [Pair: Int] {
         try await database.read { connection in
             Dictionary(
                 uniqueKeysWithValues: try connection.all(sql) { (Pair(a: $0.text(0), b: $0.text(1)), $0.int(2)) })
@@ -148,7 +156,7 @@ struct Books: Sendable {
         let emissions: [Emission]
     }
 
-    private static func entries(of database: SQLiteDatabase) async throws -> [Entry] {
+    private static func entries(of database: any Database) async throws -> [Entry] {
         let log = EventLog(database)
         var all: [Entry] = []
         var seq = 0

@@ -188,6 +188,7 @@ extension Phone {
     private func noteWait(since asked: LoopInstant, _ event: String) async {
         let wait = LoopInstant.now() - max(asked, await fleet.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)
-        if wait > .seconds(5) { log.fault("\(event) waited for \(wait)") }
+        guard wait > .seconds(5) else { return }
+        log.fault("\(event) waited for \(wait), until \(Report.time(.now() - (await fleet.faultsBeganAt)))")
     }
 }

@@ -32,7 +32,7 @@ actor BusProxy {
     private init(on loop: EventLoop) { self.loop = loop }
 
     /// - Returns: the proxy, and where it listens.
-    static func start(on group: EventLoopGroup) throws -> (proxy: BusProxy, address: String) {
+    static func start(scheme: String, on group: EventLoopGroup) throws -> (proxy: BusProxy, address: String) {
         let proxy = BusProxy(on: group.loops[0])
         let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
             let link = ProxyLink(channel)
@@ -40,7 +40,7 @@ actor BusProxy {
             proxy.assumeIsolated { $0.take(bound) }
             return link
         }
-        return (proxy, "tcp://127.0.0.1:\(listener.port)")
+        return (proxy, "\(scheme)://127.0.0.1:\(listener.port)")
     }
 
     func lead(to port: UInt16?) {

@@ -51,6 +51,16 @@ extension Fleet {
                 ["prlimit", "--pid", "\(process.id)", limit], output: "/dev/null", log: "\(settings.data)/prlimit.log"))
     }
 
+    /// Ends the connections of a service to its database, as an administrator may.
+    func endDatabaseConnections(of name: ProgramName) throws {
+        guard let url = settings.databaseURL else { return }
+        let sql = """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parlor-\(name.service)'
+            """
+        helpers.append(
+            try ChildProcess(["psql", "-qtX", "-c", sql, url], output: "/dev/null", log: "\(settings.data)/psql.log"))
+    }
+
     func cut(_ name: ProgramName) { proxies[name]?.proxy.assumeIsolated { $0.cut() } }
 
     /// Tells it to stop, and waits for its successor.

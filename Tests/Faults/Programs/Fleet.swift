@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Reactor
 import TestClients
 import TestSupport
@@ -20,6 +21,9 @@ actor Fleet {
     struct Settings: Sendable {
         let binaries: String
         let data: String
+        let bus: BusKind
+        /// nil: files in the data folder.
+        let databaseURL: String?
     }
 
     var kills = 0
@@ -28,6 +32,8 @@ actor Fleet {
     var faults: [String] = []
     /// Since when the gateway serves, or serves again.
     var gatewayUpSince = LoopInstant(nanoseconds: 0)
+    /// What the times of the schedule count from.
+    private(set) var faultsBeganAt = LoopInstant.now()
 
     let settings: Settings
     private nonisolated let loop: EventLoop
@@ -47,7 +53,7 @@ actor Fleet {
         self.settings = settings
         loop = group.loops[0]
         var proxies: [ProgramName: (proxy: BusProxy, address: String)] = [:]
-        for name in ProgramName.onBus { proxies[name] = try BusProxy.start(on: group) }
+        for name in ProgramName.onBus { proxies[name] = try BusProxy.start(scheme: settings.bus.scheme, on: group) }
         self.proxies = proxies
     }
 
@@ -66,6 +72,8 @@ actor Fleet {
         try await waitUntilReady(within: .seconds(20))
     }
 
+    func beginFaults(at time: LoopInstant) { faultsBeganAt = time }
+
     func waitUntilReady(within limit: Duration) async throws {
         let end = LoopInstant.now() + limit
         while !ProgramName.allCases.allSatisfy({ members[$0]?.address != nil }) {
@@ -78,6 +86,7 @@ actor Fleet {
     }
 
     private func launch(_ name: ProgramName, crashPoint: String? = nil) throws {
+        if name == .bus, settings.bus == .nats { return try launchNATS() }
         var flags: [String] = []
         switch name {
         case .bus: flags = ["--port", "0"]
@@ -91,9 +100,17 @@ actor Fleet {
             ["\(settings.binaries)/\(name.rawValue)"] + flags + ["--loops", "1"],
             environment: [
                 "LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? "", "CLOCK_OFFSET_FILE": clockPath(of: name),
+                "DATABASE_URL": settings.databaseURL ?? "",
             ],
             output: outputPath(of: name), log: "\(settings.data)/\(name.rawValue).log")
         members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)
+    }
+
+    private func launchNATS() throws {
+        let process = try ChildProcess(
+            ["nats-server", "--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir", settings.data],
+            output: outputPath(of: .bus), log: "\(settings.data)/nats-server.log")
+        members[.bus] = Member(process: process)
     }
 
     func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).clock" }
@@ -121,13 +138,21 @@ actor Fleet {
     }
 
     private func readyAddress(of name: ProgramName) -> String? {
-        guard let file = fopen(outputPath(of: name), "r") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let line = String(decoding: bytes[..<count], as: UTF8.self)
-        guard line.hasSuffix("\n") else { return nil }
+        if name == .bus, settings.bus == .nats, let id = members[.bus]?.process?.id {
+            // {"nats":["nats://127.0.0.1:4222"]}
+            let ports = Self.start(ofFile: "\(settings.data)/nats-server_\(id).ports")
+            return ports.flatMap { try? JSONValue(parsing: $0) }?["nats"]?.array?.first?.string
+        }
+        guard let line = Self.start(ofFile: outputPath(of: name)), line.hasSuffix("\n") else { return nil }
         return line.split(whereSeparator: \.isWhitespace).last.map(String.init)
+    }
+
+    private static func start(ofFile path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
     }
 
     private func ready(_ name: ProgramName, at address: String) {
@@ -183,6 +208,8 @@ actor Fleet {
         isClosing = true
         for name in ProgramName.allCases.reversed() {
             members[name]?.isDoomed = true
+            // One that never got to its crash point ends as it is told to.
+            members[name]?.crashPoint = nil
             members[name]?.process?.signal(SIGTERM)
             let end = LoopInstant.now() + .seconds(8)
             while members[name]?.process != nil {

@@ -7,8 +7,20 @@ enum ProgramName: String, CaseIterable, Sendable {
     case elements = "parlor-elements"
     case gateway = "parlor-gateway"
 
+    /// As the schedule calls it: the bus may be another's.
+    var title: String { self == .bus ? "the bus" : rawValue }
+    /// The name of a service: of its database, and of its schema on a server.
+    var service: String { String(rawValue.dropFirst("parlor-".count)) }
+
     static let services: [ProgramName] = [.accounts, .rooms, .messaging, .elements]
     /// Those that write while the load is on.
     static let writers: [ProgramName] = [.rooms, .messaging, .elements]
     static let onBus: [ProgramName] = services + [.gateway]
+}
+
+/// What carries messages between the programs.
+enum BusKind: String, Sendable {
+    case parlor, nats
+
+    var scheme: String { self == .parlor ? "tcp" : "nats" }
 }

@@ -95,6 +95,8 @@ struct Schedule: Sendable {
         case .disk:
             let time = .seconds(1) + time(upTo: 20)
             return (.fullDisk(ProgramName.writers.randomElement(using: &random) ?? .messaging, time), time)
+        case .database:
+            return (.databaseLoss(ProgramName.services.randomElement(using: &random) ?? .messaging), .zero)
         case .clocks:
             let hours = Int.random(in: -1...1, using: &random)
             return (.clock(name, .seconds(hours * 3600)), .zero)

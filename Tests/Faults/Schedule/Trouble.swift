@@ -1,7 +1,7 @@
 /// Something that goes wrong.
 enum Trouble: Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
-        case kills, crashes, bus, freezes, network, disk, clocks, reconnects, rolling
+        case kills, crashes, bus, freezes, network, disk, database, clocks, reconnects, rolling
     }
 
     /// `kill -9`; its successor starts after a while, and may be told to kill itself at a crash point.
@@ -11,6 +11,8 @@ enum Trouble: Sendable, CustomStringConvertible {
     case cut(ProgramName)
     /// Its files may not grow: what a full disk is to those who append.
     case fullDisk(ProgramName, Duration)
+    /// The server ends all of its connections.
+    case databaseLoss(ProgramName)
     /// Its clock is this far off from now on.
     case clock(ProgramName, Duration)
     /// All clients drop their sockets at one instant.
@@ -21,12 +23,13 @@ enum Trouble: Sendable, CustomStringConvertible {
     var description: String {
         switch self {
         case .kill(let name, let away, let point):
-            "kill \(name.rawValue), away for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
-        case .freeze(let name, let time): "freeze \(name.rawValue) for \(time)"
-        case .weather(let name, let weather, let time): "the bus of \(name.rawValue) \(weather) for \(time)"
-        case .cut(let name): "cut \(name.rawValue) off the bus"
-        case .fullDisk(let name, let time): "no disk space for \(name.rawValue) for \(time)"
-        case .clock(let name, let offset): "the clock of \(name.rawValue) is \(offset) off"
+            "kill \(name.title), away for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
+        case .freeze(let name, let time): "freeze \(name.title) for \(time)"
+        case .weather(let name, let weather, let time): "the bus of \(name.title) \(weather) for \(time)"
+        case .cut(let name): "cut \(name.title) off the bus"
+        case .fullDisk(let name, let time): "no disk space for \(name.title) for \(time)"
+        case .databaseLoss(let name): "the database of \(name.title) hangs up"
+        case .clock(let name, let offset): "the clock of \(name.title) is \(offset) off"
         case .everyoneReconnects: "everyone reconnects"
         case .rollingRestart: "rolling restart"
         }
