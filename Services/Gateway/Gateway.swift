@@ -55,7 +55,7 @@ public struct Gateway: Component {
                 }
             },
             onAnnouncement: { presence.learn($0) })
-        let bus = BatchingBus(node.bus) { directory.catalog.batched.contains($0) }
+        let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
         let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: LastKnown())
         let context = GatewayContext(
             settings: settings, bus: bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,

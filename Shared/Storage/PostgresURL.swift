@@ -19,6 +19,9 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
             if let value = option.pointee.val { named[String(cString: keyword)] = String(cString: value) }
             option += 1
         }
+        // libpq finds this out only when it connects, and whoever waits for a server would wait for ever.
+        let ports = named["port"]?.split(separator: ",", omittingEmptySubsequences: true) ?? []
+        guard ports.allSatisfy({ (UInt16($0) ?? 0) > 0 }) else { return nil }
         self.text = text
         description = "PostgreSQL \(named["dbname"] ?? "") on \(named["host"] ?? named["hostaddr"] ?? "this machine")"
     }

@@ -184,6 +184,15 @@ struct PostgresDatabaseTests {
         }
     }
 
+    @Test(
+        "an address that libpq would find wrong only later is refused",
+        arguments: [
+            "postgres://host:port/rooms", "postgres://a:1,b:0/rooms", "postgres://a:70000/rooms", "http://a/rooms",
+        ])
+    func malformed(url: String) {
+        #expect(PostgresURL(url) == nil)
+    }
+
     @Test("a command beside the programs reads and writes what they do, and wants a schema that is there and current")
     func maintenance() async throws {
         let url = try PostgresServer.url()

@@ -47,6 +47,9 @@ final class Directory: Sendable {
 
     var catalog: Catalog { state.withLock { $0.catalog } }
 
+    /// Whether a subject's service has said that it takes questions in batches.
+    func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
+
     func start() throws(BusError) {
         for manifest in file?.load() ?? [] {
             state.withLock { $0.saved[manifest.service] = manifest.json }

@@ -15,8 +15,9 @@ public final class ServiceHost: Sendable {
     /// Where the log ends: what an announcement tells those who follow.
     private let head: Mutex<Head>
     private let isAnnouncementDue = Atomic(false)
+    private let table: RequestTable
     /// As it is announced.
-    private let manifest: Mutex<JSONValue>
+    private let manifest: JSONValue
     let underWay: RequestsUnderWay
     private let pruning: LogPruning
     let requests: Counter
@@ -58,7 +59,12 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        manifest = Mutex(service.manifest.json)
+        var table = RequestTable()
+        service.register(in: &table)
+        var manifest = service.manifest
+        manifest.batched = table.batched
+        self.manifest = manifest.json
+        self.table = table
         head = Mutex(.stored(Bookmark(databaseID: context.database.databaseID, seq: 0, digest: 0)))
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
@@ -77,15 +83,11 @@ public final class ServiceHost: Sendable {
         head.withLock { $0 = .stored(stored) }
         context.database.onCommit { [weak self] entries in self?.publish(entries) }
         try service.start()
-        var table = RequestTable()
-        service.register(in: &table)
+        var table = table
         table.on(Subject.health(of: name)) { [context] _ in
             try await context.database.read { _ in Reply() }
         }
         table.on(Subject.eventsSince(of: name)) { try await log.entries(for: $0) }
-        var manifest = service.manifest
-        manifest.batched = table.batched
-        self.manifest.withLock { [json = manifest.json] in $0 = json }
         for (subject, entry) in table.entries {
             keep(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -146,7 +148,7 @@ public final class ServiceHost: Sendable {
         guard !underWay.isClosed else { return }
         let head = head.withLock { $0 }.bookmark(in: context.database)
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
-            $0.member("manifest", manifest.withLock { $0 })
+            $0.member("manifest", manifest)
             $0.member("head", object: { head.writeMembers(to: &$0) })
         }
         do throws(BusError) {
