@@ -70,6 +70,23 @@ def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
     assert result.stderr.splitlines()[-1].startswith(f"{name}: DATA_DIR (--data): {tmp_path}/file/data cannot be made")
 
 
+def test_a_database_that_nobody_can_name_stops_the_start_and_shows_no_password(tmp_path):
+    for url in ("mysql://x", "postgres://me:secret@host:port", "sqlite:"):
+        result = run(binaries() / "parlor", "--port", 0, "--data", tmp_path, "--database-url", url)
+        what = "has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE"
+        assert (result.returncode, result.stderr) == (2, f"parlor: DATABASE_URL (--database-url) {what}\n")
+
+
+def test_a_database_server_that_is_not_there_is_waited_for(tmp_path):
+    url = "postgres://me:secret@127.0.0.1:1/rooms"
+    parlor = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path, "--database-url", url)
+    until(lambda: "waiting for the database" in parlor.log(), what="a line")
+    assert parlor.stop() == 0
+    assert "secret" not in parlor.log()
+    backup = run(binaries() / "parlor", "backup", "--data", tmp_path, "--database-url", url, "--to", tmp_path / "copy")
+    assert backup.returncode == 2 and "pg_dump: deploy/POSTGRES.md" in backup.stderr and "secret" not in backup.stderr
+
+
 def test_a_port_that_is_taken_stops_the_start(tmp_path):
     bus = Process(binaries() / "parlor-bus", "--port", 0)
     port = bus.wait_until_ready().rsplit(":")[-1]
