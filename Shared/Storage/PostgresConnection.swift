@@ -28,6 +28,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private var failure: StorageError?
     private(set) var mayRunAgain = false
     private var isCommitting = false
+    private var hasSavepoint = false
     private var hooks: [() -> Void] = []
     private var entries: [LogEntry] = []
 
@@ -92,7 +93,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         failure = nil
-        try command("SAVEPOINT write")
+        // One round trip for the end of the write before and the beginning of this one; the last ends with the COMMIT.
+        try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
+        hasSavepoint = true
         var result = Result { try body(self) }
         if let lost { throw lost }
         // A body that went on after a statement had failed has done nothing since: the server refused it all.
@@ -102,7 +105,6 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
             hooks.removeSubrange(marks.hooks...)
             entries.removeSubrange(marks.entries...)
         }
-        try command("RELEASE write")
         return result
     }
 
@@ -125,6 +127,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private func forget() {
         lost = nil
         failure = nil
+        hasSavepoint = false
         hooks = []
         entries = []
     }
