@@ -1,5 +1,6 @@
-import ServiceKit
 import Testing
+
+@testable import ServiceKit
 
 @Suite("metrics")
 struct MetricsTests {
@@ -103,5 +104,21 @@ struct MetricsTests {
         let metrics = Metrics()
         metrics.counter("parlor_kept_total", "Kept.") { 3 }
         #expect(metrics.text().contains("# TYPE parlor_kept_total counter\nparlor_kept_total 3\n"))
+    }
+
+    @Test("a process tells what it takes, in numbers that make sense")
+    func process() throws {
+        let metrics = Metrics()
+        metrics.watchProcess()
+        try Self.check(metrics.text())
+        func value(_ name: String) throws -> Double {
+            let line = try #require(metrics.text().split(separator: "\n").first { $0.hasPrefix("\(name) ") })
+            return try #require(Double(line.dropFirst(name.count + 1)))
+        }
+        #expect(try value("process_resident_memory_bytes") > 1e6)
+        #expect(try value("process_start_time_seconds") > 1.6e9)
+        let before = try value("process_cpu_seconds_total")
+        // Work until the clock of the processor has moved.
+        while try value("process_cpu_seconds_total") <= before {}
     }
 }

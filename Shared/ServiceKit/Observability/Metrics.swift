@@ -20,7 +20,15 @@ public final class Metrics: Sendable {
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         _ read: @escaping @Sendable () -> Int
     ) {
-        _ = add(name, help, "counter", labels) { KeptCounter(read) }
+        _ = add(name, help, "counter", labels) { KeptCounter { "\(read())" } }
+    }
+
+    /// A time in seconds that something else keeps; `read` as above.
+    public func counter(
+        _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
+        seconds read: @escaping @Sendable () -> Double
+    ) {
+        _ = add(name, help, "counter", labels) { KeptCounter { read().asMetric } }
     }
 
     /// A value that is asked for when the metrics are read. It may fall: what only rises is a counter.
@@ -83,9 +91,9 @@ public final class Counter: Metric {
 }
 
 final class KeptCounter: Metric {
-    private let read: @Sendable () -> Int
+    private let read: @Sendable () -> String
 
-    init(_ read: @escaping @Sendable () -> Int) { self.read = read }
+    init(_ read: @escaping @Sendable () -> String) { self.read = read }
 
     func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read())\n" }
 }

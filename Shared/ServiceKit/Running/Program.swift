@@ -123,6 +123,7 @@ public struct Program: Sendable {
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
             clock: try Self.clock(configuration), log: log)
+        node.metrics.watchProcess()
         node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
             output.dropped
         }

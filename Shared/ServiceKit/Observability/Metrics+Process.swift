@@ -1,0 +1,29 @@
+import Glibc
+
+extension Metrics {
+    /// What the process takes, under the names that Prometheus' own clients give it.
+    func watchProcess() {
+        counter("process_cpu_seconds_total", "Processor time, the kernel's for it included.", seconds: { Self.processorSeconds })
+        gauge("process_resident_memory_bytes", "Memory that it has in use.") { Self.residentBytes }
+        let start = Double(time(nil))
+        gauge("process_start_time_seconds", "When it was started, in seconds since 1970.") { start }
+    }
+
+    private static var processorSeconds: Double {
+        var usage = rusage()
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return 0 }
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    /// The second number of `/proc/self/statm`, in pages. It is memory, and reading it blocks on no disk.
+    private static var residentBytes: Double {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let numbers = String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ")
+        guard numbers.count > 1, let pages = Double(numbers[1]) else { return 0 }
+        return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}
