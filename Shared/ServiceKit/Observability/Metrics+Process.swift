@@ -3,7 +3,9 @@ import Glibc
 extension Metrics {
     /// What the process takes, under the names that Prometheus' own clients give it.
     func watchProcess() {
-        counter("process_cpu_seconds_total", "Processor time, the kernel's for it included.", seconds: { Self.processorSeconds })
+        counter(
+            "process_cpu_seconds_total", "Processor time, the kernel's for it included.",
+            seconds: { Self.processorSeconds })
         gauge("process_resident_memory_bytes", "Memory that it has in use.") { Self.residentBytes }
         let start = Double(time(nil))
         gauge("process_start_time_seconds", "When it was started, in seconds since 1970.") { start }
