@@ -43,8 +43,14 @@ final class EngineConnection {
 
     // MARK: The start
 
+    /// Names the new session in the answer to a handshake that polls: a load balancer learns from it, without reading
+    /// bodies, which server the requests with this `sid` are for. A WebSocket needs no such thing, it is one connection.
+    private static let sessionHeader = "Engine-Session"
+
     func start(on connection: HTTPConnection, exchange: Int) {
-        connection.answer(exchange, with: .enginePayload(PollingPayload.encode([engine.handshakePacket])))
+        var response = HTTPResponse.enginePayload(PollingPayload.encode([engine.handshakePacket]))
+        response.headers.add(Self.sessionHeader, engine.id)
+        connection.answer(exchange, with: response)
         start()
     }
 

@@ -98,6 +98,21 @@ struct SocketTests {
         }
     }
 
+    @Test("a handshake that polls names its session for load balancers; no other answer does")
+    func sessionHeader() async throws {
+        try await TestServer.run { server in
+            let client = try server.client()
+            let opened = try client.request("GET", "/socket.io/?EIO=4&transport=polling")
+            let sid = try #require(opened.header("Engine-Session"))
+            #expect(opened.body.hasPrefix(#"0{"sid":"\#(sid)","#))
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(sid)"
+            let connected = try client.request("POST", target, body: "40")
+            #expect(connected.status == 200 && connected.header("Engine-Session") == nil)
+            let refused = try client.request("GET", "/socket.io/?EIO=3&transport=polling")
+            #expect(refused.status == 400 && refused.header("Engine-Session") == nil)
+        }
+    }
+
     @Test("requests of a session find it on whatever loop they come in")
     func moves() async throws {
         try await TestServer.run(loops: 4) { server in
