@@ -32,12 +32,14 @@ public struct Gateway: Component {
             fanout.deliver($0)
         }
         let missed = MissedEntries(bus: node.bus, log: log)
+        let metrics = GatewayMetrics(node.metrics, clock: node.clock)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
             file: node.bus is InProcessBus
                 ? nil : ManifestFile("\(configuration.text(Setting.data.name))/manifests.json", log: log), log: log,
             deliver: { stream, entries in
                 let broadcasts = entries.map { Broadcast($0, of: stream) }
+                if let last = entries.last { metrics.note(last.seq, of: stream) }
                 for (entry, broadcast) in zip(entries, broadcasts) {
                     log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
                     guard let userID = broadcast.endsTypingOf else { continue }
@@ -47,6 +49,7 @@ public struct Gateway: Component {
                 fanout.deliver(broadcasts)
             },
             onStart: { stream, place in
+                metrics.note(place.seq, of: stream)
                 fanout.start(stream, after: place)
                 Task {
                     if let missed = await missed.newest(of: stream, to: place) {
@@ -58,7 +61,8 @@ public struct Gateway: Component {
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
         let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: LastKnown())
         let context = GatewayContext(
-            settings: settings, bus: bus, log: log, metrics: node.metrics, clock: node.clock, directory: directory,
+            settings: settings, bus: bus, log: log, metrics: node.metrics, measured: metrics, clock: node.clock,
+            directory: directory,
             presence: presence,
             composer: composer,
             memberships: Memberships(bus),

@@ -10,6 +10,7 @@ struct GatewayContext: Sendable {
     let bus: any MessageBus
     let log: Logger
     let metrics: Metrics
+    let measured: GatewayMetrics
     let clock: any WallClock
     let directory: Directory
     let presence: Presence

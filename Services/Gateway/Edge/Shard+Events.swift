@@ -1,6 +1,7 @@
 import Contracts
 import Edge
 import JSON
+import Reactor
 import ServiceKit
 import SocketIO
 
@@ -174,6 +175,8 @@ extension Shard {
     private func answer(
         _ event: SocketIOEvent, of client: Client, _ work: () async throws(ServiceError) -> JSONValue?
     ) async {
+        let start = LoopInstant.now()
+        defer { context.measured.acks.observe(.now() - start) }
         do throws(ServiceError) {
             let members = try await work()
             guard client.isConnected, let id = event.ackID else { return }
@@ -184,6 +187,7 @@ extension Shard {
                     if let members { $0.members(of: members) }
                 })
         } catch {
+            if error.code.isRetryable, error.code != .rateLimited { context.measured.failedAcks.add() }
             if client.isConnected { Self.fail(event, error, to: client.socket) }
         }
     }

@@ -60,6 +60,7 @@ actor Shard {
                     compose(item, of: broadcast)
                 }
             }
+            context.measured.noteSent(broadcast.entry)
             recent.append(broadcast)
             for answer in held.reach(broadcast.position) { answer.release() }
         }

@@ -74,6 +74,9 @@ public final class ServiceHost: Sendable {
             "parlor_request_failures_total", "Requests that failed for no fault of the caller.", labels: labels)
         latency = context.metrics.histogram("parlor_request_seconds", "From a request to its answer.", labels: labels)
         context.metrics.watch(context.database, of: name)
+        context.metrics.gauge(
+            "parlor_log_seq", "The last entry of the service's event log that this instance knows of.", labels: labels
+        ) { [weak self] in Double(self?.head.withLock { $0 }.seq ?? 0) }
     }
 
     /// Serves. When it returns, the service is on the bus.

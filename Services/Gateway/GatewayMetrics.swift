@@ -1,0 +1,41 @@
+import Contracts
+import ServiceKit
+import Synchronization
+
+/// What a gateway measures of its clients' events, and of the logs that it tells them of. What is open and cut off at its
+/// edge is in `EdgeCounters`.
+final class GatewayMetrics: Sendable {
+    /// From a socket's event to its ack, also of a failure.
+    let acks: Histogram
+    /// Acks that say that a service failed, for no fault of the client.
+    let failedAcks: Counter
+    private let fanout: Histogram
+    private let metrics: Metrics
+    private let clock: any WallClock
+    /// The last entry of each log that was handed to the shards.
+    private let followed = Mutex<[String: Int]>([:])
+
+    init(_ metrics: Metrics, clock: any WallClock) {
+        self.metrics = metrics
+        self.clock = clock
+        acks = metrics.histogram("parlor_ack_seconds", "From a socket's event to its ack.")
+        failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that say that a service failed.")
+        fanout = metrics.histogram(
+            "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
+    }
+
+    /// The log is followed up to there, from its start or a jump on. Lag is what the service's `parlor_log_seq` is ahead.
+    func note(_ seq: Int, of stream: String) {
+        let isNew = followed.withLock { $0.updateValue(seq, forKey: stream) == nil }
+        guard isNew else { return }
+        metrics.gauge(
+            "parlor_followed_seq", "The last entry of a service's event log that was fanned out.",
+            labels: ["service": stream]
+        ) { [weak self] in Double(self?.followed.withLock { $0[stream] } ?? 0) }
+    }
+
+    /// A loop's sockets have been sent the entry.
+    func noteSent(_ entry: StreamEntry) {
+        fanout.observe(.milliseconds(max(clock.now().milliseconds - entry.at.milliseconds, 0)))
+    }
+}
