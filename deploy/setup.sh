@@ -1,4 +1,4 @@
-# Sourced by deploy/up and deploy/test: what a fresh Debian or Ubuntu with a Swift toolchain lacks.
+# Sourced by deploy/up, deploy/test and deploy/compose-test: what a fresh Debian or Ubuntu with a Swift toolchain lacks.
 
 say() { printf '%s\n' "$*" >&2; }
 fail() {
@@ -39,4 +39,14 @@ build_release() {
     for product in "$@"; do
         swift build -c release --product "$product" >&2 || fail "$product could not be built"
     done
+}
+
+# Packages for Python in .venv, made again when Tests/requirements.txt changes.
+make_venv() {
+    local stamp
+    stamp=.venv/made-from-$(sha256sum Tests/requirements.txt | cut -c1-16)
+    [[ -e $stamp ]] && return
+    rm -rf .venv
+    python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt &&
+        touch "$stamp"
 }

@@ -1,5 +1,7 @@
+import os
+
 import pytest
-from parlor import Parlor
+from parlor import Parlor, Remote
 from people import World
 
 
@@ -8,9 +10,12 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: "own_parlor" in item.fixturenames)
 
 
-@pytest.fixture(scope="session", params=["one", "separate"])
+@pytest.fixture(scope="session", params=["one", "separate"] if "PARLOR_URL" not in os.environ else ["remote"])
 def parlor(request, tmp_path_factory):
-    """A Parlor that tests share: they may not harm it."""
+    """A Parlor that tests share: they may not harm it. PARLOR_URL names one that runs already."""
+    if request.param == "remote":
+        yield Remote(os.environ["PARLOR_URL"])
+        return
     parlor = Parlor(request.param, tmp_path_factory.mktemp(request.param))
     yield parlor
     assert parlor.process.is_running(), f"it has ended\n{parlor.process.log()}"

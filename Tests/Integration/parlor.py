@@ -134,6 +134,13 @@ class Parlor:
         self.wait_until_ready()
 
 
+class Remote:
+    """A Parlor that somebody else runs."""
+
+    def __init__(self, address: str):
+        self.address = address
+
+
 class Cluster:
     """Separate processes with no parent over them: what a test ends stays away until the test starts it again."""
 

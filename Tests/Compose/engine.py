@@ -1,0 +1,122 @@
+"""A compose project on a Docker engine, and what a test may do to its containers."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Failed(Exception):
+    """Something that was to work did not."""
+
+
+def docker(*arguments: str, check: bool = True) -> str:
+    done = subprocess.run(["docker", *arguments], capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise Failed(f"docker {' '.join(arguments)}: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def compose_command() -> list[str]:
+    """The plugin of newer engines, or the program of older ones."""
+    has_plugin = subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0
+    return ["docker", "compose"] if has_plugin else ["docker-compose"]
+
+
+def can_have(image: str) -> bool:
+    """Whether it is there, or can be pulled."""
+    tries = (["docker", "image", "inspect", image], ["docker", "pull", "-q", image])
+    return any(subprocess.run(command, capture_output=True).returncode == 0 for command in tries)
+
+
+class Container:
+    """One container, whatever process is in it."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @property
+    def state(self) -> dict:
+        return json.loads(docker("inspect", "-f", "{{json .State}}", self.name))
+
+    @staticmethod
+    def is_well(state: dict) -> bool:
+        return state["Running"] and state.get("Health", {}).get("Status", "healthy") == "healthy"
+
+    def kill(self) -> str:
+        """Ends its process as a crash would, not as `docker kill`, which counts as a wish to stop.
+
+        Returns when the process that was killed had been started.
+        """
+        state = self.state
+        pid = state["Pid"]
+        # With `init: true` the first process only looks after the one that is meant.
+        if Path(f"/proc/{pid}/comm").read_text().strip() in ("docker-init", "tini"):
+            pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        return state["StartedAt"]
+
+    def wait_until_well(self, started_before: str, limit: float) -> bool:
+        """Until another process than that one is healthy. False if that takes longer."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            state = self.state
+            if state["StartedAt"] != started_before and self.is_well(state):
+                return True
+            time.sleep(0.05)
+        return False
+
+
+class Project:
+    """What one set of compose files describes, under a project name of its own."""
+
+    def __init__(self, name: str, files: list[str], environment: dict[str, str]):
+        self.name, self.files = name, files
+        self.command = [*compose_command(), "-p", name, "--project-directory", str(ROOT)]
+        for file in files:
+            self.command += ["-f", str(ROOT / file)]
+        self.environment = {**os.environ, **environment}
+
+    def run(self, *arguments: str, log: Path | None = None) -> str:
+        done = subprocess.run(
+            [*self.command, *arguments], env=self.environment, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)  # fmt: skip
+        if log:
+            log.write_text(done.stdout + done.stderr)
+        if done.returncode != 0:
+            raise Failed(f"compose {' '.join(arguments)}: {(done.stderr or done.stdout).strip()[-2000:]}")
+        return done.stdout
+
+    def services(self) -> list[str]:
+        return self.run("config", "--services").split()
+
+    def containers(self, service: str) -> list[Container]:
+        """Of a service, also those that have ended."""
+        labels = {"project": self.name, "service": service}
+        filters = [part for key, value in labels.items() for part in ("-f", f"label=com.docker.compose.{key}={value}")]
+        return [Container(name) for name in docker("ps", "-aq", *filters).split()]
+
+    def third_party_images(self) -> dict[str, str]:
+        """By service: those that are not built here."""
+        described = "".join((ROOT / file).read_text() for file in self.files)
+        return dict(re.findall(r"^  ([a-z]+):\n(?:    .*\n)*?    image: (\S+)", described, re.MULTILINE))
+
+    def image(self, service: str) -> str:
+        """Of a container that was made."""
+        return docker("inspect", "-f", "{{.Image}}", self.containers(service)[0].name).strip()
+
+    def logs(self, to: Path):
+        done = subprocess.run([*self.command, "logs", "--no-color"], env=self.environment, cwd=ROOT, capture_output=True)
+        to.write_bytes(done.stdout + done.stderr)
+
+    def down(self):
+        self.run("down", "--volumes", "--remove-orphans", "--timeout", "10")
+
+
+def size(image: str) -> int:
+    return int(docker("image", "inspect", "-f", "{{.Size}}", image))

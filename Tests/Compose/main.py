@@ -1,0 +1,198 @@
+"""What deploy/compose-test does once its tools are there."""
+
+import argparse
+import asyncio
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+from engine import ROOT, Failed, Project, can_have, size
+from watching import check_dashboard
+from parlor import ask_readiness
+from phones import Load
+
+LOGS = ROOT / ".build/compose-test"
+MOST_ADDED = 80_000_000  # bytes that an image may add to its base
+BASE = "debian:bookworm-slim"
+RECOVERY = 5.0  # seconds from a kill to being healthy again
+START_DEADLINE = 180.0  # seconds until all is ready; the first start makes databases
+ROOMS = 6
+# What nobody waits for when it ends.
+NOT_KILLED = {"secrets", "prometheus", "grafana"}
+BETWEEN_KILLS = 3.0  # seconds of load after each
+OWN_IMAGES = ["secrets", "bus", "accounts", "rooms", "messaging", "elements", "gateway"]
+
+
+@dataclass
+class Stage:
+    name: str
+    files: list[str]
+    scale: dict[str, int] = field(default_factory=dict)
+    # Services that Parlor works without, left out where their image is not to be had.
+    optional: tuple[str, ...] = ()
+
+
+BASE_FILE, OVERRIDE = "docker-compose.yml", "docker-compose.override.yml"
+BALANCED, CLUSTER = "deploy/compose.balanced.yml", "deploy/compose.cluster.yml"
+SCALE = {"gateway": 2, "messaging": 3, "elements": 2}
+STAGES = [
+    Stage("one", [BASE_FILE, OVERRIDE]),
+    Stage("scaled", [BASE_FILE, BALANCED], SCALE),
+    Stage("cluster", [BASE_FILE, BALANCED, CLUSTER], SCALE, optional=("grafana",)),
+]
+
+
+class Table:
+    """What was looked at, and whether it held."""
+
+    def __init__(self):
+        self.rows: list[tuple[str, str, bool | None, str]] = []
+
+    def add(self, stage: str, what: str, held: bool | None, figure: str = ""):
+        self.rows.append((stage, what, held, figure))
+        print(self.line(self.rows[-1]), flush=True)
+
+    @staticmethod
+    def line(row) -> str:
+        stage, what, held, figure = row
+        return f"{stage:8} {what:28} {({True: 'held', False: 'FAILED', None: 'not run'})[held]:8} {figure}"
+
+    def finish(self) -> int:
+        print("\n" + "\n".join(map(self.line, self.rows)))
+        held = [row[2] for row in self.rows]
+        print(f"\n{held.count(True)} passed, {held.count(False)} failed, {held.count(None)} skipped")
+        return 1 if False in held or not held else 2 if None in held else 0
+
+
+class Running:
+    """A stage that is up, as the tests of `Tests/Integration` see a Parlor."""
+
+    def __init__(self, stage: Stage, project: Project, address: str, table: Table):
+        self.stage, self.project, self.address, self.table = stage, project, address, table
+
+    def note(self, what: str, held: bool | None, figure: str = ""):
+        self.table.add(self.stage.name, what, held, figure)
+
+    def is_ready(self) -> bool:
+        return ask_readiness(self.address)[0] == 200
+
+    def start(self, services: list[str]):
+        began = time.monotonic()
+        scale = [part for name, count in self.stage.scale.items() for part in ("--scale", f"{name}={count}")]
+        self.project.run("up", "-d", "--no-build", *scale, *services, log=LOGS / f"{self.stage.name}-up.log")
+        while not self.is_ready():
+            if time.monotonic() - began > START_DEADLINE:
+                raise Failed(f"not ready after {START_DEADLINE:.0f} s: {ask_readiness(self.address)}")
+            time.sleep(0.1)
+        self.note("up and ready", True, f"{time.monotonic() - began:.1f} s")
+
+    def call(self, what: str, command: list[str], **environment: str):
+        """A suite of somebody's: its last line is the figure."""
+        began = time.monotonic()
+        log = LOGS / f"{self.stage.name}-{what}.log"
+        done = subprocess.run(
+            command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **environment})  # fmt: skip
+        log.write_text(done.stdout)
+        last = (done.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
+        self.note(what, done.returncode == 0, f"{last} [{time.monotonic() - began:.0f} s, {log.relative_to(ROOT)}]")
+
+    # MARK: Kills
+
+    async def kill_each(self, services: list[str]):
+        """One container of each service, one after the other, while clients are at work."""
+        load = Load(self, ROOMS)
+        await load.start()
+        await asyncio.sleep(BETWEEN_KILLS)
+        for service in services:
+            container = self.project.containers(service)[0]
+            began = time.monotonic()
+            started = await asyncio.to_thread(container.kill)
+            is_back = await asyncio.to_thread(container.wait_until_well, started, 60)
+            took = time.monotonic() - began
+            while not await asyncio.to_thread(self.is_ready) and time.monotonic() - began < 60:
+                await asyncio.sleep(0.05)
+            ready = time.monotonic() - began
+            held = is_back and took <= RECOVERY and ready <= RECOVERY
+            self.note(f"kill -9 {service}", held, f"healthy after {took:.1f} s, all ready after {ready:.1f} s")
+            await asyncio.sleep(BETWEEN_KILLS)
+        faults = await load.finish()
+        self.note("what clients were told", not faults, load.summary())
+        for fault in faults[:20]:
+            print(f"         {fault}", flush=True)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def check_images(project: Project, table: Table):
+    base = size(BASE)
+    for service in OWN_IMAGES:
+        added = size(project.image(service)) - base
+        table.add("images", service, added < MOST_ADDED, f"{added / 1e6:.1f} MB on {BASE}")
+
+
+async def run(stage: Stage, arguments, table: Table):
+    port = free_port()
+    project = Project(
+        "parlor-test", stage.files,
+        {"PARLOR_PORT": str(port), "GRAFANA_PORT": str(free_port()), "RATE_LIMITS": "off"})  # fmt: skip
+    running = Running(stage, project, f"http://127.0.0.1:{port}", table)
+    missing = {service: image for service, image in project.third_party_images().items() if not can_have(image)}
+    for service, image in missing.items():
+        running.note(service, None, f"{image} is not here and cannot be pulled")
+    if missing.keys() - set(stage.optional):
+        return
+    services = [service for service in project.services() if service not in missing]
+    project.down()  # what a run before may have left
+    try:
+        began = time.monotonic()
+        project.run("build", log=LOGS / f"{stage.name}-build.log")
+        running.note("build", True, f"{time.monotonic() - began:.0f} s")
+        running.start(services)
+        if stage is STAGES[0]:
+            check_images(project, table)
+        running.call(
+            "journeys", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/Integration/test_journeys.py"],
+            PARLOR_URL=running.address)  # fmt: skip
+        if arguments.acceptance:
+            running.call("acceptance", [*shlex.split(arguments.acceptance), running.address])
+        await running.kill_each(
+            [service for service in services if service not in NOT_KILLED and project.containers(service)])
+        if "prometheus" in services:
+            for what, held, figure in check_dashboard(project):
+                running.note(what, held, figure)
+    except (Failed, AssertionError) as failure:
+        running.note("stage", False, str(failure))
+    finally:
+        project.logs(LOGS / f"{stage.name}.log")
+        if not arguments.keep:
+            project.down()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="deploy/compose-test")
+    parser.add_argument("--acceptance", metavar="COMMAND", help="called as COMMAND URL in each stage")
+    parser.add_argument("--stages", default=",".join(stage.name for stage in STAGES))
+    parser.add_argument("--keep", action="store_true", help="leave the last stage running")
+    arguments = parser.parse_args()
+    wanted = arguments.stages.split(",")
+    if unknown := set(wanted) - {stage.name for stage in STAGES}:
+        parser.error(f"there is no stage {', '.join(unknown)}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    table = Table()
+    for stage in STAGES:
+        if stage.name in wanted:
+            asyncio.run(run(stage, arguments, table))
+    return table.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""What the dashboard and the alert rules in deploy/monitoring ask Prometheus."""
+
+import json
+import re
+from pathlib import Path
+
+MONITORING = Path(__file__).parents[2] / "deploy/monitoring"
+
+
+def expressions() -> dict[str, list[str]]:
+    """By panel or alert: PromQL, with an interval in the place of Grafana's variable."""
+    found = {}
+    for panel in json.loads((MONITORING / "parlor.json").read_text())["panels"]:
+        if panel["type"] != "row":
+            found[panel["title"]] = [target["expr"].replace("$__rate_interval", "1m") for target in panel["targets"]]
+    for name, expression in re.findall(r"alert: (\w+)\n\s+expr: (.*)", (MONITORING / "alerts.yml").read_text()):
+        found[name] = [expression]
+    return found
+
+
+def metrics_in(expression: str) -> set[str]:
+    """The names that it asks for; of a histogram its own, without what is added for its series."""
+    names = re.findall(r"\b(?:parlor|bus|haproxy|log)_[a-z_]+\b", re.sub(r'"[^"]*"', "", expression))
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
+
+
+def all_metrics() -> set[str]:
+    return {name for asked in expressions().values() for expression in asked for name in metrics_in(expression)}
