@@ -11,6 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+GIVE_UP = 60.0  # seconds after a kill that nothing comes back from
+
+
 class Failed(Exception):
     """Something that was to work did not."""
 
@@ -39,6 +42,7 @@ class Container:
 
     def __init__(self, name: str):
         self.name = name
+        self.deadline = 0.0
 
     @property
     def state(self) -> dict:
@@ -59,17 +63,22 @@ class Container:
         if Path(f"/proc/{pid}/comm").read_text().strip() in ("docker-init", "tini"):
             pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
+        self.deadline = time.monotonic() + GIVE_UP
         return state["StartedAt"]
 
-    def wait_until_well(self, started_before: str, limit: float) -> bool:
-        """Until another process than that one is healthy. False if that takes longer."""
-        end = time.monotonic() + limit
-        while time.monotonic() < end:
-            state = self.state
-            if state["StartedAt"] != started_before and self.is_well(state):
-                return True
+    def wait_for(self, holds) -> float:
+        """The time at which its state is so; or would have been at the latest."""
+        while not holds(self.state) and time.monotonic() < self.deadline:
             time.sleep(0.05)
-        return False
+        return time.monotonic()
+
+    def wait_for_successor(self, started_before: str):
+        """Until another process than the one that was started then runs."""
+        self.wait_for(lambda state: state["Running"] and state["StartedAt"] != started_before)
+
+    def wait_until_well(self, started_before: str) -> float:
+        """The time at which such a process is healthy."""
+        return self.wait_for(lambda state: state["StartedAt"] != started_before and self.is_well(state))
 
 
 class Project:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from engine import ROOT, Failed, Project, can_have, size
+from engine import ROOT, Container, Failed, Project, can_have, size
 from watching import check_dashboard
 from parlor import ask_readiness
 from phones import Load
@@ -91,17 +92,25 @@ class Running:
         self.note("up and ready", True, f"{time.monotonic() - began:.1f} s")
 
     def call(self, what: str, command: list[str], **environment: str):
-        """A suite of somebody's: its last line is the figure."""
+        """A suite of somebody's: the last line that counts is the figure."""
         began = time.monotonic()
         log = LOGS / f"{self.stage.name}-{what}.log"
         done = subprocess.run(
             command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, **environment})  # fmt: skip
         log.write_text(done.stdout)
-        last = (done.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
+        lines = done.stdout.strip().splitlines() or ["nothing"]
+        last = ([line for line in lines if re.search(r"\d+ (passed|failed)", line)] or lines)[-1].strip("= ")
         self.note(what, done.returncode == 0, f"{last} [{time.monotonic() - began:.0f} s, {log.relative_to(ROOT)}]")
 
     # MARK: Kills
+
+    def wait_until_ready(self, container: Container, started_before: str) -> float:
+        """The time at which all is ready, with another process than that one in the container."""
+        container.wait_for_successor(started_before)
+        while not self.is_ready() and time.monotonic() < container.deadline:
+            time.sleep(0.05)
+        return time.monotonic()
 
     async def kill_each(self, services: list[str]):
         """One container of each service, one after the other, while clients are at work."""
@@ -112,13 +121,13 @@ class Running:
             container = self.project.containers(service)[0]
             began = time.monotonic()
             started = await asyncio.to_thread(container.kill)
-            is_back = await asyncio.to_thread(container.wait_until_well, started, 60)
-            took = time.monotonic() - began
-            while not await asyncio.to_thread(self.is_ready) and time.monotonic() - began < 60:
-                await asyncio.sleep(0.05)
-            ready = time.monotonic() - began
-            held = is_back and took <= RECOVERY and ready <= RECOVERY
-            self.note(f"kill -9 {service}", held, f"healthy after {took:.1f} s, all ready after {ready:.1f} s")
+            healthy, ready = await asyncio.gather(
+                asyncio.to_thread(container.wait_until_well, started), asyncio.to_thread(self.wait_until_ready, container, started)
+            )
+            held = healthy - began <= RECOVERY and ready - began <= RECOVERY
+            self.note(
+                f"kill -9 {service}", held,
+                f"all ready after {ready - began:.1f} s, healthy after {healthy - began:.1f} s")  # fmt: skip
             await asyncio.sleep(BETWEEN_KILLS)
         faults = await load.finish()
         self.note("what clients were told", not faults, load.summary())
@@ -150,7 +159,7 @@ async def run(stage: Stage, arguments, table: Table):
         running.note(service, None, f"{image} is not here and cannot be pulled")
     if missing.keys() - set(stage.optional):
         return
-    services = [service for service in project.services() if service not in missing]
+    services = [service for service in project.services() if service not in {*missing, "tools"}]
     project.down()  # what a run before may have left
     try:
         began = time.monotonic()
