@@ -52,6 +52,11 @@ class Container:
     def is_well(state: dict) -> bool:
         return state["Running"] and state.get("Health", {}).get("Status", "healthy") == "healthy"
 
+    def metrics(self) -> str:
+        """Of a program of Parlor's."""
+        ask = r'exec 3<>"/dev/tcp/127.0.0.1/$OPS_PORT"; printf "GET /metrics HTTP/1.0\r\n\r\n" >&3; cat <&3'
+        return docker("exec", self.name, "bash", "-c", ask)
+
     def kill(self) -> str:
         """Ends its process as a crash would, not as `docker kill`, which counts as a wish to stop.
 

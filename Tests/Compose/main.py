@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import logging
 import os
 import re
 import shlex
@@ -112,6 +113,14 @@ class Running:
             time.sleep(0.05)
         return time.monotonic()
 
+    def check_sharing(self):
+        """Whether each instance of a service, the one that came back as well, had its part of the work."""
+        for service in self.stage.scale:
+            name = "parlor_http_requests_total" if service == "gateway" else "parlor_requests_total"
+            texts = [container.metrics() for container in self.project.containers(service)]
+            served = [sum(map(int, re.findall(rf"^{name}\S* (\d+)$", text.replace("\r", ""), re.M))) for text in texts]
+            self.note(f"{service} shares the work", min(served) > 0, f"requests served since its start: {served}")
+
     async def kill_each(self, services: list[str]):
         """One container of each service, one after the other, while clients are at work."""
         load = Load(self, ROOMS)
@@ -122,14 +131,15 @@ class Running:
             began = time.monotonic()
             started = await asyncio.to_thread(container.kill)
             healthy, ready = await asyncio.gather(
-                asyncio.to_thread(container.wait_until_well, started), asyncio.to_thread(self.wait_until_ready, container, started)
-            )
+                asyncio.to_thread(container.wait_until_well, started),
+                asyncio.to_thread(self.wait_until_ready, container, started))  # fmt: skip
             held = healthy - began <= RECOVERY and ready - began <= RECOVERY
             self.note(
                 f"kill -9 {service}", held,
                 f"all ready after {ready - began:.1f} s, healthy after {healthy - began:.1f} s")  # fmt: skip
             await asyncio.sleep(BETWEEN_KILLS)
         faults = await load.finish()
+        self.check_sharing()
         self.note("what clients were told", not faults, load.summary())
         for fault in faults[:20]:
             print(f"         {fault}", flush=True)
@@ -169,7 +179,8 @@ async def run(stage: Stage, arguments, table: Table):
         if stage is STAGES[0]:
             check_images(project, table)
         running.call(
-            "journeys", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/Integration/test_journeys.py"],
+            "journeys",
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/Integration/test_journeys.py"],
             PARLOR_URL=running.address)  # fmt: skip
         if arguments.acceptance:
             running.call("acceptance", [*shlex.split(arguments.acceptance), running.address])
@@ -195,6 +206,8 @@ def main() -> int:
     wanted = arguments.stages.split(",")
     if unknown := set(wanted) - {stage.name for stage in STAGES}:
         parser.error(f"there is no stage {', '.join(unknown)}")
+    # The stock client leaves connections that broke to the garbage collector, which complains.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     LOGS.mkdir(parents=True, exist_ok=True)
     table = Table()
     for stage in STAGES:

@@ -7,15 +7,17 @@ from pathlib import Path
 MONITORING = Path(__file__).parents[2] / "deploy/monitoring"
 
 
-def expressions() -> dict[str, list[str]]:
-    """By panel or alert: PromQL, with an interval in the place of Grafana's variable."""
-    found = {}
-    for panel in json.loads((MONITORING / "parlor.json").read_text())["panels"]:
-        if panel["type"] != "row":
-            found[panel["title"]] = [target["expr"].replace("$__rate_interval", "1m") for target in panel["targets"]]
-    for name, expression in re.findall(r"alert: (\w+)\n\s+expr: (.*)", (MONITORING / "alerts.yml").read_text()):
-        found[name] = [expression]
-    return found
+def panels() -> dict[str, list[str]]:
+    """By title: PromQL, with an interval in the place of Grafana's variable."""
+    return {
+        panel["title"]: [target["expr"].replace("$__rate_interval", "1m") for target in panel["targets"]]
+        for panel in json.loads((MONITORING / "parlor.json").read_text())["panels"]
+        if panel["type"] != "row"
+    }
+
+
+def alerts() -> dict[str, str]:
+    return dict(re.findall(r"alert: (\w+)\n\s+expr: (.*)", (MONITORING / "alerts.yml").read_text()))
 
 
 def metrics_in(expression: str) -> set[str]:
@@ -25,4 +27,5 @@ def metrics_in(expression: str) -> set[str]:
 
 
 def all_metrics() -> set[str]:
-    return {name for asked in expressions().values() for expression in asked for name in metrics_in(expression)}
+    asked = [*alerts().values(), *(expression for queries in panels().values() for expression in queries)]
+    return {name for expression in asked for name in metrics_in(expression)}

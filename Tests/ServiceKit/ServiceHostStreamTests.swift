@@ -35,6 +35,7 @@ struct ServiceHostStreamTests {
         #expect(page.head.databaseID == world.database.databaseID)
         #expect(page.entries.first?.participants == ["ada"])
         #expect(page.entries.first?.at == HostWorld.now)
+        #expect(world.metrics.text().contains("parlor_log_seq{service=\"test\"} 5.0\n"))
 
         #expect(try await Self.page(world, since: 0, limit: 0).entries.isEmpty)
         #expect(try await Self.page(world, since: 0, limit: -1).entries.isEmpty)
