@@ -36,6 +36,8 @@ final class GatewayMetrics: Sendable {
 
     /// A loop's sockets have been sent the entry.
     func noteSent(_ entry: StreamEntry) {
-        fanout.observe(.milliseconds(max(clock.now().milliseconds - entry.at.milliseconds, 0)))
+        // A time that no clock can have told counts as now.
+        let (age, isAbsurd) = clock.now().milliseconds.subtractingReportingOverflow(entry.at.milliseconds)
+        fanout.observe(isAbsurd ? .zero : .milliseconds(age))
     }
 }

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -189,8 +190,8 @@ async def run(stage: Stage, arguments, table: Table):
         if "prometheus" in services:
             for what, held, figure in check_dashboard(project):
                 running.note(what, held, figure)
-    except (Failed, AssertionError) as failure:
-        running.note("stage", False, str(failure))
+    except Exception as failure:  # whatever it is, the other stages are worth a look
+        running.note("stage", False, f"{type(failure).__name__}: {failure}")
     finally:
         project.logs(LOGS / f"{stage.name}.log")
         if not arguments.keep:
@@ -208,6 +209,8 @@ def main() -> int:
         parser.error(f"there is no stage {', '.join(unknown)}")
     # The stock client leaves connections that broke to the garbage collector, which complains.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    # Also who is told to stop leaves nothing running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     LOGS.mkdir(parents=True, exist_ok=True)
     table = Table()
     for stage in STAGES:

@@ -121,4 +121,16 @@ struct MetricsTests {
         // Work until the clock of the processor has moved.
         while try value("process_cpu_seconds_total") <= before {}
     }
+
+    @Test("times that no clock can have measured are counted, and end no program")
+    func absurdTimes() throws {
+        let metrics = Metrics()
+        let histogram = metrics.histogram("parlor_seconds", "How long.")
+        for _ in 0..<3 { histogram.observe(.seconds(Int64.max)) }
+        histogram.observe(.seconds(-1))
+        let lines = Set(metrics.text().split(separator: "\n"))
+        #expect(lines.contains("parlor_seconds_count 4") && lines.contains("parlor_seconds_sum 259200.0"))
+        #expect(lines.contains("parlor_seconds_bucket{le=\"10.0\"} 1"))
+        try Self.check(metrics.text())
+    }
 }

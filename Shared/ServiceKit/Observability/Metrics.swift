@@ -112,14 +112,17 @@ public final class Histogram: Metric {
         100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
         10_000_000,
     ]
+    /// A longer time is a clock's fault; it counts as this, so that sums stay within their type.
+    private static let longest: Duration = .seconds(86_400)
     private struct State { var buckets = [Int](repeating: 0, count: Histogram.bounds.count), sum = 0, count = 0 }
     private let state = Mutex(State())
 
+    /// A negative time counts as none.
     public func observe(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
+        let (seconds, attoseconds) = min(max(duration, .zero), Self.longest).components
         let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
         state.withLock { state in
-            state.sum += microseconds
+            state.sum &+= microseconds
             state.count += 1
             if let bucket = Self.bounds.firstIndex(where: { microseconds <= $0 }) { state.buckets[bucket] += 1 }
         }
