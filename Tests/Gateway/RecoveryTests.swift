@@ -93,11 +93,11 @@ struct RecoveryTests {
     @Test("what cannot be had within a request's time is given up, and what was asked meanwhile is answered then")
     func givesUp() async throws {
         try await GatewayWorld.run(["--request-timeout", "300ms"]) { world in
-            let cursor = try await Self.connect(world, since: "none").cursor
+            let (witness, _, _, cursor) = try await Self.connect(world, since: "none")
             Self.tell(world, "needle")
-            for _ in 1...9000 {
-                world.chat.emit([Emission(to: .everyone, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
-            }
+            for _ in 1...9000 { world.chat.emit([], room: "s", participants: ["bob", "cy"]) }
+            world.chat.emit([Emission(to: .person("ada"), "all of them", .emptyObject)])
+            while try await witness.next() != .event("all of them", .emptyObject) {}
             // Its owner is there and says nothing.
             let log = world.log.logger
             world.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
