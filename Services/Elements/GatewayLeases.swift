@@ -42,6 +42,13 @@ final class GatewayLeases: Sendable {
         }
     }
 
+    /// Nobody could be heard: all that are not closed have as long to speak up as if they just had.
+    func forgetTurns() {
+        leases.withLock { leases in
+            for (gateway, lease) in leases where !lease.isClosed { leases[gateway]?.silentTurns = 0 }
+        }
+    }
+
     /// The rooms of a gateway are about to be closed. From now on it is asked what is open if it speaks.
     ///
     /// - Returns: whether it is still dead; if not, they are not to be closed.

@@ -38,7 +38,8 @@ final class GatewayWatch: Sendable {
                 } catch {
                     return
                 }
-                await takeTurn()
+                // Who is off the bus hears nobody, and must not take that for their silence.
+                if bus.isConnected { await takeTurn() } else { leases.forgetTurns() }
             }
         }
         running.withLock { $0 = Running(subscription: subscription, task: task) }

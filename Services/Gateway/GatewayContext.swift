@@ -37,8 +37,8 @@ struct GatewayContext: Sendable {
     func askForPages(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
-        try await bus.askForPages(
-            subject, data, origin.context(for: caller, key: key ?? caller?.id), of: Self.anyService, log: log)
+        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: true)
+        return try await bus.askForPages(subject, data, context, of: Self.anyService, log: log)
     }
 
     /// Whether a service answers, and what it offers is known.

@@ -27,6 +27,13 @@ package struct PendingRequests<Entry> {
 
     package subscript(id: UInt64) -> Entry? { entries[id] }
 
+    /// Changes one that still waits.
+    mutating func update(_ id: UInt64, _ change: (inout Entry) -> Void) {
+        guard var entry = entries[id] else { return }
+        change(&entry)
+        entries[id] = entry
+    }
+
     /// nil if it was taken or has expired.
     package mutating func take(_ id: UInt64) -> Entry? { entries.removeValue(forKey: id) }
 

@@ -26,11 +26,14 @@ extension TCPBus {
 
     /// Under the same number: whichever reply comes first ends it, and the other finds nobody.
     private func askOnceMore(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
-        guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes else { return }
+        guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes,
+            state.repeats.take()
+        else { return }
         var context = question.context
         context.timeout = question.deadline - now
         // It was not too long the first time.
         _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
+        state.asked.update(id) { $0.question?.isRepeated = true }
         state.counters.repeatedQuestions &+= 1
     }
 

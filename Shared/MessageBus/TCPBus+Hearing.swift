@@ -12,6 +12,10 @@ extension TCPBus {
                 return giveBack(address, .noResponders)
             }
             serve(address, subject, data, context, handler)
+        case .reply(let id, .failure(.noResponders)) where isOnceMore(id):
+            // Of the second question. Whoever took the first may be about to answer; and if not, somebody may be there again.
+            let again = start.duration(to: .now) + Self.patience
+            state.withLock { state in _ = state.unanswered.insert(id, deadline: again) }
         case .reply(let id, let result):
             state.withLock { $0.asked.take(id) }?.completion(result)
             drained()
@@ -24,6 +28,10 @@ extension TCPBus {
         // Of the connection, not of the bus.
         case .answer, .welcome, .refusal: countMalformed()
         }
+    }
+
+    private func isOnceMore(_ id: UInt64) -> Bool {
+        state.withLock { $0.asked[id]?.question?.isRepeated ?? false }
     }
 
     func countMalformed() { state.withLock { $0.counters.malformedLines &+= 1 } }

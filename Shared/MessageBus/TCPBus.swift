@@ -12,7 +12,7 @@ public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
 
     /// After which a question is asked once more, if nobody tells of responders that are gone.
-    private static let patience: Duration = .seconds(1)
+    static let patience: Duration = .seconds(1)
 
     let loop: EventLoop
     let name: String
@@ -133,6 +133,7 @@ public final class TCPBus: MessageBus {
                 ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
             let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
             if isRepeated {
+                state.repeats.earn()
                 _ = state.unanswered.insert(id, deadline: deadline - context.timeout + Self.patience)
             }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {

@@ -8,7 +8,7 @@ struct TCPBusState {
     struct Asked {
         let completion: TCPBus.Completion
         /// What to ask once more; nil for what is asked once.
-        let question: Question?
+        var question: Question?
     }
 
     struct Question {
@@ -16,6 +16,23 @@ struct TCPBusState {
         let data: JSONValue
         let context: BusContext
         let deadline: Duration
+        var isRepeated = false
+    }
+
+    /// What may be asked once more: of many that get no reply in time, as a service is slow, only a few, or it would be
+    /// slower still. One for ten that are asked, and a hundred at once.
+    struct Repeats {
+        private static let most = 1000
+        private static let price = 10
+        private var saved = Repeats.most
+
+        mutating func earn() { saved = min(saved + 1, Self.most) }
+
+        mutating func take() -> Bool {
+            guard saved >= Self.price else { return false }
+            saved -= Self.price
+            return true
+        }
     }
 
     private let wire: any BusWire
@@ -38,6 +55,7 @@ struct TCPBusState {
     var asked = PendingRequests<Asked>()
     /// Those of them that are to be asked once more, by their numbers.
     var unanswered = PendingRequests<UInt64>()
+    var repeats = Repeats()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
     /// The broker answers pings in order.

@@ -13,11 +13,17 @@ final class DatabaseCounters: Sendable {
     func committed(writes: Int) {
         counted.withLock {
             $0.commits += 1
+            $0.isWritingFailing = false
             $0.writes += writes
         }
     }
 
-    func commitFailed() { counted.withLock { $0.failedCommits += 1 } }
+    func commitFailed() {
+        counted.withLock {
+            $0.failedCommits += 1
+            $0.isWritingFailing = true
+        }
+    }
 
     func checkpointed() { counted.withLock { $0.checkpoints += 1 } }
 }

@@ -12,5 +12,8 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
+    /// Whether the last batch of writes failed as a whole: nobody can write, or could not then.
+    public var isWritingFailing = false
+
     public init() {}
 }

@@ -78,27 +78,34 @@ public struct EventLog: Sendable {
         on connection: any Connection
     ) throws -> (entries: [LogEntry], isWhole: Bool) {
         var entries: [LogEntry] = []
-        var isWhole = true
         var bytes = 0
-        // One more, to see whether there is one.
-        var parameters: [SQLValue] = [.int(seq), .int(end), .int(limit + 1)]
-        var ofRooms = ""
-        if let roomIDs {
-            parameters.append(.list(roomIDs))
-            ofRooms = "AND room_id IN (SELECT value FROM json_each($4))"
+        var last = seq
+        let ofRooms = roomIDs == nil ? "" : "AND room_id IN (SELECT value FROM json_each($4))"
+        while true {
+            // One more than wanted, to see whether there is one. In pages: an engine may have the whole result in memory.
+            let wanted = min(limit + 1 - entries.count, Self.page)
+            var parameters: [SQLValue] = [.int(last), .int(end), .int(wanted)]
+            if let roomIDs { parameters.append(.list(roomIDs)) }
+            var found: [LogEntry] = []
+            try connection.forEachRow(
+                "SELECT \(columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
+                binding: parameters
+            ) { row in
+                found.append(Self.entry(row))
+                return true
+            }
+            for entry in found {
+                bytes += entry.emissions.bytes.count
+                guard entries.count < limit, entries.isEmpty || bytes <= maxBytes else { return (entries, false) }
+                entries.append(entry)
+                last = entry.seq
+            }
+            if found.count < wanted { return (entries, true) }
         }
-        try connection.forEachRow(
-            "SELECT \(columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
-            binding: parameters
-        ) { row in
-            let entry = Self.entry(row)
-            bytes += entry.emissions.bytes.count
-            isWhole = entries.count < limit && (entries.isEmpty || bytes <= maxBytes)
-            if isWhole { entries.append(entry) }
-            return isWhole
-        }
-        return (entries, isWhole)
     }
+
+    /// Rows that are read at a time.
+    private static let page = 100
 
     private static let columns = "seq, at, room_id, participants, emissions, request_id"
 

@@ -22,6 +22,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private var handle: OpaquePointer?
     private var statements: [StatementKey: String] = [:]
     private var prepared = 0
+    /// Texts that the server has understood, on whichever connection.
+    private var proven: Set<String> = []
     /// Set when the transaction is gone with all that is in it.
     private var lost: StorageError?
     /// The last failure of a statement: what follows it in the transaction is refused.
@@ -132,6 +134,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         entries = []
     }
 
+    func liftTimeLimit() throws(StorageError) { try command("SET LOCAL statement_timeout = 0") }
+
     func checkpoint() {}
 
     func checkpointIfDue() -> CheckpointDecision { .notDue }
@@ -161,8 +165,14 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         if let name = statements[key] { return name }
         prepared += 1
         let name = "s\(prepared)"
-        try checked(PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types)), sql)
+        let result = PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types))
+        // Syntax, types, unknown names; 42501 is a right that the role lacks. What has been right before meets a schema that
+        // somebody has changed.
+        let isMistake = result.sqlState.hasPrefix("42") && result.sqlState != "42501" && !proven.contains(sql)
+        precondition(!isMistake, "\(result.error) in: \(sql)")
+        try checked(result, sql)
         statements[key] = name
+        if proven.count < Self.maxStatements { proven.insert(sql) }
         return name
     }
 
@@ -171,8 +181,6 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         guard result.isFailure else { return result }
         let (state, error) = (result.sqlState, result.error)
         precondition(role == .writer || state != "25006", "a read must not write: \(sql)")
-        // Syntax, types, unknown names; 42501 is a right that the role lacks.
-        precondition(!state.hasPrefix("42") || state == "42501", "\(error) in: \(sql)")
         failure = error
         switch state {
         // Another program has migrated the schema, or someone has dropped the statements: they are prepared anew.

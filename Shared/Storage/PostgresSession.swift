@@ -9,6 +9,8 @@ final class PostgresSession {
     /// at most, and the wait for another program's lock counts.
     private static let connectTimeout = "5"
     private static let answerTimeoutMilliseconds = "15000"
+    /// How long a program that stands still in the midst of a transaction, or has vanished in it, may hold up the others.
+    private static let idleTimeoutMilliseconds = "5000"
 
     private let url: PostgresURL
     let schema: String
@@ -26,7 +28,7 @@ final class PostgresSession {
     /// Held until the transaction ends, by one program at a time.
     var lock: String { "SELECT pg_advisory_xact_lock(hashtextextended('parlor.\(schema)', 0))" }
 
-    /// Blocks for `connectTimeout` at most.
+    /// Blocks for `connectTimeout` at most for each address of the server, and for as long as its name takes to be found.
     ///
     /// - Throws: `.io`; at once, with the last error, right after an attempt that failed.
     func connect() throws(StorageError) -> OpaquePointer {
@@ -60,7 +62,8 @@ final class PostgresSession {
         let settings = """
             SET client_min_messages = error; SET search_path = "\(schema)", pg_catalog; SET synchronous_commit = on;
             SET statement_timeout = \(Self.answerTimeoutMilliseconds);
-            SET idle_in_transaction_session_timeout = 60000
+            SET idle_in_transaction_session_timeout = \(Self.idleTimeoutMilliseconds);
+            SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2
             """
         do throws(StorageError) {
             let result = PostgresResult(PQexec(handle, settings))

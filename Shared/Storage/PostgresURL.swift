@@ -21,6 +21,8 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
         }
         // libpq finds this out only when it connects, and whoever waits for a server would wait for ever.
         let ports = named["port"]?.split(separator: ",", omittingEmptySubsequences: true) ?? []
+        // A password with a bare @ in it: what follows would be taken for the host, and shown.
+        guard named["host"]?.contains("@") != true else { return nil }
         guard ports.allSatisfy({ (UInt16($0) ?? 0) > 0 }) else { return nil }
         self.text = text
         description = "PostgreSQL \(named["dbname"] ?? "") on \(named["host"] ?? named["hostaddr"] ?? "this machine")"

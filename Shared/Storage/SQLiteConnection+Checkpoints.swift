@@ -45,6 +45,8 @@ extension SQLiteConnection {
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
+    func liftTimeLimit() {}
+
     func checkpointIfDue() -> CheckpointDecision {
         let decision = checkpoints.decide()
         if case .done = decision { checkpoint() }

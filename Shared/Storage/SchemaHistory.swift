@@ -8,6 +8,7 @@ struct SchemaHistory {
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
     static func migrate(_ connection: some TransactionalConnection, _ migrations: [Migration]) throws -> String {
         try connection.transaction { connection in
+            try connection.liftTimeLimit()
             let history = try SchemaHistory(on: connection)
             try history.apply(DatabaseIdentity.migrations, to: "storage")
             try history.apply(migrations, to: "service")

@@ -20,6 +20,9 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// Ends the transaction, whatever state it is in.
     func rollBack()
 
+    /// Lets the statements of this transaction take as long as they need: for migrations.
+    func liftTimeLimit() throws(StorageError)
+
     /// Keeps the log of the engine short, if that is the connection's task.
     func checkpoint()
 
@@ -41,8 +44,8 @@ extension TransactionalConnection {
     ///
     /// - Throws: what the body throws, with nothing done; `StorageError`.
     func transaction<T>(_ body: (Self) throws -> T) throws -> T {
-        try begin()
         do {
+            try begin()
             let value = try body(self)
             _ = try commit()
             return value

@@ -163,7 +163,8 @@ struct TCPBusTests {
         let (channels, heard, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
         let broker = try ScriptedBroker.listen(
             on: group, pingInterval: 15_000, after: #""op":"serve""#,
-            [#"{"op":"msg","sub":1,"reply":4,"subject":"a","data":1}"#], deaf: true, channels: channels, heard: heard)
+            [#"{"op":"msg","sub":1,"reply":4,"subject":"a","timeout":60000,"data":1}"#], deaf: true, channels: channels,
+            heard: heard)
         let bus = try await TCPBus.connect(
             host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxPendingBytes: 100_000)
         try bus.respond(to: "a", queue: "q") { asked.add($0) }

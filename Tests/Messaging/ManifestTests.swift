@@ -1,7 +1,6 @@
 import Contracts
 import MessageBus
 import ServiceKit
-import Synchronization
 import Testing
 
 @testable import Messaging
@@ -11,12 +10,10 @@ struct ManifestTests {
     @Test("all that it declares is answered, and refused without a caller")
     func answered() async throws {
         try await MessagingWorld.serving { world in
-            let found = Mutex<Manifest?>(nil)
-            try world.bus.subscribe(Subject.announce) { message in
-                found.withLock { $0 = message.data["manifest"].flatMap(Manifest.init) }
-            }
+            let (announcements, heard) = AsyncStream.makeStream(of: Manifest?.self)
+            try world.bus.subscribe(Subject.announce) { heard.yield($0.data["manifest"].flatMap(Manifest.init)) }
             try world.bus.publish(Subject.discover, .emptyObject)
-            let manifest = try #require(found.withLock { $0 })
+            let manifest = try #require(await announcements.first { _ in true } ?? nil)
             for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {
                 try await world.expect(.unauthenticated) { try await world.ask(subject, by: nil) }
             }

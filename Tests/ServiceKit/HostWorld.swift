@@ -19,10 +19,11 @@ struct HostWorld {
 
     init(
         maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
+        at location: SQLiteDatabase.Location = .temporary, lookingEvery interval: Duration = ServiceHost.lookInterval,
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) throws {
         group = try EventLoopGroup(loopCount: 2)
-        database = try SQLiteDatabase(.temporary, migrations: [], configuration: storage)
+        database = try SQLiteDatabase(location, migrations: [], configuration: storage)
         let life = Collector<String>()
         self.life = life
         let context = ServiceContext(
@@ -30,7 +31,8 @@ struct HostWorld {
             log: Logger("test") { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
             metrics: metrics, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
         host = ServiceHost(
-            TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay)
+            TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay,
+            lookingEvery: interval)
         try bus.respond(to: "rooms.membership", queue: "rooms") { request in
             let isThere = request.data["roomId"]?.string == "room"
             request.reply(isThere ? Reply(.ok, Self.room.json).json : ServiceError.roomNotFound.json)

@@ -1,4 +1,5 @@
 import Contracts
+import Glibc
 import JSON
 import MessageBus
 import Storage
@@ -122,8 +123,10 @@ struct ServiceHostStreamTests {
         #expect(world.life.items == ["started"], "what it does beside requests has begun before")
         try await world.append()
         try world.bus.publish(Subject.discover, .emptyObject)
+        await heard.first(2)
         try await world.append()
         world.bus.comeBack()
+        await heard.first(3)
         #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1, 2, 3])
         for announcement in heard.items {
             #expect(announcement["head"]?["databaseId"]?.string == world.database.databaseID)
@@ -131,6 +134,26 @@ struct ServiceHostStreamTests {
             #expect(manifest.service == "test")
             #expect(manifest.routes.map(\.subject) == ["test.it"])
         }
+        await world.stop()
+    }
+
+    @Test("what another instance committed and told nobody is announced by whoever looks next")
+    func untold() async throws {
+        let path = "/tmp/parlor-untold-\(UInt64.random(in: 0 ... .max)).db"
+        defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+        let world = try HostWorld(at: .file(path), lookingEvery: .milliseconds(10))
+        let heard = Collector<Int>()
+        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
+        try await world.host.start()
+        let other = try SQLiteDatabase(.file(path), migrations: [])
+        try await other.write { connection in
+            _ = try EventLog.append(at: 1, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+        }
+        #expect(await heard.first(2) == [0, 1])
+        // And whoever asks where the log ends hears it from any of them.
+        try world.bus.publish(Subject.discover, .emptyObject)
+        #expect(await heard.first(3) == [0, 1, 1])
+        await other.close()
         await world.stop()
     }
 

@@ -83,6 +83,7 @@ extension Shard {
         guard await hasReached(start, by: deadline) else { return false }
         var cursor = start
         var count = 0
+        var deadline = deadline
         while client.isConnected {
             if let packets = remembered(since: cursor, by: client, scope) {
                 count += packets.count
@@ -106,6 +107,8 @@ extension Shard {
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: client) else { return false }
+                // A slow reader takes its own time, not the owners'.
+                deadline = max(deadline, .now() + context.settings.requestTimeout)
                 isMore = page.isMore
             }
             cursor = replay.cursor

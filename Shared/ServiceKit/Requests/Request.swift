@@ -31,11 +31,12 @@ public struct Request: Sendable {
         }
     }
 
-    /// For a request to another service on this one's behalf: the same person, request id and trace, and no more time
+    /// For a question to another service on this one's behalf: the same person, request id and trace, and no more time
     /// than is left.
     public func onward(key: String? = nil) -> BusContext {
         var context = context
         context.key = key
+        context.isQuestion = true
         context.timeout = ContinuousClock.now.duration(to: deadline)
         return context
     }

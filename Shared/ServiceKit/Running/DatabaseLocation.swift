@@ -62,7 +62,8 @@ enum DatabaseLocation: CustomStringConvertible {
                             configuration: configuration)
                     }
                     return (database, nil)
-                } catch StorageError.io(let reason) {
+                } catch let error as StorageError where error.isRetryable {
+                    let reason = if case .io(let what) = error { what } else { "\(error)" }
                     if reason != lastReason {
                         log.warning("waiting for the database", ["database": "\(self)", "reason": reason])
                     }

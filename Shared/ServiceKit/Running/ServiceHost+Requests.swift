@@ -77,15 +77,19 @@ extension ServiceHost {
             for question in batch where answers.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
                 let answer: JSONValue
+                var mayGoOn = true
                 do {
                     answer = try handler(Request(question, deadline: deadline), connection).json
                 } catch {
                     answer = translated(error, request.subject, question.context.requestID).json
+                    // The snapshot may have failed with it: those that are left out of the answer are asked anew.
+                    mayGoOn = !(error is StorageError)
                 }
                 bytes += answer.bytes.count
                 if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
                 answers.append(answer)
                 note(answer, to: question.context, request.subject, .now - began)
+                if !mayGoOn { break }
             }
             return answers
         }
