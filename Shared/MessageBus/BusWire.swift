@@ -5,6 +5,8 @@ protocol BusWire: Sendable {
     /// Whether whoever asked is told at once when the responder's connection ends.
     var tellsOfLostResponders: Bool { get }
 
+    var keepsKeysTogether: Bool { get }
+
     /// - Parameter name: what the broker is told of who this is.
     func makeReader(name: String) -> any BusReader
 

@@ -30,6 +30,8 @@ public final class InProcessBus: MessageBus {
 
     public init() {}
 
+    public var keepsKeysTogether: Bool { true }
+
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 
     public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {

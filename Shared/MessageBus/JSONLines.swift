@@ -5,6 +5,7 @@ struct JSONLines: BusWire {
     let token: String?
 
     var tellsOfLostResponders: Bool { true }
+    var keepsKeysTogether: Bool { true }
 
     func makeReader(name: String) -> any BusReader { JSONLinesReader(name: name, token: token) }
 

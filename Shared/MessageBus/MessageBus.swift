@@ -49,6 +49,10 @@ public protocol MessageBus: AnyObject, Sendable {
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void)
 
+    /// Whether requests with one key go to one instance of a service, in the order in which they were made. Where they do
+    /// not, whoever wants an order waits for each answer.
+    var keepsKeysTogether: Bool { get }
+
     /// Whether requests have a chance. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 

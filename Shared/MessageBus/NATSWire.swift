@@ -24,6 +24,7 @@ struct NATSWire: BusWire {
     }
 
     var tellsOfLostResponders: Bool { false }
+    var keepsKeysTogether: Bool { false }
 
     func makeReader(name: String) -> any BusReader { NATSReader(NATSSession(name: name, credentials, subjects)) }
 

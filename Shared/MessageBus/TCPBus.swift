@@ -65,6 +65,8 @@ public final class TCPBus: MessageBus {
         self.onTrouble = onTrouble
     }
 
+    public var keepsKeysTogether: Bool { wire.keepsKeysTogether }
+
     public var isConnected: Bool { state.withLock { $0.connection != nil } }
     public var counters: TCPBusCounters { state.withLock { $0.counters } }
 

@@ -63,9 +63,9 @@ struct GatewayWorld: Sendable {
     ///   - withChat: false: it has never been heard of.
     static func run(
         _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, crowd: Crowd = Crowd(),
+        bus: any MessageBus = InProcessBus(),
         _ test: (GatewayWorld) async throws -> Void
     ) async throws {
-        let bus = InProcessBus()
         let rooms = try FakeService.start(roomsManifest, on: bus)
         let chat = try FakeService.start(chatManifest, on: bus)
         if !withChat { chat.goAway() }

@@ -5,9 +5,12 @@ import Synchronization
 /// The bus within the process, which loses the events and refuses the subscriptions that the test says.
 final class LossyBus: MessageBus {
     private let real = InProcessBus()
+    let keepsKeysTogether: Bool
     private let isLost = Mutex<@Sendable (BusMessage) -> Bool>({ _ in false })
 
     private let refused = Mutex<String?>(nil)
+
+    init(keepsKeysTogether: Bool = true) { self.keepsKeysTogether = keepsKeysTogether }
 
     /// The pattern that cannot be subscribed to from now on; nil: any can.
     func refuse(_ pattern: String?) { refused.withLock { $0 = pattern } }

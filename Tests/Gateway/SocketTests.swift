@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import Synchronization
 import Testing
 
 @Suite("Sockets through the gateway")
@@ -145,6 +146,30 @@ struct SocketTests {
             try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 2)
             let position = world.chat.emit([Emission(to: .room, "message:new", .emptyObject)])
             try await asked.next().reply(Reply(position: position).json)
+            var acks: [Int] = []
+            while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
+            #expect(acks == [1, 2])
+        }
+    }
+
+    @Test(
+        "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
+    func oneAtATime() async throws {
+        try await GatewayWorld.run(loops: 1, bus: LossyBus(keepsKeysTogether: false)) { world in
+            let isAnswered = Mutex(false)
+            let asked = world.chat.hold("chat.send")
+            world.chat.on("chat.read") { request in
+                #expect(isAnswered.withLock { $0 })
+                request.reply(Reply().json)
+            }
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 1)
+            try await client.emit("chat:read", "{}", ack: 2)
+            let first = try await asked.next()
+            // The loop has seen both by the time that it answers this.
+            _ = try await world.request("GET", "/healthz", as: nil)
+            isAnswered.withLock { $0 = true }
+            first.reply(Reply().json)
             var acks: [Int] = []
             while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
             #expect(acks == [1, 2])

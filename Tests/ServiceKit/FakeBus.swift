@@ -49,6 +49,7 @@ final class FakeBus: MessageBus {
         real.request(subject, data, context, completion: completion)
     }
 
+    var keepsKeysTogether: Bool { real.keepsKeysTogether }
     var isConnected: Bool { real.isConnected }
 
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {

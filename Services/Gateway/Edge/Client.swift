@@ -32,10 +32,11 @@ final class Client {
     var isChangingRooms = false
     var underWay = 0
 
-    /// Requests of one socket that services work on at a time.
-    static let maxUnderWay = 128
+    /// Requests of one socket that services work on at a time. One, where several on their way could overtake each other.
+    private let maxUnderWay: Int
 
-    init(_ socket: Socket, id: String, caller: Caller, address: IPAddress) {
+    init(_ socket: Socket, id: String, caller: Caller, address: IPAddress, keepsOrder: Bool) {
+        maxUnderWay = keepsOrder ? 128 : 1
         self.socket = socket
         self.id = id
         self.caller = caller
@@ -44,6 +45,6 @@ final class Client {
 
     /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.
     func mayStart(_ event: SocketIOEvent) -> Bool {
-        !isChangingRooms && underWay < (event.name == "room:join" ? 1 : Self.maxUnderWay)
+        !isChangingRooms && underWay < (event.name == "room:join" ? 1 : maxUnderWay)
     }
 }

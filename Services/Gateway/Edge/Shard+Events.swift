@@ -21,7 +21,8 @@ extension Shard {
         // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
         guard context.directory.catalog.isWhole else { return socket.closeTransport() }
         let client = Client(
-            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client)
+            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client,
+            keepsOrder: context.bus.keepsKeysTogether)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - context.clock.now().milliseconds
         client.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         socket.context = client

@@ -228,6 +228,7 @@ public final class BatchingBus: MessageBus {
         try bus.respond(to: pattern, queue: queue, handler)
     }
 
+    public var keepsKeysTogether: Bool { bus.keepsKeysTogether }
     public var isConnected: Bool { bus.isConnected }
 
     @discardableResult
