@@ -22,7 +22,7 @@ def alerts() -> dict[str, str]:
 
 def metrics_in(expression: str) -> set[str]:
     """The names that it asks for; of a histogram its own, without what is added for its series."""
-    names = re.findall(r"\b(?:parlor|bus|haproxy|log)_[a-z_]+\b", re.sub(r'"[^"]*"', "", expression))
+    names = re.findall(r"\b(?:parlor|bus|haproxy|log|process)_[a-z_]+\b", re.sub(r'"[^"]*"', "", expression))
     return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
 
 
