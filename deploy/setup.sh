@@ -1,4 +1,5 @@
-# Sourced by deploy/up, deploy/test and deploy/compose-test: what a fresh Debian or Ubuntu with a Swift toolchain lacks.
+# shellcheck shell=bash
+# Sourced by the scripts beside it: what a fresh Debian or Ubuntu with a Swift toolchain lacks, and how programs are started and stopped.
 
 say() { printf '%s\n' "$*" >&2; }
 fail() {
@@ -50,3 +51,37 @@ make_venv() {
     python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt &&
         touch "$stamp"
 }
+
+# start_apart COMMAND…: starts it in a process group of its own, where a terminal's Ctrl-C does not reach it: this script stops
+# things in order. Its pid is in $! then. It reads nothing from a terminal, which would stop it.
+start_apart() {
+    set -m
+    if [[ -t 0 ]]; then "$@" </dev/null & else "$@" & fi
+    set +m
+}
+
+# A signal ends the script between two steps, and what was trapped for EXIT is still done.
+end_on_signals() {
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# run_to_its_end COMMAND…: runs it, passes SIGTERM and SIGINT on to it and to what it started, and returns only when it has ended,
+# with its status. So whoever stops the script does not take away what the command still uses.
+run_to_its_end() {
+    local command='' came='' status=0
+    trap 'came=INT; pass_on' INT
+    trap 'came=TERM; pass_on' TERM
+    start_apart "$@"
+    command=$!
+    pass_on # what came before there was a command
+    while
+        came=
+        status=0
+        wait -f "$command" || status=$?
+        [[ -n $came ]] # then that ended the wait, not the command
+    do :; done
+    end_on_signals
+    return "$status"
+}
+pass_on() { [[ -z $came || -z $command ]] || kill -s "$came" -- "-$command" 2>/dev/null || true; }
