@@ -85,3 +85,31 @@ run_to_its_end() {
     return "$status"
 }
 pass_on() { [[ -z $came || -z $command ]] || kill -s "$came" -- "-$command" 2>/dev/null || true; }
+
+READY_WITHIN=60 # seconds; a busy machine is no failure
+
+# start_server FOLDER PROGRAM…: starts a program that says `NAME ready ADDRESS` and waits until it does; $address is the last.
+# Data and log are in FOLDER. Both go when the script ends: first the program, then the folder.
+start_server() {
+    server_folder=$1 server=
+    shift
+    trap stop_server EXIT
+    end_on_signals
+    mkfifo "$server_folder/ready"
+    start_apart in_server_folder "$@" --port 0 --data "$server_folder/data"
+    server=$!
+    # shellcheck disable=SC2034 # the address is the caller's
+    read -r -t "$READY_WITHIN" _ _ address <"$server_folder/ready" ||
+        fail "it did not become ready: $(tail -n 3 "$server_folder/log")"
+}
+# Opens the pipe on its own side: that waits for the reader.
+in_server_folder() { exec "$@" >"$server_folder/ready" 2>"$server_folder/log"; }
+
+stop_server() {
+    trap '' INT TERM # it is stopping already
+    if [[ -n $server ]]; then
+        kill "$server" 2>/dev/null || true
+        wait -f "$server" || true
+    fi
+    rm -rf "$server_folder"
+}
