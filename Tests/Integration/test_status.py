@@ -94,3 +94,16 @@ def test_what_deploy_up_leaves_in_its_folder_is_enough_to_ask(start):
          "--bus-token-file", parlor.data / "bus.token"], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
     assert shown.returncode == 0, shown.stderr
     assert sorted(rows(shown.stdout)) == ["accounts", "elements", "gateway", "messaging", "rooms"]
+
+
+def test_what_deploy_up_left_of_its_own_bus_goes_when_it_is_given_another(start):
+    parlor = start("separate")
+    assert parlor.stop() == 0
+    left = [parlor.data / "bus.url", parlor.data / "bus.token"]
+    assert all(file.exists() for file in left)
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    parlor.flags = ("--bus", bus.wait_until_ready())
+    parlor.start_again()
+    assert not any(file.exists() for file in left)
+    assert parlor.stop() == 0
+    assert bus.stop() == 0
