@@ -114,10 +114,17 @@ class Parlor:
         return self.process.pid if self.form == "one" else self.children()[program]
 
     def children(self) -> dict[str, int]:
-        found = {}
+        return dict(self.processes())
+
+    def pids(self, program: str) -> list[int]:
+        """Of all instances of one of the separate processes."""
+        return [pid for name, pid in self.processes() if name == program]
+
+    def processes(self) -> list[tuple[str, int]]:
+        found = []
         for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
             try:
-                found[Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name] = int(pid)
+                found.append((Path(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0]).name, int(pid)))
             except (FileNotFoundError, ProcessLookupError):
                 pass  # it has just ended
         return found

@@ -3,55 +3,84 @@
 import asyncio
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from people import World, eventually
 
-SENDS = 120
+INSTANCES = 3
+WAVE, WAVES = 24, 5
 
 
-def instances(parlor, program: str) -> list[int]:
-    children = Path(f"/proc/{parlor.process.pid}/task/{parlor.process.pid}/children").read_text().split()
-    return [int(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_text().split("\0")[0].endswith(program)]
+class Sender:
+    """A client that numbers its messages, and repeats what is refused for now."""
+
+    def __init__(self, person, room: dict):
+        self.person, self.path = person, f"/api/rooms/{room['id']}/messages"
+        self.count = 0
+        self.seqs = []
+        self.has_repeated = asyncio.Event()
+
+    def send_wave(self) -> asyncio.Future:
+        numbers = range(self.count, self.count + WAVE)
+        self.count += WAVE
+        return asyncio.gather(*map(self.send, numbers))
+
+    async def send(self, number: int):
+        body = {"text": f"{number}", "tempId": f"{number}"}
+        while (answer := await self.person.request("POST", self.path, body)).status_code not in (200, 201):
+            assert answer.json()["error"]["code"] == "service_unavailable", answer.text
+            self.has_repeated.set()
+            await asyncio.sleep(float(answer.headers["Retry-After"]))
+        self.seqs.append(answer.json()["data"]["seq"])
+
+
+async def kill_one_midway(sender: Sender, pids: list[int]):
+    """All requests of a room may go to one instance: each is halted in turn, until one has work that it does not answer."""
+    sender.has_repeated.clear()
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+        wave = sender.send_wave()
+        repeating = asyncio.create_task(sender.has_repeated.wait())
+        await asyncio.wait([wave, repeating], return_when=asyncio.FIRST_COMPLETED)
+        if sender.has_repeated.is_set():
+            os.kill(pid, signal.SIGKILL)
+            return await wave
+        repeating.cancel()
+        os.kill(pid, signal.SIGCONT)
+        await wave
+    raise AssertionError("none of the instances had work")
 
 
 async def test_instances_share_the_work_in_one_order_and_one_that_dies_takes_nothing_along(start):
-    parlor = start("separate", "--scale", "messaging=3", "--scale", "elements=2")
-    assert len(instances(parlor, "parlor-messaging")) == 3
-    assert len(instances(parlor, "parlor-elements")) == 2
+    parlor = start("separate", "--scale", f"messaging={INSTANCES}", "--scale", "elements=2")
+    assert len(parlor.pids("parlor-messaging")) == INSTANCES
+    assert len(parlor.pids("parlor-elements")) == 2
     async with World(parlor) as world:
         alice, bob, room = await world.pair()
         phones = [await person.socket(joined=room) for person in (alice, bob)]
-
-        async def send(number: int):
-            body = {"text": f"{number}", "tempId": f"{number}"}
-            while True:
-                answer = await alice.request("POST", f"/api/rooms/{room['id']}/messages", body)
-                if answer.status_code in (200, 201):
-                    return answer.json()["data"]
-                # An instance that dies takes its requests along: they may be repeated, and are stored once.
-                assert answer.json()["error"]["retryable"], answer.text
-
-        async def kill_one_midway():
-            await phones[1].expect("message:new", within=20)
-            os.kill(instances(parlor, "parlor-messaging")[0], signal.SIGKILL)
-
-        sent, _ = await asyncio.gather(asyncio.gather(*map(send, range(SENDS))), kill_one_midway())
+        sender = Sender(alice, room)
+        await sender.send_wave()
+        await kill_one_midway(sender, parlor.pids("parlor-messaging"))
+        while sender.count < WAVE * WAVES:
+            await sender.send_wave()
         await asyncio.gather(
             *(alice.post(f"/api/rooms/{room['id']}/elements", {"type": "note"}, 201) for _ in range(20)))  # fmt: skip
-        assert sorted(message["seq"] for message in sent) == list(range(1, SENDS + 1))
+        in_order = list(range(1, sender.count + 1))
+        assert sorted(sender.seqs) == in_order
 
         async def all_heard():
-            return all(phone.order("message:new").count("message:new") >= SENDS - 1 for phone in phones)
+            return all(len(phone.order("message:new")) >= sender.count for phone in phones)
 
         await eventually(all_heard)
         for phone in phones:
-            heard = [data["message"]["seq"] for name, data in phone.heard if name == "message:new"]
-            assert heard == list(range(SENDS + 1 - len(heard), SENDS + 1))
+            assert [data["message"]["seq"] for name, data in phone.heard if name == "message:new"] == in_order
         view = await bob.view(room)
-        assert (view["badges"]["messages"], view["elementCount"]) == (SENDS, 20)
-        await eventually(lambda: asyncio.to_thread(lambda: len(instances(parlor, "parlor-messaging")) == 3))
+        assert (view["badges"]["messages"], view["elementCount"]) == (sender.count, 20)
+
+        async def all_there():
+            return len(parlor.pids("parlor-messaging")) == INSTANCES
+
+        await eventually(all_there)
 
 
 def test_a_service_that_is_not_there_cannot_be_scaled(start):
