@@ -70,15 +70,17 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws {
         let result: Result<Void, any Error> = try withStatement(sql, parameters) { statement throws(StorageError) in
             let row = Row(source: SQLiteRow(statement: statement.handle))
-            while try step(statement) {
+            var isWanted = true
+            // A writing statement with RETURNING has done its work with the first step, but ends only with the last; a step
+            // after that would carry it out again.
+            while isWanted || !statement.isReadOnly, try step(statement) {
+                guard isWanted else { continue }
                 do {
-                    guard try body(row) else { break }
+                    isWanted = try body(row)
                 } catch {
                     return .failure(error)
                 }
             }
-            // A writing statement with RETURNING has done its work with the first step, but ends only with the last.
-            if !statement.isReadOnly { while try step(statement) {} }
             return .success(())
         }
         try result.get()

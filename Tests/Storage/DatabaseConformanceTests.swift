@@ -37,6 +37,22 @@ struct DatabaseConformanceTests {
         #expect(none == nil)
     }
 
+    @Test(
+        "a statement that changes rows and shows them is carried out once, however many are looked at",
+        arguments: Engine.allCases)
+    func returning(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        for id in ["a", "b", "c"] { try await database.insert(id) }
+        let sql = "UPDATE items SET n = n + 1 RETURNING id"
+        try await database.write { connection in
+            try connection.execute("UPDATE items SET n = 0")
+            #expect(try connection.all(sql) { $0.text(0) }.sorted() == ["a", "b", "c"])
+            #expect(try connection.first(sql) { _ in true } == true)
+            try connection.query(sql) { _ in }
+        }
+        #expect(try await database.read { try $0.all("SELECT n FROM items") { $0.int(0) } } == [3, 3, 3])
+    }
+
     @Test("parameters go by their number, wherever and how often they stand", arguments: Engine.allCases)
     func parameterNumbers(engine: Engine) async throws {
         let database = try engine.open(in: folder)
