@@ -27,6 +27,12 @@ public protocol EdgeDelegate: AnyObject {
     /// The client left a namespace; the socket stays open, and may ask again.
     func socket(_ socket: Socket, leftNamespace namespace: String)
 
+    /// A ping goes out to the client, after all that was sent before.
+    func socketIsPinged(_ socket: Socket)
+
+    /// The client has answered the last ping: it has all that was sent before that.
+    func socketAnsweredPing(_ socket: Socket)
+
     /// Engine.IO without Socket.IO: a message.
     func socket(_ socket: Socket, received message: EnginePacket)
 
@@ -40,6 +46,8 @@ public protocol EdgeDelegate: AnyObject {
 extension EdgeDelegate {
     public func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {}
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
+    public func socketIsPinged(_ socket: Socket) {}
+    public func socketAnsweredPing(_ socket: Socket) {}
     public func socket(_ socket: Socket, received message: EnginePacket) {}
     public func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {}
 

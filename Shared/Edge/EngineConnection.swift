@@ -146,6 +146,8 @@ final class EngineConnection {
             case .startTimer(let timer, let delay): start(timer, after: delay)
             case .stopTimer(let timer): stop(timer)
             case .deliver(let message): deliver(message)
+            case .notePing: edge.delegate.socketIsPinged(socket)
+            case .noteAnsweredPing: edge.delegate.socketAnsweredPing(socket)
             case .close(let reason): end(reason)
             }
         }

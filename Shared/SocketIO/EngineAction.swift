@@ -31,6 +31,13 @@ public enum EngineAction: Sendable, Equatable {
 
     case deliver(EnginePacket)
 
+    // What the application may want to know:
+
+    /// A ping went out, after all that was sent before.
+    case notePing
+    /// The client has answered it.
+    case noteAnsweredPing
+
     /// The last action of a session: close its WebSocket if it has one, stop its timers, forget it.
     case close(EngineCloseReason)
 }

@@ -201,8 +201,9 @@ public struct EngineSession: Sendable {
         switch packet.kind {
         case .message: return [.deliver(packet)]
         case .pong:
-            awaitsPong = false
-            return [.startTimer(.heartbeat, configuration.pingInterval)]
+            defer { awaitsPong = false }
+            // One that nobody asked for proves nothing.
+            return (awaitsPong ? [.noteAnsweredPing] : []) + [.startTimer(.heartbeat, configuration.pingInterval)]
         case .close: return end(.closedByClient)
         case .noop: return []
         case .ping: throw ProtocolViolation("a ping from a client")
@@ -224,7 +225,7 @@ public struct EngineSession: Sendable {
         if awaitsPong { return end(.pingTimeout) }
         awaitsPong = true
         let written: [EngineAction] = send(.ping) == .webSocket ? [.write(.ping)] : flush()
-        return written + [.startTimer(.heartbeat, configuration.pingTimeout)]
+        return written + [.notePing, .startTimer(.heartbeat, configuration.pingTimeout)]
     }
 
     /// Where a packet went.

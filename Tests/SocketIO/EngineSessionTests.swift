@@ -136,8 +136,11 @@ struct EngineSessionTests {
         var engine = session(.webSocket)
         for _ in 0..<3 {
             #expect(
-                engine.timerFired(.heartbeat) == [.write(.ping), .startTimer(.heartbeat, .milliseconds(200))])
-            #expect(engine.receive("3".bytes) == [.startTimer(.heartbeat, .milliseconds(300))])
+                engine.timerFired(.heartbeat)
+                    == [.write(.ping), .notePing, .startTimer(.heartbeat, .milliseconds(200))])
+            #expect(engine.receive("3".bytes) == [.noteAnsweredPing, .startTimer(.heartbeat, .milliseconds(300))])
+            #expect(
+                engine.receive("3".bytes) == [.startTimer(.heartbeat, .milliseconds(300))], "nobody asked for this one")
         }
     }
 
@@ -147,7 +150,7 @@ struct EngineSessionTests {
         _ = engine.poll()
         #expect(
             engine.timerFired(.heartbeat)
-                == [.answerHeldPoll(Array("2".utf8)), .startTimer(.heartbeat, .milliseconds(200))])
+                == [.answerHeldPoll(Array("2".utf8)), .notePing, .startTimer(.heartbeat, .milliseconds(200))])
         _ = engine.poll()
         #expect(engine.timerFired(.heartbeat) == [.answerHeldPoll(Array("6".utf8)), .close(.pingTimeout)])
         #expect(engine.timerFired(.heartbeat) == [])
@@ -156,10 +159,11 @@ struct EngineSessionTests {
     @Test("a ping waits for the next GET")
     func queuedPing() {
         var engine = session(.polling)
-        #expect(engine.timerFired(.heartbeat) == [.startTimer(.heartbeat, .milliseconds(200))])
+        #expect(engine.timerFired(.heartbeat) == [.notePing, .startTimer(.heartbeat, .milliseconds(200))])
         #expect(engine.poll() == [.answer(Array("2".utf8))])
         #expect(
-            engine.post("3".bytes) == [.startTimer(.heartbeat, .milliseconds(300)), .answer(Array("ok".utf8))])
+            engine.post("3".bytes)
+                == [.noteAnsweredPing, .startTimer(.heartbeat, .milliseconds(300)), .answer(Array("ok".utf8))])
     }
 
     // MARK: The server's end

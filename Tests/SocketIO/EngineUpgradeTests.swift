@@ -106,7 +106,9 @@ struct EngineUpgradeTests {
                 case .answer(let body), .answerHeldPoll(let body): take(body)
                 case .write(let packet): received.append(packet.payload.dropFirst().text)
                 case .close, .refuse, .closeProbe: Issue.record("\(action) for a client that did nothing wrong")
-                case .hold, .writeToProbe, .promoteProbe, .startTimer, .stopTimer, .deliver: break
+                case .hold, .writeToProbe, .promoteProbe, .startTimer, .stopTimer, .deliver, .notePing,
+                    .noteAnsweredPing:
+                    break
                 }
             }
         }
