@@ -7,13 +7,24 @@ public enum JSONWebToken {
 
     /// - Parameter claims: an object. Put `exp` in it, in seconds since 1970: `verify` refuses a token without.
     public static func sign(_ claims: JSONValue, with key: JSONWebKey) -> String {
+        sign(claims, algorithm: key.algorithm.rawValue, keyID: key.id, key.sign)
+    }
+
+    /// A token for somebody else to believe: nothing here does.
+    public static func sign(_ claims: JSONValue, with key: ES256Key, id: String) -> String {
+        sign(claims, algorithm: "ES256", keyID: id, key.sign)
+    }
+
+    private static func sign(
+        _ claims: JSONValue, algorithm: String, keyID: String?, _ sign: ([UInt8]) -> [UInt8]
+    ) -> String {
         let header = JSONWriter.object {
-            $0.member("alg", key.algorithm.rawValue)
+            $0.member("alg", algorithm)
             $0.member("typ", "JWT")
-            if let id = key.id { $0.member("kid", id) }
+            if let keyID { $0.member("kid", keyID) }
         }
         let message = "\(Base64URL.encode(Array(header.bytes))).\(Base64URL.encode(Array(claims.bytes)))"
-        return "\(message).\(Base64URL.encode(key.sign(Array(message.utf8))))"
+        return "\(message).\(Base64URL.encode(sign(Array(message.utf8))))"
     }
 
     /// The claims of a token that one of the keys signed, and that is valid at the given time.
