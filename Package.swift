@@ -52,6 +52,7 @@ let package = Package(
         system("CSQLite", apt: "libsqlite3-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CCrypto", apt: "libssl-dev"),
+        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         shared("JSON"),
         shared("Security", ["CCrypto", "JSON"]),
         shared("Reactor", ["CLinux", "Workers"]),
@@ -60,6 +61,7 @@ let package = Package(
         shared("SocketIO", ["JSON", "Security"]),
         shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared("MessageBus", ["JSON", "Reactor"]),
+        shared("WebClient", ["CCurl", "Workers"]),
         shared("Workers"),
         shared("Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
@@ -100,6 +102,7 @@ let package = Package(
         tests("SocketIO", ["SocketIO", "JSON", "TestSupport"]),
         tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
+        tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
@@ -143,7 +146,8 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + [
             .executableTarget(
-                name: "parlor", dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Rooms", "ServiceKit"],
+                name: "parlor",
+                dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Rooms", "ServiceKit"],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]

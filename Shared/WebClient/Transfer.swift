@@ -1,0 +1,117 @@
+import CCurl
+
+/// One request while libcurl carries it out.
+///
+/// `@unchecked Sendable`: made on the caller's thread, handed to the client's thread through its queue, and touched only there
+/// from then on.
+final class Transfer: @unchecked Sendable {
+    typealias Completion = @Sendable (Result<WebResponse, WebFailure>) -> Void
+
+    let request: WebRequest
+    let deadline: ContinuousClock.Instant
+    private let completion: Completion
+    private(set) var startedAt = ContinuousClock.now
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    private var body: [UInt8] = []
+    private var headers: [String: String] = [:]
+    private var headerBytes = 0
+
+    init(_ request: WebRequest, completion: @escaping Completion) {
+        self.request = request
+        deadline = .now + request.timeout
+        self.completion = completion
+    }
+
+    /// Sets a handle up for it. The handle holds it until `release`.
+    func prepare(_ handle: UnsafeMutableRawPointer, _ configuration: WebClient.Configuration) {
+        startedAt = .now
+        for (name, value) in request.headers { fields = curl_slist_append(fields, "\(name): \(value)") }
+        // What libcurl would add, and nobody needs; the first would cost a round trip.
+        for unwanted in ["Expect:", "Accept:"] { fields = curl_slist_append(fields, unwanted) }
+        let place = Unmanaged.passRetained(self).toOpaque()
+        curl_set_pointer(handle, CURLOPT_URL, request.url)
+        curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
+        curl_set_number(handle, CURLOPT_POSTFIELDSIZE, request.body.count)
+        request.body.withUnsafeBytes { curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) }
+        curl_set_pointer(handle, CURLOPT_PRIVATE, place)
+        curl_set_pointer(handle, CURLOPT_WRITEDATA, place)
+        curl_set_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, place in
+            Transfer.from(place)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        }
+        curl_set_pointer(handle, CURLOPT_HEADERDATA, place)
+        curl_set_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, place in
+            Transfer.from(place)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        }
+        curl_set_number(handle, CURLOPT_HTTP_VERSION, curl_http_version_2_over_tls)
+        // A request waits for the connection that is being made, and does not open another one beside it.
+        curl_set_number(handle, CURLOPT_PIPEWAIT, 1)
+        curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
+        curl_set_number(handle, CURLOPT_TCP_KEEPALIVE, 1)
+        curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
+        curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, (deadline - .now).wholeMilliseconds))
+        curl_allow_web_only(handle)
+        if let file = configuration.authorityFile { curl_set_pointer(handle, CURLOPT_CAINFO, file) }
+    }
+
+    static func from(_ place: UnsafeMutableRawPointer?) -> Transfer? {
+        place.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The handle is done with it.
+    func release(_ handle: UnsafeMutableRawPointer) {
+        curl_easy_reset(handle)
+        curl_slist_free_all(fields)
+        fields = nil
+        Unmanaged.passUnretained(self).release()
+    }
+
+    /// Takes part of the answer's body.
+    ///
+    /// - Returns: how many bytes it took: fewer than there are end the transfer.
+    private func receive(body bytes: UnsafeRawBufferPointer) -> Int {
+        guard body.count + bytes.count <= WebClient.maxBody else { return 0 }
+        body += bytes
+        return bytes.count
+    }
+
+    private func receive(header bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= WebClient.maxHeaders else { return 0 }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return bytes.count }
+        let value = bytes[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }.prefix { $0 != 13 && $0 != 10 }
+        headers[String(decoding: bytes[..<colon], as: UTF8.self).lowercased()] = String(decoding: value, as: UTF8.self)
+        return bytes.count
+    }
+
+    // MARK: The end
+
+    func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
+        guard result == CURLE_OK else { return complete(.failure(Self.failure(result))) }
+        var (status, version) = (0, 0)
+        curl_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
+        curl_get_number(handle, CURLINFO_HTTP_VERSION, &version)
+        complete(
+            .success(
+                WebResponse(
+                    status: status, body: body, headers: headers,
+                    httpVersion: version >= curl_http_version_2 ? 2 : 1)))
+    }
+
+    func complete(_ result: Result<WebResponse, WebFailure>) { completion(result) }
+
+    private static func failure(_ code: CURLcode) -> WebFailure {
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT: .timeout
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+            .notTrusted(String(cString: curl_easy_strerror(code)))
+        default: .connection(String(cString: curl_easy_strerror(code)))
+        }
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

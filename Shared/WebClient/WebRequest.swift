@@ -1,0 +1,51 @@
+/// A POST to a server: what this client is for.
+public struct WebRequest: Sendable {
+    /// `https://HOST/PATH` or, for a server that has no TLS, `http://…`.
+    public var url: String
+    /// Names and values without control characters.
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+    /// From the call to the end of the answer.
+    public var timeout: Duration
+
+    public init(_ url: String, headers: [(name: String, value: String)] = [], body: [UInt8], timeout: Duration) {
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+    }
+}
+
+public struct WebResponse: Sendable {
+    public let status: Int
+    /// Up to `WebClient.maxBody` bytes.
+    public let body: [UInt8]
+    /// By lower-case name; the last of several.
+    public let headers: [String: String]
+    /// 2 for HTTP/2.
+    public let httpVersion: Int
+
+    public init(status: Int, body: [UInt8], headers: [String: String], httpVersion: Int) {
+        self.status = status
+        self.body = body
+        self.headers = headers
+        self.httpVersion = httpVersion
+    }
+
+    /// Seconds that the server asks to be left alone; nil if it gives none, or a date.
+    public var retryAfter: Int? { headers["retry-after"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
+}
+
+/// Why there is no answer. The server may have carried the request out, unless it is `busy`.
+public enum WebFailure: Error, Sendable, Equatable {
+    /// No answer in time.
+    case timeout
+    /// No connection, or it broke.
+    case connection(String)
+    /// Who answers is not who was asked: its certificate is not believed.
+    case notTrusted(String)
+    /// More requests wait than may.
+    case busy
+    /// The client is closed.
+    case closed
+}
