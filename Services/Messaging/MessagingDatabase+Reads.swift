@@ -107,4 +107,25 @@ extension MessagingDatabase {
         }
         return summaries
     }
+
+    /// How many messages a person has not read, over all rooms.
+    func unreadTotal(of userID: String) throws -> Int {
+        try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
+    }
+
+    /// Those of the messages that are there, are others', and were not read by this person; by id.
+    func unread(_ messageIDs: [String], of userID: String) throws -> [String: Message] {
+        var found: [String: Message] = [:]
+        try connection.query(
+            """
+            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL AND sender_id <> $2
+                AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
+            """, SQLValue.list(messageIDs), userID
+        ) { row in
+            let message = Self.message(row)
+            found[message.id] = message
+        }
+        return found
+    }
 }

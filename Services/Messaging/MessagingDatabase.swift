@@ -48,6 +48,9 @@ struct MessagingDatabase {
         Migration(
             version: 2, name: "deleted messages by room",
             sql: "CREATE INDEX messages_deleted ON messages (room_id, seq) WHERE text IS NULL"),
+        // A count that changes leaves it alone: only a person's first message in a room costs a send more.
+        Migration(
+            version: 3, name: "unread counts by person", sql: "CREATE INDEX unread_by_person ON unread (user_id)"),
     ]
 
     /// A room's messages as a whole.

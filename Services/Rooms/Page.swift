@@ -49,4 +49,6 @@ enum PageLimits {
     static let maxMemberships = 2000
     /// At 39 bytes for an id.
     static let maxIDs = 12_000
+    /// At 400 bytes for a name of 100 characters.
+    static let maxNames = 1000
 }

@@ -150,6 +150,16 @@ enum RoomsDatabase {
         }
     }
 
+    /// By room; those without a name are not among them.
+    static func names(of roomIDs: [String], on connection: any Connection) throws -> [String: String] {
+        var names: [String: String] = [:]
+        try connection.query(
+            "SELECT id, name FROM rooms WHERE id IN (SELECT value FROM json_each($1)) AND name IS NOT NULL",
+            SQLValue.list(roomIDs)
+        ) { names[$0.text(0)] = $0.text(1) }
+        return names
+    }
+
     /// Whether a person was ever in a room.
     static func isKnown(_ personID: String, on connection: any Connection) throws -> Bool {
         try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false

@@ -38,6 +38,7 @@ public struct RoomsService: Service {
         requests.onRead(Subject.room) { try Rooms.getRoom($0, on: $1) }
         requests.onRoom("rooms.rename") { try await rooms.renameRoom($0) }
         requests.onRead("rooms.membership") { try Rooms.findMembership($0, on: $1) }
+        requests.onRead("rooms.names") { try Rooms.listNames($0, on: $1) }
         requests.onRead("rooms.partners") { try Rooms.listPartners($0, on: $1) }
         requests.on("rooms.shared") { try await rooms.listSharedRooms($0) }
     }
