@@ -13,6 +13,7 @@ public struct Gateway: Component {
     private let host: String
     private let context: GatewayContext
     private let shards: [Shard]
+    private let questions: OpenRoomQuestions
 
     public static let factory = ComponentFactory(settings: GatewaySettings.all) { node in
         try await Gateway.start(in: node)
@@ -77,6 +78,8 @@ public struct Gateway: Component {
             missed: missed, crowd: crowd)
         let shards = node.group.loops.map { Shard(on: $0, context) }
         fanout.shards = shards
+        let questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
+        try questions.start()
         try presence.start()
         try directory.start()
         try await node.bus.settle()
@@ -88,7 +91,7 @@ public struct Gateway: Component {
             makeDelegate: { loop in ShardDelegate(shards[loop.index]) })
         measure(server, node.metrics)
         log.info("serving", ["gateway": gatewayID, "port": Int(server.port)])
-        return Gateway(server: server, host: host, context: context, shards: shards)
+        return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
     }
 
     private static func edge(_ settings: GatewaySettings, gatewayID: String) -> EdgeConfiguration {
@@ -137,6 +140,7 @@ public struct Gateway: Component {
     public func stop(within deadline: Duration) async {
         for shard in shards { await shard.tellGlobals() }
         await server.drain(within: deadline)
+        questions.stop()
         await context.directory.stop()
         await context.presence.stop()
     }

@@ -15,7 +15,7 @@ struct GatewaySettings: Sendable {
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits =
-        ["rooms", "sends", "elements", "register", "login", "sign_ins", "refresh"] + ownLimits.map(\.name)
+        ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"] + ownLimits.map(\.name)
 
     /// Those of what the gateway answers itself.
     static let ownLimits = [
@@ -72,6 +72,7 @@ struct GatewaySettings: Sendable {
         case "typing": "say that they type"
         case "sync": "ask for what they missed"
         case "elements": "change elements"
+        case "devices": "register or remove devices"
         case "register": "register"
         case "login": "fail to log in"
         case "sign_ins": "log in, also rightly"

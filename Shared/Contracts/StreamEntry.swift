@@ -149,6 +149,8 @@ public enum Subject {
     public static let status = "status.told"
     /// A gateway is alive: once a second, with its id.
     public static let gatewayAlive = "gateways.alive"
+    /// Asks a gateway whose sockets have rooms open there: an `OpenRoomQuestion`.
+    public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
     /// Asks for the ids of the caller's rooms, in pages.
     public static let roomIDs = "rooms.ids"
     /// Asks for the caller's rooms, in pages, as the rooms service knows them.

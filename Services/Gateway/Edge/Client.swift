@@ -25,6 +25,7 @@ final class Client {
     var everyoneIndex: Int?
     var expiry: LoopTimer?
     var isConnected = true
+    var life: SignsOfLife
 
     /// Events that wait: to be caught up, for a join or leave to be done, or for a free place under way. Their time runs.
     var waiting = WaitingEvents()
@@ -41,6 +42,7 @@ final class Client {
         self.id = id
         self.caller = caller
         self.address = address
+        life = SignsOfLife(at: .now())
     }
 
     /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.

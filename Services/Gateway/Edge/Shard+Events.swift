@@ -64,6 +64,7 @@ extension Shard {
 
     func receive(_ event: SocketIOEvent, on socket: Socket) {
         guard let client = socket.context as? Client else { return }
+        client.life.noteEvent(at: loop.now)
         let request = SocketRequest(event: event, origin: makeOrigin(of: event, by: client))
         if client.waiting.isEmpty, client.mayStart(event) { return start(request, of: client) }
         if !client.waiting.append(request) {

@@ -18,6 +18,7 @@ extension Shard {
         guard client.isConnected else { return nil }
         // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
         await joinAudience(of: roomID, client, by: origin.deadline)
+        client.life.noteJoin()
         guard client.isConnected else { return nil }
         let left = keepsOthers ? [] : client.rooms.filter { $0 != roomID }
         for other in left { leaveAudience(of: other, client) }

@@ -35,6 +35,10 @@ final class ShardDelegate: EdgeDelegate {
         Shard.fail(event, .init(.malformedRequest, message), to: socket)
     }
 
+    func socketIsPinged(_ socket: Socket) { shard.assumeIsolated { $0.notePing(on: socket) } }
+
+    func socketAnsweredPing(_ socket: Socket) { shard.assumeIsolated { $0.noteAnsweredPing(on: socket) } }
+
     func socket(_ socket: Socket, leftNamespace namespace: String) {
         shard.assumeIsolated { $0.disconnect(socket) }
     }

@@ -153,6 +153,18 @@ actor Shard {
         }
     }
 
+    // MARK: Pings
+
+    func notePing(on socket: Socket) {
+        guard let client = socket.context as? Client else { return }
+        client.life.notePing(after: held.reached)
+    }
+
+    func noteAnsweredPing(on socket: Socket) {
+        guard let client = socket.context as? Client else { return }
+        client.life.noteAnswer(at: loop.now)
+    }
+
     // MARK: Answers after their echo
 
     /// Returns when this loop's sockets have been sent what stands at that position: so what a client caused reaches it

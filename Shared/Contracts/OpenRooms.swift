@@ -1,0 +1,92 @@
+import JSON
+
+/// What is asked of a gateway at `Subject.openRooms(of:)`: whose sockets have which rooms open there, and how far each surely has
+/// a stream's events.
+public struct OpenRoomQuestion: Sendable, Equatable {
+    public struct Place: Sendable, Hashable {
+        public let roomID: String
+        public let userID: String
+
+        public init(roomID: String, userID: String) {
+            self.roomID = roomID
+            self.userID = userID
+        }
+    }
+
+    /// Sockets of one person in one room, on one loop of a gateway, that an answer tells of.
+    public static let maxSockets = 16
+
+    public let stream: String
+    public let places: [Place]
+
+    public init(stream: String, places: [Place]) {
+        self.stream = stream
+        self.places = places
+    }
+
+    public var json: JSONValue {
+        JSONWriter.object(reservingCapacity: 128 * places.count + 64) {
+            $0.member("stream", stream)
+            $0.name("rooms")
+            $0.array(of: places) { json, place in
+                json.object {
+                    $0.member("roomId", place.roomID)
+                    $0.member("userId", place.userID)
+                }
+            }
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let stream = object["stream"]?.string, let rooms = object["rooms"]?.array else {
+            return nil
+        }
+        let places = rooms.compactMap { room -> Place? in
+            guard let roomID = room["roomId"]?.string, let userID = room["userId"]?.string else { return nil }
+            return Place(roomID: roomID, userID: userID)
+        }
+        guard places.count == rooms.count else { return nil }
+        self.init(stream: stream, places: places)
+    }
+
+    /// An answer: for each place, in their order, the sockets there.
+    public static func answer(_ sockets: [[SocketEvidence]]) -> JSONValue {
+        JSONWriter.value(reservingCapacity: 32 * sockets.count + 16) { json in
+            json.array(of: sockets) { json, sockets in
+                json.array(of: sockets) { json, socket in
+                    json.array {
+                        $0.number(socket.age)
+                        $0.number(socket.confirmed)
+                    }
+                }
+            }
+        }
+    }
+
+    /// nil if it is no answer to this question.
+    public func sockets(in answer: JSONValue) -> [[SocketEvidence]]? {
+        guard let rooms = answer.array, rooms.count == places.count else { return nil }
+        return rooms.map { $0.array?.compactMap(SocketEvidence.init) ?? [] }
+    }
+}
+
+/// What a gateway knows of a socket that has a room open.
+public struct SocketEvidence: Sendable, Equatable {
+    /// Milliseconds since it was heard from: it answered a ping, connected or sent something.
+    public let age: Int
+    /// The last position of the stream that it surely has: it has answered a ping that was sent after that.
+    public let confirmed: Int
+
+    public init(age: Int, confirmed: Int) {
+        self.age = age
+        self.confirmed = confirmed
+    }
+
+    init?(_ json: JSONValue) {
+        guard let values = json.array, values.count == 2, let age = values[0].int, let confirmed = values[1].int else {
+            return nil
+        }
+        self.init(age: age, confirmed: confirmed)
+    }
+}
