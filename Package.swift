@@ -117,6 +117,13 @@ let package = Package(
             "Messaging",
             ["Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
         tests(
+            "Push",
+            [
+                "Push", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "TestSupport",
+                "Workers",
+            ]),
+        tests(
             "Gateway",
             [
                 "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
@@ -144,10 +151,13 @@ let package = Package(
         + service(
             "Elements", executable: "parlor-elements",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+        + service(
+            "Push", executable: "parlor-push",
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "WebClient", "Workers"])
         + [
             .executableTarget(
                 name: "parlor",
-                dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Rooms", "ServiceKit"],
+                dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit"],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]

@@ -2,11 +2,12 @@ import Accounts
 import Elements
 import Gateway
 import Messaging
+import Push
 import Rooms
 import ServiceKit
 
 let services: [any Service.Type] = [
-    AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self,
+    AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self, PushService.self,
 ]
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,

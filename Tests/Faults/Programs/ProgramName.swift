@@ -5,6 +5,7 @@ enum ProgramName: String, CaseIterable, Sendable {
     case rooms = "parlor-rooms"
     case messaging = "parlor-messaging"
     case elements = "parlor-elements"
+    case push = "parlor-push"
     case gateway = "parlor-gateway"
 
     /// As the schedule calls it: the bus may be another's.
@@ -12,7 +13,7 @@ enum ProgramName: String, CaseIterable, Sendable {
     /// The name of a service: of its database, and of its schema on a server.
     var service: String { String(rawValue.dropFirst("parlor-".count)) }
 
-    static let services: [ProgramName] = [.accounts, .rooms, .messaging, .elements]
+    static let services: [ProgramName] = [.accounts, .rooms, .messaging, .elements, .push]
     /// Those that write while the load is on.
     static let writers: [ProgramName] = [.rooms, .messaging, .elements]
     static let onBus: [ProgramName] = services + [.gateway]

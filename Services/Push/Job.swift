@@ -1,0 +1,50 @@
+import Contracts
+import Security
+
+/// Something to be sent to one device: a row, from the transaction that moves the cursor until it is sent or not worth it.
+struct Job: Sendable, Equatable {
+    /// A UUID, and the `apns-id` of every attempt.
+    let id: String
+    let token: String
+    let userID: String
+    /// Empty for a silent update of the badge.
+    let messageID: String
+    let roomID: String
+    /// Where the message stands in messaging's log.
+    let logSeq: Int
+    let senderName: String
+    let sentAt: Timestamp
+    let madeAt: Timestamp
+    let dueAt: Timestamp
+
+    var isBadge: Bool { messageID.isEmpty }
+}
+
+/// When what is told is due, and until when it is worth being told.
+struct JobPlan: Sendable {
+    /// Between two silent updates of one device.
+    static let badgeInterval: Duration = .seconds(20)
+    /// A message of yesterday is found in the app: nobody is woken for it.
+    static let lifetime: Duration = .seconds(86_400)
+
+    let hold: Duration
+    let now: Timestamp
+    let ids: UUIDv7Generator
+
+    func alert(_ message: MessageNotice, to token: String, of userID: String) -> Job {
+        // Of a clock that is ahead of this one no more than the hold is waited for.
+        let dueAt = min(message.sentAt, now).adding(hold)
+        return Job(
+            id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: message.id,
+            roomID: message.roomID, logSeq: message.logSeq, senderName: message.senderName, sentAt: message.sentAt,
+            madeAt: now, dueAt: dueAt)
+    }
+
+    /// It waits as an alert does: who reads one message reads the next.
+    func badge(to token: String, of userID: String, lastSentAt: Timestamp) -> Job {
+        Job(
+            id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: "", roomID: "", logSeq: 0,
+            senderName: "", sentAt: now, madeAt: now,
+            dueAt: max(now.adding(hold), lastSentAt.adding(Self.badgeInterval)))
+    }
+}

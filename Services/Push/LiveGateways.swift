@@ -1,0 +1,57 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+
+/// The gateways that live, and what they know of who has which room open.
+final class LiveGateways: Sendable {
+    /// They speak up every 800 ms. One that is asked though it is gone costs nothing.
+    private static let maxSilence: Duration = .seconds(3)
+    /// How long an answer may take: nobody waits for a notification by the millisecond, but a gateway that does not answer must
+    /// not keep others' from going out.
+    private static let patience: Duration = .seconds(1)
+
+    private let bus: any MessageBus
+    private let heard = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(_ bus: any MessageBus) { self.bus = bus }
+
+    func listen() throws(BusError) -> BusSubscription {
+        try bus.subscribe(Subject.gatewayAlive) { [self] message in
+            guard let id = message.data["gateway"]?.string else { return }
+            heard.withLock { $0[id] = .now }
+        }
+    }
+
+    /// For each place, the sockets of all gateways that have the room open there. What a gateway that does not answer would say
+    /// is not known, and counts as nothing: better woken in vain than not at all.
+    func sockets(at places: [OpenRoomQuestion.Place]) async -> [OpenRoomQuestion.Place: [SocketEvidence]] {
+        guard !places.isEmpty else { return [:] }
+        let question = OpenRoomQuestion(stream: LogReader.stream, places: places)
+        let gateways = heard.withLock { heard in
+            heard = heard.filter { ContinuousClock.now - $0.value < Self.maxSilence }
+            return heard.keys.sorted()
+        }
+        return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
+            for id in gateways { group.addTask { await self.ask(id, question) } }
+            var found: [OpenRoomQuestion.Place: [SocketEvidence]] = [:]
+            for await answer in group {
+                guard let answer else { continue }
+                for (place, sockets) in zip(places, answer) where !sockets.isEmpty {
+                    found[place, default: []] += sockets
+                }
+            }
+            return found
+        }
+    }
+
+    private func ask(_ id: String, _ question: OpenRoomQuestion) async -> [[SocketEvidence]]? {
+        let context = BusContext(requestID: "push-open-rooms", timeout: Self.patience)
+        do throws(ServiceError) {
+            let reply = try await bus.ask(Subject.openRooms(of: id), question.json, context, of: "A gateway")
+            return question.sockets(in: reply.data)
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Storage
+
+/// Follows messaging's log by a cursor in this service's database, and makes jobs of what it finds.
+///
+/// It asks for stretches of the log when it has time, and is only told by the bus that there is something: so whoever sends a
+/// message waits for nothing here, and what is in memory is one page. Several instances on one database follow side by side;
+/// what one has made jobs of, the others pass over.
+struct LogReader: Sendable {
+    static let stream = "messaging"
+    /// Asked at most this often while it is not behind: who is told of a message is held back for longer anyway.
+    private static let pace: Duration = .milliseconds(200)
+    /// Looked at unasked: another instance may have been told, and ended.
+    private static let idleInterval: Duration = .seconds(1)
+    private static let retryInterval: Duration = .seconds(1)
+    /// A cursor that has moved past nothing of interest is written after so many entries: a crash makes them be read again.
+    private static let maxUnwritten = 1000
+
+    let database: any Database
+    let bus: any MessageBus
+    let clock: any WallClock
+    let log: Logger
+    let metrics: PushMetrics
+    let plan: @Sendable () -> JobPlan
+    /// Told that there are new jobs.
+    let onJobs: @Sendable () -> Void
+    let wakeup = Wakeup()
+
+    /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
+    func listen() throws(BusError) -> [BusSubscription] {
+        [
+            try bus.subscribe(Subject.events(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
+            try bus.subscribe(Subject.announce) { _ in wakeup.signal() },
+        ]
+    }
+
+    /// Until the task is cancelled.
+    func run() async {
+        var cursor: Bookmark?
+        var trouble = ""
+        while !Task.isCancelled {
+            var isBehind = false
+            do {
+                (cursor, isBehind) = try await step(from: cursor)
+                if !trouble.isEmpty { log.info("messaging's log is followed again") }
+                trouble = ""
+            } catch {
+                // As long as it stays the same it is said once.
+                if trouble != "\(error)" { log.warning("messaging's log cannot be followed", ["error": "\(error)"]) }
+                trouble = "\(error)"
+                cursor = nil
+            }
+            if isBehind { continue }
+            await wakeup.wait(atMost: trouble.isEmpty ? Self.idleInterval : Self.retryInterval)
+            // What comes together is read together.
+            try? await Task.sleep(for: Self.pace)  // cancelled at the end
+        }
+    }
+
+    /// Reads on from a place, nil for the stored one.
+    ///
+    /// - Returns: where it has come to, and whether there is more.
+    func step(from known: Bookmark?) async throws -> (Bookmark, isBehind: Bool) {
+        guard let place = try await place(known) else {
+            let head = try await page(after: nil).head
+            return (try await start(at: head, after: nil), false)
+        }
+        let page = try await page(after: place)
+        guard page.head.databaseID == place.databaseID, page.isKnown else {
+            metrics.logRestarts.add()
+            log.warning(
+                "messaging's log does not have the past that push knows; messages before its head are not told",
+                ["known": place.seq, "oldest": page.oldest, "head": page.head.seq])
+            return (try await start(at: page.head, after: place), false)
+        }
+        guard let last = page.entries.last else { return (place, false) }
+        let stretch = LogStretch(
+            start: place, end: Bookmark(after: last, in: place.databaseID),
+            events: page.entries.flatMap { entry in PushEvent.events(in: entry).map { (entry.seq, $0) } })
+        return (try await take(stretch), page.through < page.head.seq)
+    }
+
+    private func place(_ known: Bookmark?) async throws -> Bookmark? {
+        if let known { return known }
+        return try await database.read { try PushDatabase($0).cursor(of: Self.stream) }
+    }
+
+    private func start(at head: Bookmark, after known: Bookmark?) async throws -> Bookmark {
+        try await database.write { try PushDatabase($0).restart(Self.stream, at: head, after: known) }
+    }
+
+    private func take(_ stretch: LogStretch) async throws -> Bookmark {
+        let people = Set(stretch.events.flatMap(\.event.people))
+        let plan = plan()
+        let (isOfInterest, stored) = try await database.read { connection in
+            let database = PushDatabase(connection)
+            let reachable = people.isEmpty ? [] : try database.reachable(of: Array(people), at: plan.now)
+            return (!reachable.isEmpty, try database.cursor(of: Self.stream)?.seq ?? 0)
+        }
+        // Where nobody has a device that can be woken, nothing is written.
+        guard isOfInterest || stretch.end.seq - stored >= Self.maxUnwritten else { return stretch.end }
+        let place = try await database.write { try PushDatabase($0).follow(Self.stream, stretch, plan) }
+        if isOfInterest { onJobs() }
+        return place
+    }
+
+    private func page(after place: Bookmark?) async throws -> LogPage {
+        let question = JSONWriter.object {
+            if let place {
+                $0.member("since", place.seq)
+                $0.member("digest", place.digest)
+            } else {
+                $0.member("limit", 0)
+            }
+        }
+        let context = BusContext(requestID: "push-follow")
+        let reply = try await bus.ask(Subject.eventsSince(of: Self.stream), question, context, of: "Messaging")
+        guard let page = LogPage(reply.data) else { throw ServiceError.noAnswer }
+        return page
+    }
+}

@@ -1,0 +1,62 @@
+import Contracts
+import JSON
+import WebClient
+
+/// Apple's reasons ("Handling notification responses from APNs"), by what is to be done.
+enum APNsReasons {
+    static let expiredToken = "ExpiredProviderToken"
+
+    /// Nothing can be sent until somebody has changed a setting.
+    static let ofSettings: Set<String> = [
+        expiredToken, "InvalidProviderToken", "MissingProviderToken", "BadTopic", "MissingTopic", "TopicDisallowed",
+        "BadCertificate", "BadCertificateEnvironment", "Forbidden", "BadEnvironmentKeyInToken",
+        "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken", "BadPath", "MethodNotAllowed",
+    ]
+    /// There is no such device here.
+    static let ofToken: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"]
+    static let ofDevice: Set<String> = ["Unregistered", "ExpiredToken"]
+    static let passing: Set<String> = [
+        "TooManyRequests", "TooManyProviderTokenUpdates", "IdleTimeout", "InternalServerError", "ServiceUnavailable",
+        "Shutdown",
+    ]
+    static let ofNotification: Set<String> = [
+        "PayloadTooLarge", "PayloadEmpty", "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority",
+        "DuplicateHeaders", "InvalidPushType",
+    ]
+
+    static let all = [ofSettings, ofToken, ofDevice, passing, ofNotification].reduce(into: Set()) { $0.formUnion($1) }
+}
+
+/// What Apple answered.
+struct APNsAnswer {
+    let status: Int
+    /// Empty if none was given.
+    let reason: String
+    /// Of a 410: when Apple found that the token is no more.
+    let goneSince: Timestamp?
+    let retryAfter: Duration?
+
+    init(_ response: WebResponse) {
+        status = response.status
+        // A server that is none of Apple's may answer anything.
+        let body = (try? JSONValue(parsing: response.body))?.object
+        reason = body?["reason"]?.string ?? ""
+        goneSince = body?["timestamp"]?.int.map { Timestamp(milliseconds: $0) }
+        retryAfter = response.retryAfter.map { .seconds($0) }
+    }
+
+    func outcome(at now: Timestamp) -> PushOutcome {
+        // What Apple may add one day is no new series of a metric.
+        let said = APNsReasons.all.contains(reason) ? reason : "other"
+        switch status {
+        case 200: return .delivered
+        case 410: return .gone(since: goneSince ?? now, reason: said)
+        case 429, 500...: return .later(reason: said, after: retryAfter, isAnswer: true)
+        case _ where APNsReasons.passing.contains(reason):
+            return .later(reason: said, after: retryAfter, isAnswer: true)
+        case _ where APNsReasons.ofToken.contains(reason): return .badToken(reason: said)
+        case _ where APNsReasons.ofSettings.contains(reason), 403, 404, 405: return .misconfigured(reason: said)
+        default: return .refused(reason: said)
+        }
+    }
+}

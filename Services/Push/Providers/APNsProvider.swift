@@ -1,0 +1,124 @@
+import Contracts
+import Glibc
+import JSON
+import Security
+import ServiceKit
+import WebClient
+
+/// Apple's push service, over HTTP/2 with a token ("Sending notification requests to APNs", "Handling notification responses from
+/// APNs"). One connection to each of its two worlds takes all requests.
+struct APNsProvider: PushProvider {
+    static let name = "apns"
+
+    static let keyFile = Setting("APNS_KEY_FILE", .path, default: "", "Apple's .p8 file, for the provider apns")
+    static let keyID = Setting("APNS_KEY_ID", .text, default: "", "The id of that key, ten characters")
+    static let teamID = Setting("APNS_TEAM_ID", .text, default: "", "The id of the team, ten characters")
+    static let topic = Setting("APNS_TOPIC", .text, default: "", "The app's bundle id")
+    static let url = Setting(
+        "APNS_URL", .text, default: "", "A server to be used in the place of Apple's, for tests; Apple's by default")
+    static let authorityFile = Setting(
+        "APNS_CA_FILE", .path, default: "", "Certificates in PEM to believe, for tests; the system's by default")
+    static let settings = [keyFile, keyID, teamID, topic, url, authorityFile]
+
+    private let tokens: ProviderTokens
+    private let topic: String
+    private let clock: any WallClock
+    private let endpoints: [Device.Environment: (url: String, client: WebClient)]
+
+    init(_ context: ServiceContext) throws {
+        let configuration = context.configuration
+        func required(_ setting: Setting) throws -> String {
+            guard let text = configuration.optional(setting.name), !text.hasForbiddenControls else {
+                throw ConfigurationError.malformed("\(setting.name) (\(setting.flag)) is needed for the provider apns")
+            }
+            return text
+        }
+        let path = try required(Self.keyFile)
+        let key: ES256Key
+        do {
+            key = try ES256Key(pem: try Self.read(path))
+        } catch {
+            throw ConfigurationError.malformed("APNS_KEY_FILE (--apns-key-file): \(path) cannot be used: \(error)")
+        }
+        tokens = ProviderTokens(
+            key: key, keyID: try required(Self.keyID), teamID: try required(Self.teamID), clock: context.clock,
+            metrics: context.metrics)
+        topic = try required(Self.topic)
+        clock = context.clock
+        var client = WebClient.Configuration()
+        client.authorityFile = configuration.optional(Self.authorityFile.name)
+        let other = configuration.optional(Self.url.name)
+        endpoints = [
+            .production: (other ?? "https://api.push.apple.com", WebClient(client)),
+            .sandbox: (other ?? "https://api.sandbox.push.apple.com", WebClient(client)),
+        ]
+    }
+
+    func stop() async {
+        for endpoint in endpoints.values { await endpoint.client.close() }
+    }
+
+    func send(_ notification: Notification) async -> PushOutcome {
+        var token = tokens.token()
+        while true {
+            guard let endpoint = endpoints[notification.device.environment] else {
+                preconditionFailure("there are two")
+            }
+            switch await endpoint.client.send(request(notification, token, to: endpoint.url)) {
+            case .failure(let failure): return PushOutcome(failure)
+            case .success(let response):
+                let answer = APNsAnswer(response)
+                if answer.reason == APNsReasons.expiredToken, let other = tokens.replacement(for: token) {
+                    token = other
+                    continue
+                }
+                return answer.outcome(at: clock.now())
+            }
+        }
+    }
+
+    private func request(_ notification: Notification, _ token: ProviderTokens.Token, to url: String) -> WebRequest {
+        WebRequest(
+            "\(url)/3/device/\(notification.device.token.pathSegment)",
+            headers: [
+                ("authorization", "bearer \(token.text)"),
+                ("apns-topic", topic),
+                ("apns-id", notification.id),
+                ("apns-push-type", "alert"),
+                // At once; or when it suits the device's battery.
+                ("apns-priority", notification.kind == .alert ? "10" : "5"),
+                ("apns-expiration", "\(notification.expiresAt.milliseconds / 1000)"),
+                ("apns-collapse-id", notification.collapseID),
+                ("content-type", "application/json"),
+            ], body: Array(notification.payload.bytes), timeout: PushProviders.patience)
+    }
+
+    /// A key has a few hundred bytes.
+    private static func read(_ path: String) throws -> [UInt8] {
+        guard let file = fopen(path, "r") else { throw FileError(reason: String(cString: strerror(errno))) }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else { throw FileError(reason: "it cannot be read") }
+        return Array(bytes[..<count])
+    }
+
+    private struct FileError: Error, CustomStringConvertible {
+        let reason: String
+        var description: String { reason }
+    }
+}
+
+extension DeviceToken {
+    /// Apple's tokens are as they are; of another nothing may be taken for a part of the path.
+    fileprivate var pathSegment: String {
+        text.utf8.reduce(into: "") { path, byte in
+            let scalar = Unicode.Scalar(byte)
+            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil {
+                path.unicodeScalars.append(scalar)
+            } else {
+                path += "%" + [byte].hexadecimal
+            }
+        }
+    }
+}

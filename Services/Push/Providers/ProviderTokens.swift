@@ -1,0 +1,64 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import Synchronization
+
+/// The token that a team shows to Apple's push service: made when it is first needed, and again only when it is old. Apple refuses
+/// who makes them more often than every 20 minutes, and those that are older than an hour.
+final class ProviderTokens: Sendable {
+    static let lifetime: Duration = .seconds(50 * 60)
+
+    struct Token: Sendable, Equatable {
+        let text: String
+        let madeAt: Timestamp
+        /// Made because Apple took the one before for expired.
+        let isReplacement: Bool
+    }
+
+    private let key: ES256Key
+    private let keyID: String
+    private let teamID: String
+    private let clock: any WallClock
+    private let made: Counter
+    private let current = Mutex<Token?>(nil)
+
+    init(key: ES256Key, keyID: String, teamID: String, clock: any WallClock, metrics: Metrics) {
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+        self.clock = clock
+        made = metrics.counter("parlor_push_provider_tokens_total", "Tokens made for Apple's push service.")
+    }
+
+    func token() -> Token {
+        let now = clock.now()
+        return current.withLock { current in
+            if let token = current, token.madeAt.adding(Self.lifetime) > now, token.madeAt <= now { return token }
+            return make(at: now, isReplacement: false, &current)
+        }
+    }
+
+    /// Another token in the place of one that Apple took for expired; of all who come with the same one, the first has it made.
+    ///
+    /// - Returns: nil if that one was made for this reason already: then it is not the token that is wrong.
+    func replacement(for used: Token) -> Token? {
+        let now = clock.now()
+        return current.withLock { current in
+            if let token = current, token != used { return token }
+            return used.isReplacement ? nil : make(at: now, isReplacement: true, &current)
+        }
+    }
+
+    private func make(at now: Timestamp, isReplacement: Bool, _ current: inout Token?) -> Token {
+        let claims = JSONWriter.object {
+            $0.member("iss", teamID)
+            $0.member("iat", now.milliseconds / 1000)
+        }
+        let token = Token(
+            text: JSONWebToken.sign(claims, with: key, id: keyID), madeAt: now, isReplacement: isReplacement)
+        made.add()
+        current = token
+        return token
+    }
+}

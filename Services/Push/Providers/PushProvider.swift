@@ -1,0 +1,69 @@
+import Contracts
+import ServiceKit
+
+/// Somebody who brings notifications to devices. A provider is one file, and a line in `PushProviders.all`.
+protocol PushProvider: Sendable {
+    /// Its name in `PUSH_PROVIDER`, and in metrics.
+    static var name: String { get }
+    static var settings: [Setting] { get }
+
+    /// - Throws: `ConfigurationError` if its settings do not do.
+    init(_ context: ServiceContext) throws
+
+    /// Sends once, within `PushProviders.patience`.
+    func send(_ notification: Notification) async -> PushOutcome
+
+    /// Ends what is under way; nothing is sent any more.
+    func stop() async
+}
+
+enum PushProviders {
+    static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
+
+    /// What one attempt may take.
+    static let patience: Duration = .seconds(10)
+
+    static func make(_ context: ServiceContext) throws -> any PushProvider {
+        let name = context.configuration.text(PushService.provider.name)
+        guard let type = all.first(where: { $0.name == name }) else {
+            preconditionFailure("the setting allows only the names of providers")
+        }
+        return try type.init(context)
+    }
+}
+
+/// What a provider made of a notification. A reason is one of a few words, for logs and metrics.
+enum PushOutcome: Sendable, Equatable {
+    case delivered
+    /// The app is no more on the device since then.
+    case gone(since: Timestamp, reason: String)
+    /// There is no such device, or not here: it may be a mistake of the settings.
+    case badToken(reason: String)
+    /// This notification will never be taken.
+    case refused(reason: String)
+    /// It may be taken later, after that time if the server asks for it. Without an answer it may have been taken.
+    case later(reason: String, after: Duration?, isAnswer: Bool)
+    /// Nothing will be taken until somebody changes a setting.
+    case misconfigured(reason: String)
+
+    /// For metrics.
+    var label: String {
+        switch self {
+        case .delivered: "delivered"
+        case .gone: "gone"
+        case .badToken: "bad_token"
+        case .refused: "refused"
+        case .later: "later"
+        case .misconfigured: "misconfigured"
+        }
+    }
+
+    var reason: String {
+        switch self {
+        case .delivered: "ok"
+        case .gone(_, let reason), .badToken(let reason), .refused(let reason), .later(let reason, _, _),
+            .misconfigured(let reason):
+            reason
+        }
+    }
+}

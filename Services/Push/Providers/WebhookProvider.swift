@@ -1,0 +1,91 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import WebClient
+
+/// POSTs each notification to a URL of the operator's, signed: for push services that Parlor does not know.
+struct WebhookProvider: PushProvider {
+    static let name = "webhook"
+
+    static let url = Setting("PUSH_WEBHOOK_URL", .text, default: "", "Where the provider webhook posts notifications")
+    static let secretFile = Setting(
+        "PUSH_WEBHOOK_SECRET_FILE", .path, default: "",
+        "The key that signs them; by default webhook.secret in the data folder, made on first start")
+    static let settings = [url, secretFile]
+
+    private static let connections = 8
+
+    private let url: String
+    private let secret: [UInt8]
+    private let clock: any WallClock
+    private let client: WebClient
+
+    init(_ context: ServiceContext) throws {
+        guard let url = context.configuration.optional(Self.url.name),
+            url.hasPrefix("https://") || url.hasPrefix("http://"), !url.hasForbiddenControls
+        else {
+            throw ConfigurationError.malformed(
+                "PUSH_WEBHOOK_URL (--push-webhook-url) has to be an http or https URL for the provider webhook")
+        }
+        self.url = url
+        secret = try SecretFile.loadOrCreate(
+            context.configuration.optional(Self.secretFile.name) ?? "\(context.dataDirectory)/webhook.secret",
+            randomness: context.randomness)
+        clock = context.clock
+        var configuration = WebClient.Configuration()
+        configuration.maxConnections = Self.connections
+        client = WebClient(configuration)
+    }
+
+    func send(_ notification: Notification) async -> PushOutcome {
+        let body = JSONWriter.bytes(reservingCapacity: notification.payload.bytes.count + 512) { json in
+            json.object { notification.writeMembers(to: &$0) }
+        }
+        let request = WebRequest(
+            url,
+            headers: [
+                ("Content-Type", "application/json"), ("Idempotency-Key", notification.id),
+                ("Parlor-Signature", Self.signature(of: body, at: clock.now(), with: secret)),
+            ], body: body, timeout: PushProviders.patience)
+        switch await client.send(request) {
+        case .success(let response): return outcome(response)
+        case .failure(let failure): return PushOutcome(failure)
+        }
+    }
+
+    func stop() async { await client.close() }
+
+    /// `t=SECONDS,v1=HMAC`: the time is signed too, so that an old request is worth nothing to who overheard it.
+    static func signature(of body: [UInt8], at time: Timestamp, with secret: [UInt8]) -> String {
+        let seconds = time.milliseconds / 1000
+        let code = HMACSHA256.authenticate(Array("\(seconds).".utf8) + body, key: secret)
+        return "t=\(seconds),v1=\(code.hexadecimal)"
+    }
+
+    private func outcome(_ response: WebResponse) -> PushOutcome {
+        let asked = response.retryAfter.map { Duration.seconds($0) }
+        switch response.status {
+        case 200..<300: return .delivered
+        case 410: return .gone(since: clock.now(), reason: "status_410")
+        case 429: return .later(reason: "status_429", after: asked, isAnswer: true)
+        case 500...: return .later(reason: "status_5xx", after: asked, isAnswer: true)
+        case 401, 403, 404, 405: return .misconfigured(reason: "status_4xx")
+        case 300..<400: return .misconfigured(reason: "status_3xx")
+        default: return .refused(reason: "status_4xx")
+        }
+    }
+}
+
+extension PushOutcome {
+    /// No answer.
+    init(_ failure: WebFailure) {
+        switch failure {
+        case .timeout: self = .later(reason: "timeout", after: nil, isAnswer: false)
+        case .connection: self = .later(reason: "connection", after: nil, isAnswer: false)
+        case .notTrusted: self = .misconfigured(reason: "certificate")
+        case .busy: self = .later(reason: "busy", after: nil, isAnswer: false)
+        case .closed: self = .later(reason: "stopping", after: nil, isAnswer: false)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Contracts
+import Storage
+
+/// The only SQL of this service: a value for as long as the transaction of its connection. `…+Devices`, `…+Jobs` and
+/// `…+Following` hold the statements.
+struct PushDatabase {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    static let migrations = [
+        Migration(
+            version: 1, name: "devices and jobs",
+            sql: """
+                CREATE TABLE devices (
+                    token TEXT PRIMARY KEY,
+                    user_id TEXT NOT NULL,
+                    platform TEXT NOT NULL,
+                    environment TEXT NOT NULL,
+                    registered_at INTEGER NOT NULL,
+                    quarantined_until INTEGER NOT NULL,
+                    badge_sent_at INTEGER NOT NULL
+                );
+                CREATE INDEX devices_by_person ON devices (user_id, registered_at);
+                CREATE TABLE jobs (
+                    id TEXT PRIMARY KEY,
+                    token TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    message_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL,
+                    log_seq INTEGER NOT NULL,
+                    sender_name TEXT NOT NULL,
+                    sent_at INTEGER NOT NULL,
+                    made_at INTEGER NOT NULL,
+                    due_at INTEGER NOT NULL,
+                    attempts INTEGER NOT NULL,
+                    is_watching INTEGER NOT NULL,
+                    revision INTEGER NOT NULL,
+                    worker TEXT
+                );
+                CREATE UNIQUE INDEX jobs_by_message ON jobs (token, message_id);
+                CREATE INDEX jobs_due ON jobs (due_at) WHERE worker IS NULL;
+                CREATE INDEX jobs_by_worker ON jobs (worker) WHERE worker IS NOT NULL;
+                CREATE TABLE workers (
+                    id TEXT PRIMARY KEY,
+                    alive_until INTEGER NOT NULL
+                );
+                CREATE TABLE cursors (
+                    stream TEXT PRIMARY KEY,
+                    database_id TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    digest INTEGER NOT NULL
+                )
+                """)
+    ]
+}
+
+extension Row {
+    func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: int(column)) }
+}

@@ -1,0 +1,63 @@
+import Contracts
+import ServiceKit
+import Synchronization
+
+/// What operators see of push. Several instances on one database share the jobs, and each of them shows all.
+final class PushMetrics: Sendable {
+    let logRestarts: Counter
+    let latency: Histogram
+    private let metrics: Metrics
+    private let provider: String
+    private let counts = Mutex(JobCounts())
+
+    init(_ metrics: Metrics, provider: String, clock: any WallClock) {
+        self.metrics = metrics
+        self.provider = provider
+        logRestarts = metrics.counter(
+            "parlor_push_log_restarts_total", "Times that messaging's log no longer had what push was to read next.")
+        latency = metrics.histogram(
+            "parlor_push_provider_seconds", "From an attempt to the provider's answer.",
+            labels: ["provider": provider])
+        let states: KeyValuePairs<String, @Sendable (JobCounts) -> Int> = [
+            "held": \.held, "watching": \.watching, "retrying": \.retrying, "sending": \.sending,
+        ]
+        for (state, count) in states {
+            metrics.gauge("parlor_push_jobs", "Jobs, by state.", labels: ["state": state]) { [weak self] in
+                Double(self.map { count($0.jobs) } ?? 0)
+            }
+        }
+        metrics.gauge("parlor_push_oldest_job_seconds", "How long ago the oldest job was made; 0 without any.") {
+            [weak self] in
+            guard let oldest = self?.jobs.oldest else { return 0 }
+            return Double(clock.now().milliseconds - oldest.milliseconds) / 1000
+        }
+        for reason in Judgement.Reason.allCases { dropped(reason, count: 0) }
+    }
+
+    /// The last that was counted.
+    var jobs: JobCounts {
+        get { counts.withLock { $0 } }
+        set { counts.withLock { $0 = newValue } }
+    }
+
+    func attempted(_ outcome: PushOutcome, took: Duration) {
+        latency.observe(took)
+        metrics.counter(
+            "parlor_push_attempts_total", "Attempts to send, by outcome and reason.",
+            labels: ["provider": provider, "outcome": outcome.label, "reason": outcome.reason]
+        ).add()
+    }
+
+    func dropped(_ reason: Judgement.Reason, count: Int = 1) {
+        metrics.counter(
+            "parlor_push_dropped_total", "Jobs that were not worth being sent any more, by reason.",
+            labels: ["reason": reason.rawValue]
+        ).add(count)
+    }
+
+    func watchHealth(_ health: ProviderHealth) {
+        metrics.gauge("parlor_push_paused", "1 while nothing is sent because a setting is wrong.") {
+            health.isPaused ? 1 : 0
+        }
+    }
+}

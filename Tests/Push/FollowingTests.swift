@@ -1,0 +1,112 @@
+import Contracts
+import ServiceKit
+import Storage
+import Testing
+
+@testable import Push
+
+@Suite("Following messaging's log")
+struct FollowingTests {
+    @Test("what was sent before push first started is nobody's news; what comes after is, page after page")
+    func start() async throws {
+        try await PushWorld.serving { world in
+            _ = try await world.register("token")
+            _ = world.send("before")
+            try await world.follow()
+            #expect(try await world.jobs().all == 0)
+            for number in 1...8 { _ = world.send("message \(number)") }
+            try await world.follow()
+            #expect(try await world.jobs() == JobCounts(held: 8, oldest: world.clock.now()))
+            try await world.follow()
+            #expect(try await world.jobs().all == 8, "each once")
+        }
+    }
+
+    @Test("each device of everyone in the room has a job, but for the sender's")
+    func whom() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            for (token, person) in [
+                ("a", PushWorld.ada), ("b1", PushWorld.ben), ("b2", PushWorld.ben), ("e", PushWorld.eve),
+            ] {
+                _ = try await world.register(token, by: person)
+            }
+            _ = world.send(from: PushWorld.ada, to: [PushWorld.ben, PushWorld.eve, "nobody's"])
+            try await world.follow()
+            #expect(try await world.jobs().held == 3)
+        }
+    }
+
+    @Test("two instances on one database make one job of a message")
+    func sideBySide() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            _ = try await world.register("token")
+            let (one, other) = (world.service.reader, world.service.reader)
+            let place = try await one.step(from: nil).0
+            for _ in 1...3 { _ = world.send() }
+            _ = try await one.step(from: place)
+            _ = try await other.step(from: place)
+            #expect(try await world.jobs().held == 3)
+        }
+    }
+
+    @Test("a cursor that finds nothing of interest is not written each time, and nothing is lost for that")
+    func unwritten() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            _ = world.send()
+            let place = try await world.service.reader.step(from: nil).0
+            #expect(place.seq == 1)
+            let stored = try await world.database.read { try PushDatabase($0).cursor(of: LogReader.stream)?.seq }
+            #expect(stored == 0)
+            _ = try await world.register("token")
+            _ = world.send()
+            _ = try await world.service.reader.step(from: place)
+            #expect(try await world.jobs().held == 1)
+        }
+    }
+
+    @Test(
+        "a log without the past that is known, pruned or another's, is followed from its head on",
+        arguments: [true, false])
+    func restart(isPruned: Bool) async throws {
+        try await PushWorld.serving { world in
+            _ = try await world.register("token")
+            try await world.follow()
+            for _ in 1...5 { _ = world.send() }
+            if isPruned { world.forgetLog(before: 3) } else { world.replaceMessaging() }
+            try await world.follow()
+            #expect(try await world.jobs().all == 0)
+            _ = world.send()
+            try await world.follow()
+            #expect(try await world.jobs().held == 1)
+        }
+    }
+
+    @Test("reading makes one silent job for each device, however much is read before it is sent")
+    func reading() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            for token in ["b1", "b2"] { _ = try await world.register(token) }
+            let ids = (1...3).map { _ in world.send() }
+            for id in ids { world.read(id) }
+            try await world.follow()
+            #expect(try await world.jobs().held == 3 * 2 + 2)
+        }
+    }
+
+    @Test("an instance that cannot ask messaging says so and goes on where it was")
+    func trouble() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            _ = try await world.register("token")
+            _ = world.send()
+            world.isMessagingAway = true
+            await #expect(throws: ServiceError.self) { try await world.follow() }
+            world.isMessagingAway = false
+            try await world.follow()
+            #expect(try await world.jobs().held == 1)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+import Testing
+
+@testable import Push
+
+/// Lines of a log.
+final class Lines: Sendable {
+    private let lines = Mutex<[[UInt8]]>([])
+
+    func add(_ line: [UInt8]) { lines.withLock { $0.append(line) } }
+    var count: Int { lines.withLock { $0.count } }
+}
+
+@Suite("Waiting and asking")
+struct WaitingTests {
+    @Test("a sign that nobody waited for ends the next wait, and only that")
+    func signBefore() async {
+        let wakeup = Wakeup()
+        wakeup.signal()
+        wakeup.signal()
+        await wakeup.wait(atMost: .seconds(3600))
+        async let waiting: Void = wakeup.wait(atMost: .seconds(3600))
+        wakeup.signal()
+        await waiting
+        await wakeup.wait(atMost: .milliseconds(1))
+    }
+
+    @Test("cancelling ends a wait, before or after it began")
+    func cancelling() async {
+        let wakeup = Wakeup()
+        let task = Task { await wakeup.wait(atMost: .seconds(3600)) }
+        task.cancel()
+        await task.value
+        await wakeup.wait(atMost: .milliseconds(1))
+    }
+
+    @Test("what gateways know is put together; one that does not answer knows nothing")
+    func gateways() async throws {
+        let bus = InProcessBus()
+        let gateways = LiveGateways(bus)
+        _ = try gateways.listen()
+        let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+        for (id, age) in [("g1", 10), ("g2", 20)] {
+            try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
+                #expect(OpenRoomQuestion(request.data)?.stream == "messaging")
+                let sockets = [[SocketEvidence(age: age, confirmed: age)]]
+                request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
+            }
+        }
+        #expect(await gateways.sockets(at: [place]).isEmpty, "none was heard of")
+        for id in ["g1", "g2", "gone"] {
+            try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", id) })
+        }
+        let found = await gateways.sockets(at: [place])[place] ?? []
+        #expect(found.map(\.age).sorted() == [10, 20])
+    }
+}
