@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from parlor import ROOT
+from parlor import ROOT, SERVICES
 from test_settings import EXECUTABLES, settings_of
 
 README = (ROOT / "README.md").read_text()
@@ -20,8 +20,8 @@ def settings_table() -> str:
     for (flag, name, what, default), programs in known.items():
         # `parlor` is all of them but the bus: it says nothing about whose a setting is.
         owners = [program for program in programs if program != "parlor"]
-        of = "all" if len(owners) == len(EXECUTABLES) - 1 else "services" if len(owners) == 4 else ", ".join(owners)
-        of = "all but the bus" if len(owners) == 5 and "bus" not in owners else of
+        of = "all" if len(owners) == len(EXECUTABLES) - 1 else "services" if len(owners) == len(SERVICES) else ", ".join(owners)
+        of = "all but the bus" if len(owners) == len(SERVICES) + 1 and "bus" not in owners else of
         shown = f"`{default}`" if default else ""
         rows.append(f"| `{flag}` | `{name}` | {of} | {shown} | {what} |")
     return "\n".join(rows)
