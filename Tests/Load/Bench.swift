@@ -41,6 +41,11 @@ actor Bench {
         if options.includes(.returning) {
             take([try await ReturnStorm(options.clients, of: options.server, on: loop).measure()])
         }
+        if options.includes(.push) {
+            guard let apple = options.apple else { throw ClientError("push needs --apple; deploy/bench gives it") }
+            let drain = PushDrain(world: world, apple: apple, notifications: options.notifications)
+            take([try await drain.measure()])
+        }
         return rows
     }
 }

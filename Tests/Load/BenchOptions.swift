@@ -11,6 +11,7 @@ struct BenchOptions {
         case send
         case throughput
         case returning = "return"
+        case push
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
@@ -20,6 +21,8 @@ struct BenchOptions {
     private(set) var senders = 16
     private(set) var inFlight = 16
     private(set) var clients = 5000
+    private(set) var notifications = 10_000
+    private(set) var apple: ServerAddress?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
     private var chosen = Self.standard
@@ -32,12 +35,14 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return; all but return by default
+          --only LIST       of my-rooms, send, throughput, return, push; the first three by default
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
           --clients N       sockets that come back in return (5000)
+          --pushes N        notifications of each turn in push (10000)
+          --apple URL       where the server that plays Apple's says what has come, for push
           --seconds N       how long each measurement of a rate takes (5)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
@@ -62,6 +67,12 @@ struct BenchOptions {
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)
             case "--clients": clients = try Self.count(value, of: flag)
+            case "--pushes": notifications = try Self.count(value, of: flag)
+            case "--apple":
+                guard let address = ServerAddress(url: value) else {
+                    throw Malformed(description: "no address: \(value)")
+                }
+                apple = address
             case "--seconds": seconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
             case "--json": jsonPath = value

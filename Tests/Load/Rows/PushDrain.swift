@@ -1,0 +1,156 @@
+import JSON
+import Reactor
+import TestClients
+
+/// Notifications to a server that plays Apple's, and what it costs those who send messages that they go out.
+///
+/// In turns: sends with nothing to push, then sends while thousands of notifications go out, so that a machine which changes
+/// its pace changes it for both.
+struct PushDrain {
+    let world: World
+    /// Where the server that plays Apple's says what has come.
+    let apple: ServerAddress
+    /// Of one turn.
+    let notifications: Int
+
+    private static let turns = 3
+    /// As many as a person may have.
+    private static let devicesPerPerson = 25
+    private static let people = 8
+    private static let pollInterval: Duration = .milliseconds(20)
+    /// What has not gone out after this long never will.
+    private static let patience: Duration = .seconds(120)
+
+    private struct Count {
+        let requests: Int, connections: Int, tokens: Int
+    }
+
+    func measure() async throws(ClientError) -> Row {
+        let pair = try await world.register(2)
+        let room = try await world.makeRooms(1, of: pair[0], with: pair[1])[0]
+        let without = try await RoomSocket.join(room, as: pair[0], in: world)
+        let with = try await RoomSocket.join(room, as: pair[1], in: world)
+        defer {
+            without.close()
+            with.close()
+        }
+        let messages = try await furnish()
+        let counter = try await HTTPClient.connect(to: apple, on: world.loop)
+        defer { counter.close() }
+
+        var seconds = 0.0
+        for _ in 0..<Self.turns {
+            let before = try await count(counter).requests
+            try await world.data(of: messages)
+            let time = try await drain(to: before + notifications, counter, sendingOn: with)
+            seconds += time / .seconds(1)
+            try await send(on: without, for: time)
+        }
+        let end = try await count(counter)
+        let all = Self.turns * notifications
+        let sent = without.acknowledged + with.acknowledged
+        var faults = without.ledger.faults(sent: sent) + with.ledger.faults(sent: sent)
+        if end.requests != all { faults.append("\(end.requests) of \(all) notifications went out") }
+        let (quiet, loaded) = (without.latencies, with.latencies)
+        return Row(
+            name: "\(all) notifications in \(Self.turns) turns, each answered after 50 ms; acks meanwhile",
+            figures: [
+                Figure("notifications", Double(all) / seconds, .perSecond), Figure("connections", end.connections),
+                Figure("provider tokens", end.tokens), Figure("sends without", quiet.count),
+            ] + quiet.figures(named: "ack without ") + [Figure("sends with", loaded.count)]
+                + loaded.figures(named: "ack with ")
+                + [Figure("p99 with to without", loaded.quantile(0.99) / max(quiet.quantile(0.99), 0.001), .ratio)],
+            faults: faults)
+    }
+
+    /// People with devices.
+    ///
+    /// - Returns: messages to them that make as many notifications as one turn has.
+    private func furnish() async throws(ClientError) -> [HTTPCall] {
+        let host = try await world.register(1)[0]
+        let people = try await world.register(Self.people)
+        var rooms: [String] = []
+        for person in people {
+            rooms += try await world.makeRooms(1, of: host, with: person)
+            try await world.data(
+                of: (0..<Self.devicesPerPerson).map { number in
+                    HTTPCall(
+                        "POST", "/api/devices", token: person.token,
+                        body: JSONWriter.object {
+                            $0.member("token", "\(person.id)-\(number)")
+                            $0.member("platform", "ios")
+                            $0.member("environment", "production")
+                        })
+                })
+        }
+        return (0..<(notifications / Self.devicesPerPerson)).map { number in
+            HTTPCall(
+                "POST", "/api/rooms/\(rooms[number % rooms.count])/messages", token: host.token,
+                body: JSONWriter.object { $0.member("text", "A message to a phone that sleeps, number \(number).") })
+        }
+    }
+
+    /// Sends messages from the first notification until the last.
+    ///
+    /// - Returns: how long that took.
+    private func drain(
+        to end: Int, _ counter: HTTPClient, sendingOn socket: RoomSocket
+    ) async throws(ClientError) -> Duration {
+        let limit = LoopInstant.now() + Self.patience
+        let begin = end - notifications
+        while try await count(counter).requests == begin {
+            guard LoopInstant.now() < limit else { throw ClientError("no notification went out") }
+            await pause()
+        }
+        let start = LoopInstant.now()
+        var counted = Result<Count, ClientError>.success(Count(requests: begin, connections: 0, tokens: 0))
+        var isAsking = false
+        while try counted.get().requests < end {
+            try await socket.send()
+            guard LoopInstant.now() < limit else { throw ClientError("not all notifications went out") }
+            if isAsking { continue }
+            // Nobody waits for the answer: who plays Apple is busy.
+            isAsking = true
+            ask(counter) { answer in
+                counted = answer
+                isAsking = false
+            }
+        }
+        return LoopInstant.now() - start
+    }
+
+    private func send(on socket: RoomSocket, for time: Duration) async throws(ClientError) {
+        let end = LoopInstant.now() + time
+        while LoopInstant.now() < end { try await socket.send() }
+    }
+
+    private func pause() async {
+        await withCheckedContinuation { continuation in
+            world.loop.schedule(after: Self.pollInterval) { continuation.resume() }
+        }
+    }
+
+    private func count(_ counter: HTTPClient) async throws(ClientError) -> Count {
+        let counted: Result<Count, ClientError> = await withCheckedContinuation { continuation in
+            ask(counter) { continuation.resume(returning: $0) }
+        }
+        return try counted.get()
+    }
+
+    private func ask(_ counter: HTTPClient, completion: @escaping (Result<Count, ClientError>) -> Void) {
+        counter.send(HTTPCall("GET", "/count")) { outcome in
+            completion(
+                outcome.flatMap { answer in
+                    do throws(ClientError) {
+                        let said = try answer.data()
+                        guard let requests = said["requests"]?.int, let connections = said["connections"]?.int,
+                            let tokens = said["tokens"]?.int
+                        else { throw ClientError("the server that plays Apple's answered with \(said)") }
+                        return .success(Count(requests: requests, connections: connections, tokens: tokens))
+                    } catch {
+                        return .failure(error)
+                    }
+                })
+        }
+    }
+}
