@@ -105,26 +105,24 @@ final class PushWorker: Sendable {
         }
         results.expect(claims.count)
         var rest = claims[...]
-        while !rest.isEmpty {
-            await judge(Array(rest.prefix(Circumstances.maxJobs)))
-            rest = rest.dropFirst(Circumstances.maxJobs)
+        do throws(ServiceError) {
+            while !rest.isEmpty {
+                try await judge(Array(rest.prefix(Circumstances.maxJobs)))
+                rest = rest.dropFirst(Circumstances.maxJobs)
+            }
+        } catch {
+            giveBack(rest)
+            throw error
         }
         return .zero
     }
 
     /// Asks what has become of the messages, and whom they would reach anyway; then sends what is worth it.
-    private func judge(_ claims: [Claim]) async {
+    ///
+    /// - Throws: if messaging does not say what is unread; then nothing was done.
+    private func judge(_ claims: [Claim]) async throws(ServiceError) {
         let now = clock.now()
-        let unread: [String: Circumstances.Unread]
-        do throws(ServiceError) {
-            unread = try await circumstances.unread(of: claims.map(\.job))
-        } catch {
-            let later = now.adding(Self.retryInterval)
-            for claim in claims {
-                results.add(JobResult(claim: claim, end: .later(later, countsAsAttempt: false, isWatching: false)))
-            }
-            return log.warning("messaging does not say what is unread", ["jobs": claims.count, "error": error.message])
-        }
+        let unread = try await circumstances.unread(of: claims.map(\.job))
         let alerts = claims.filter { !$0.job.isBadge && unread[$0.job.userID]?.texts[$0.job.messageID] != nil }
         let sockets = await circumstances.sockets(for: alerts.map(\.job))
         var chosen: [(claim: Claim, unread: Circumstances.Unread)] = []
@@ -149,6 +147,13 @@ final class PushWorker: Sendable {
         let names = await circumstances.names(
             of: Set(chosen.lazy.filter { !$0.claim.job.isBadge }.map(\.claim.job.roomID)))
         for (claim, unread) in chosen { dispatch.send(claim, unread, roomName: names[claim.job.roomID]) }
+    }
+
+    private func giveBack(_ claims: ArraySlice<Claim>) {
+        let later = clock.now().adding(Self.retryInterval)
+        for claim in claims {
+            results.add(JobResult(claim: claim, end: .later(later, countsAsAttempt: false, isWatching: false)))
+        }
     }
 
     /// Renews the lease while something is in hand, and counts what there is.

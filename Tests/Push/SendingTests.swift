@@ -224,7 +224,8 @@ struct SendingTests {
         try await PushWorld.serving { world in
             _ = try await due(world)
             world.isMessagingAway = true
-            try await world.work()
+            await #expect(throws: ServiceError.self) { try await world.work() }
+            await world.service.worker.settle()
             #expect(world.provider.take().isEmpty)
             world.isMessagingAway = false
             world.clock.advance(by: .seconds(1))

@@ -103,6 +103,19 @@ struct ServiceQuestionsTests {
         }
     }
 
+    @Test("what rooms are called, in the order asked for; null for one without a name, and for none")
+    func names() async throws {
+        try await RoomsWorld.serving { world in
+            let named = try await world.room(world.alice, with: world.bob, name: "Kitchen")
+            let unnamed = try await world.room(world.alice, with: world.bob)
+            let told = try await world.ask("rooms.names") { json in
+                json.name("roomIds")
+                json.array(of: [unnamed, named, "unknown"]) { $0.string($1) }
+            }
+            #expect(told.data.text == #"{"names":[null,"Kitchen",null]}"#)
+        }
+    }
+
     @Test("which rooms two people share; nobody is not somebody without rooms")
     func shared() async throws {
         try await RoomsWorld.serving { world in

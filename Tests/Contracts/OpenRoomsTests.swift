@@ -1,0 +1,26 @@
+import Contracts
+import JSON
+import Testing
+
+@Suite("Who has a room open")
+struct OpenRoomsTests {
+    private let question = OpenRoomQuestion(
+        stream: "messaging",
+        places: [.init(roomID: "r1", userID: "ada"), .init(roomID: "r2", userID: "ben")])
+
+    @Test("a question and its answer come out as they went in")
+    func roundTrip() {
+        #expect(OpenRoomQuestion(question.json) == question)
+        let sockets = [[SocketEvidence(age: 5, confirmed: 7), SocketEvidence(age: 60_000, confirmed: 0)], []]
+        #expect(question.sockets(in: OpenRoomQuestion.answer(sockets)) == sockets)
+    }
+
+    @Test(
+        "what is none of either is none",
+        arguments: ["null", "[]", "{}", #"{"stream":"m"}"#, #"{"stream":"m","rooms":[{"roomId":"r"}]}"#, #"[[[1,2]]]"#])
+    func malformed(text: String) throws {
+        let json = try JSONValue(parsing: text)
+        #expect(OpenRoomQuestion(json) == nil)
+        #expect(question.sockets(in: json) == nil)
+    }
+}

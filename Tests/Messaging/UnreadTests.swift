@@ -1,0 +1,67 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Messaging
+
+@Suite("What people have not read")
+struct UnreadTests {
+    private func ask(
+        _ world: MessagingWorld, _ people: [(person: String, messages: [String])]
+    ) async throws -> [JSONValue] {
+        let reply = try await world.ask("messaging.unread", by: nil) { json in
+            json.name("people")
+            json.array(of: people) { json, asked in
+                json.object {
+                    $0.member("userId", asked.person)
+                    $0.name("messageIds")
+                    $0.array(of: asked.messages) { $0.string($1) }
+                }
+            }
+        }
+        return try #require(reply.data["people"]?.array)
+    }
+
+    @Test("a person's total over all rooms, and of some messages those that are unread")
+    func totals() async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = [world.rooms.make("r1", "alice", "bob"), world.rooms.make("r2", "alice", "bob")]
+            let read = try await world.sent("read", by: "alice", in: rooms[0])
+            let deleted = try await world.sent("deleted", by: "alice", in: rooms[0])
+            let unread = try await world.sent("unread", by: "alice", in: rooms[1])
+            _ = try await world.sent("another", by: "alice", in: rooms[0])
+            _ = try await world.read([read], by: "bob", in: rooms[0])
+            _ = try await world.delete(deleted, by: "alice", in: rooms[0])
+            let told = try await ask(
+                world, [("bob", [read, deleted, unread, "unknown"]), ("alice", [unread]), ("nobody", [])])
+            #expect(told.ints("unread") == [2, 0, 0])
+            let messages = try told.map { try #require($0["messages"]?.array).map { $0["text"]?.string } }
+            #expect(messages == [[nil, nil, "unread", nil], [nil], []])
+        }
+    }
+
+    @Test("a long text is cut off between characters")
+    func long() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            let id = try await world.sent("x" + String(repeating: "é", count: 3999), by: "alice", in: room)
+            let text = try await ask(world, [("bob", [id])])[0]["messages"]?.array?.first?["text"]?.string
+            #expect(text == "x" + String(repeating: "é", count: 2047))
+        }
+    }
+
+    @Test("more than fits an answer is refused")
+    func tooMany() async throws {
+        try await MessagingWorld.serving { world in
+            let ids = (0...64).map { "\($0)" }
+            try await world.expect(.invalidField) {
+                _ = try await ask(world, [("bob", ids)])
+                return Reply()
+            }
+            try await world.expect(.invalidField) {
+                _ = try await ask(world, [("bob", Array(ids.prefix(40))), ("alice", Array(ids.prefix(40)))])
+                return Reply()
+            }
+        }
+    }
+}
