@@ -5,8 +5,8 @@ import Synchronization
 /// Writes down what became of jobs: many in one transaction, as nobody waits for it. What a crash keeps from being written is
 /// sent again under the same id.
 final class JobResults: Sendable {
-    /// How long the first waits for others.
-    private static let interval: Duration = .milliseconds(100)
+    /// How long the first waits for others. Each commit is a sync of the disk, for which those who send messages may have to wait.
+    private static let interval: Duration = .milliseconds(500)
     private static let retryInterval: Duration = .seconds(1)
 
     private let database: any Database

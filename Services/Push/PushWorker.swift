@@ -7,9 +7,9 @@ import Storage
 /// What it takes it holds by a lease that it renews while it lives; after a crash others take it again. Any number of workers
 /// share the jobs of one database.
 final class PushWorker: Sendable {
-    /// Jobs taken at once, and in hand at most: enough for thousands a second from a server that takes 50 ms.
-    private static let maxClaimed = 192
-    private static let maxInHand = 768
+    /// Jobs taken at once, and in hand at most: enough for more than a thousand a second, with few commits.
+    private static let maxClaimed = 512
+    private static let maxInHand = 1024
     /// Long enough for a write that waits for a slow disk.
     private static let lease: Duration = .seconds(10)
     private static let beatInterval: Duration = .seconds(3)
