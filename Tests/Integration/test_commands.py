@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 import pytest
-from parlor import START_DEADLINE, Parlor, binaries
+from parlor import SERVICES, START_DEADLINE, Parlor, binaries
 from people import World, eventually
 
 MAX_FILE = 64 * 1024  # bytes, fewer than a database has
@@ -131,7 +131,7 @@ def identities(data) -> set[str]:
     for path in data.glob("*.db"):
         with contextlib.closing(sqlite3.connect(path)) as database:
             found |= {row[0] for row in database.execute("SELECT id FROM database_identity")}
-    assert len(found) == 4
+    assert len(found) == len(SERVICES)
     return found
 
 
