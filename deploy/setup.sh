@@ -52,27 +52,28 @@ make_venv() {
         touch "$stamp"
 }
 
-# start_apart COMMAND…: starts it in a process group of its own, where a terminal's Ctrl-C does not reach it: this script stops
-# things in order. Its pid is in $! then. It reads nothing from a terminal, which would stop it.
-start_apart() {
-    set -m
-    if [[ -t 0 ]]; then "$@" </dev/null & else "$@" & fi
-    set +m
+# apart PROGRAM… &: runs it in a session of its own, where a terminal's Ctrl-C does not reach it: this script stops things in
+# order.
+apart() {
+    trap - INT QUIT # what runs in the background ignores them otherwise
+    exec setsid -- "$@"
 }
 
 # A signal ends the script between two steps, and what was trapped for EXIT is still done.
 end_on_signals() {
+    trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
-# run_to_its_end COMMAND…: runs it, passes SIGTERM and SIGINT on to it and to what it started, and returns only when it has ended,
-# with its status. So whoever stops the script does not take away what the command still uses.
+# run_to_its_end COMMAND…: runs it, passes SIGTERM, SIGINT and SIGHUP on to it and to what it started, and returns only when it has
+# ended, with its status. So whoever stops the script does not take away what the command still uses.
 run_to_its_end() {
     local command='' came='' status=0
+    trap 'came=HUP; pass_on' HUP
     trap 'came=INT; pass_on' INT
     trap 'came=TERM; pass_on' TERM
-    start_apart "$@"
+    apart "$@" <&0 &
     command=$!
     pass_on # what came before there was a command
     while
@@ -84,7 +85,11 @@ run_to_its_end() {
     end_on_signals
     return "$status"
 }
-pass_on() { [[ -z $came || -z $command ]] || kill -s "$came" -- "-$command" 2>/dev/null || true; }
+pass_on() {
+    [[ -n $came && -n $command ]] || return 0
+    # The second is for a command that has no session yet.
+    kill -s "$came" -- "-$command" 2>/dev/null || kill -s "$came" "$command" 2>/dev/null || true
+}
 
 READY_WITHIN=60 # seconds; a busy machine is no failure
 
@@ -96,17 +101,15 @@ start_server() {
     trap stop_server EXIT
     end_on_signals
     mkfifo "$server_folder/ready"
-    start_apart in_server_folder "$@" --port 0 --data "$server_folder/data"
+    apart "$@" --port 0 --data "$server_folder/data" >"$server_folder/ready" 2>"$server_folder/log" &
     server=$!
     # shellcheck disable=SC2034 # the address is the caller's
     read -r -t "$READY_WITHIN" _ _ address <"$server_folder/ready" ||
         fail "it did not become ready: $(tail -n 3 "$server_folder/log")"
 }
-# Opens the pipe on its own side: that waits for the reader.
-in_server_folder() { exec "$@" >"$server_folder/ready" 2>"$server_folder/log"; }
 
 stop_server() {
-    trap '' INT TERM # it is stopping already
+    trap '' HUP INT TERM # it is stopping already
     if [[ -n $server ]]; then
         kill "$server" 2>/dev/null || true
         wait -f "$server" || true
