@@ -103,9 +103,13 @@ start_server() {
     mkfifo "$server_folder/ready"
     apart "$@" --port 0 --data "$server_folder/data" >"$server_folder/ready" 2>"$server_folder/log" &
     server=$!
+    local said
+    exec {said}<"$server_folder/ready"
     # shellcheck disable=SC2034 # the address is the caller's
-    read -r -t "$READY_WITHIN" _ _ address <"$server_folder/ready" ||
+    read -r -t "$READY_WITHIN" -u "$said" _ _ address ||
         fail "it did not become ready: $(tail -n 3 "$server_folder/log")"
+    cat <&"$said" >/dev/null & # it may write more, as parlor-push does, and nobody there would end it
+    exec {said}<&-
 }
 
 stop_server() {
