@@ -27,7 +27,7 @@ ROOMS = 6
 # What nobody waits for when it ends.
 NOT_KILLED = {"secrets", "prometheus", "grafana"}
 BETWEEN_KILLS = 3.0  # seconds of load after each
-OWN_IMAGES = ["secrets", "bus", "accounts", "rooms", "messaging", "elements", "gateway"]
+OWN_IMAGES = ["secrets", "bus", "accounts", "rooms", "messaging", "elements", "push", "gateway"]
 
 
 @dataclass

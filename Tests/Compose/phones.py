@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import secrets
 from collections import Counter
 
 import httpx
@@ -176,6 +177,10 @@ class Load:
         for _ in range(self.rooms):
             alice, bob, room = await self.world.pair()
             self.phones += [Phone(alice, room), Phone(bob, room)]
+        # Somebody with a telephone who is away: what is sent to them has to be pushed.
+        alice, bob, room = await self.world.pair()
+        await bob.post("/api/devices", {"token": secrets.token_hex(32), "platform": "ios", "environment": "sandbox"}, 201)
+        await alice.send(room, "are you there?")
         await asyncio.gather(*(phone.start() for phone in self.phones))
         self.work = [asyncio.ensure_future(phone.work()) for phone in self.phones]
 
