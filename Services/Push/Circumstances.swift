@@ -41,7 +41,7 @@ struct Circumstances: Sendable {
                 }
             }
         }
-        let context = BusContext(requestID: "push-unread", timeout: Self.patience)
+        let context = BusContext(requestID: "push-unread", timeout: Self.patience, isQuestion: true)
         let reply = try await bus.ask("messaging.unread", question, context, of: "Messaging")
         guard let answers = reply.data["people"]?.array, answers.count == people.count else { throw .noAnswer }
         var found: [String: Unread] = [:]

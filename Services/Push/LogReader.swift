@@ -40,21 +40,20 @@ struct LogReader: Sendable {
     /// Until the task is cancelled.
     func run() async {
         var cursor: Bookmark?
-        var trouble = ""
+        var trouble = LastingTrouble()
         while !Task.isCancelled {
             var isBehind = false
             do {
                 (cursor, isBehind) = try await step(from: cursor)
-                if !trouble.isEmpty { log.info("messaging's log is followed again") }
-                trouble = ""
+                if trouble.end() { log.info("messaging's log is followed again") }
             } catch {
-                // As long as it stays the same it is said once.
-                if trouble != "\(error)" { log.warning("messaging's log cannot be followed", ["error": "\(error)"]) }
-                trouble = "\(error)"
+                if trouble.note("\(error)") {
+                    log.warning("messaging's log cannot be followed", ["error": "\(error)"])
+                }
                 cursor = nil
             }
             if isBehind { continue }
-            await wakeup.wait(atMost: trouble.isEmpty ? Self.idleInterval : Self.retryInterval)
+            await wakeup.wait(atMost: trouble.isThere ? Self.retryInterval : Self.idleInterval)
             // What comes together is read together.
             try? await Task.sleep(for: Self.pace)  // cancelled at the end
         }
@@ -116,7 +115,7 @@ struct LogReader: Sendable {
                 $0.member("limit", 0)
             }
         }
-        let context = BusContext(requestID: "push-follow")
+        let context = BusContext(requestID: "push-follow", isQuestion: true)
         let reply = try await bus.ask(Subject.eventsSince(of: Self.stream), question, context, of: "Messaging")
         guard let page = LogPage(reply.data) else { throw ServiceError.noAnswer }
         return page

@@ -14,7 +14,7 @@ final class ProviderHealth: Sendable {
         var isProven = false
         var unanswered = 0
         var pausedUntil: ContinuousClock.Instant?
-        var trouble: String?
+        var trouble = LastingTrouble()
     }
 
     private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class ProviderHealth: Sendable {
     init(log: Logger) { self.log = log }
 
     /// Why nothing is sent at present; nil if all is well.
-    var isPaused: Bool { state.withLock { $0.trouble != nil } }
+    var isPaused: Bool { state.withLock { $0.trouble.isThere } }
 
     /// How many may be under way at once, of so many; and if none, for how long.
     func allowance(of limit: Int) -> (count: Int, pause: Duration) {
@@ -47,10 +47,9 @@ final class ProviderHealth: Sendable {
 
     private func fail(_ reason: String) {
         let isNew = state.withLock { state in
-            defer { state.trouble = reason }
             state.isProven = false
             state.pausedUntil = .now + Self.pause
-            return state.trouble != reason
+            return state.trouble.note(reason)
         }
         guard isNew else { return }
         log.error(
@@ -62,11 +61,10 @@ final class ProviderHealth: Sendable {
         let wasTrouble = state.withLock { state in
             // One that was sent before the mistake was found says nothing of what comes after it.
             if let end = state.pausedUntil, end > .now { return false }
-            defer { state.trouble = nil }
             state.isProven = true
             state.unanswered = 0
             state.pausedUntil = nil
-            return state.trouble != nil
+            return state.trouble.end()
         }
         if wasTrouble { log.info("the push provider takes notifications again") }
     }

@@ -54,16 +54,14 @@ final class PushWorker: Sendable {
     func run() async {
         let beating = Task { await beat() }
         let writing = Task { await results.run() }
-        var trouble = ""
+        var trouble = LastingTrouble()
         while !Task.isCancelled {
             let pause: Duration
             do {
                 pause = try await takeTurn()
-                trouble = ""
+                trouble.end()
             } catch {
-                // As long as it stays the same it is said once.
-                if trouble != "\(error)" { log.warning("jobs cannot be worked on", ["error": "\(error)"]) }
-                trouble = "\(error)"
+                if trouble.note("\(error)") { log.warning("jobs cannot be worked on", ["error": "\(error)"]) }
                 pause = Self.retryInterval
             }
             if pause > .zero { await wakeup.wait(atMost: pause) }

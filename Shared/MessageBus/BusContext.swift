@@ -13,8 +13,8 @@ public struct BusContext: Sendable {
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?
-    /// It only asks: where nobody tells when a responder is gone (NATS), it is asked once more after a second without a reply.
-    /// It does not travel.
+    /// It only asks: where nobody tells when a responder is gone (NATS), it is asked again after a second without a reply,
+    /// and so on while nobody serves it; of many that are late only some are. It does not travel.
     public var isQuestion: Bool
 
     public init(

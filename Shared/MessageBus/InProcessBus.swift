@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It keeps the promises and the limits of the buses over a network, so that services cannot tell them apart; nothing
 /// is encoded.
-public final class InProcessBus: MessageBus {
+public final class InProcessBus: MessageBus, DeadlineKeeper {
     private typealias EventHandler = @Sendable (BusMessage) -> Void
     private typealias RequestHandler = @Sendable (BusRequest) -> Void
 
@@ -96,7 +96,7 @@ public final class InProcessBus: MessageBus {
         switch route {
         case .failure(let error): completion(.failure(error))
         case .success((let handler, let id)):
-            keepTime()
+            ticker.start(for: self)
             handler(
                 BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
                     self?.finish(id, reply)
@@ -141,15 +141,9 @@ public final class InProcessBus: MessageBus {
         for continuation in waiting { continuation.resume() }
     }
 
-    private func keepTime() {
-        ticker.start { [weak self] in
-            self?.state.withLock { $0.pending.hasDeadlines } ?? false
-        } _: { [weak self] in
-            self?.tick()
-        }
-    }
+    package var hasDeadlines: Bool { state.withLock { $0.pending.hasDeadlines } }
 
-    private func tick() {
+    package func tick() {
         let now = start.duration(to: .now)
         let late = state.withLock { $0.pending.expire(at: now) }
         for completion in late { completion(.failure(.deadlineExceeded)) }

@@ -17,15 +17,15 @@ extension TCPBus {
         let late = say { state in
             _ = state.serving.expire(at: now)
             let late = state.asked.expire(at: now)
-            for id in state.unanswered.expire(at: now) { askOnceMore(id, at: now, &state) }
+            for id in state.unanswered.expire(at: now) { askAgain(id, at: now, &state) }
             return late.map(\.completion)
         }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         drained()
     }
 
-    /// Under the same number: whichever reply comes first ends it, and the other finds nobody.
-    private func askOnceMore(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
+    /// Under the same number: whichever reply comes first ends it, and another finds nobody.
+    private func askAgain(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
         guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes,
             state.repeats.take()
         else { return }

@@ -12,8 +12,8 @@ extension TCPBus {
                 return giveBack(address, .noResponders)
             }
             serve(address, subject, data, context, handler)
-        case .reply(let id, .failure(.noResponders)) where isOnceMore(id):
-            // Of the second question. Whoever took the first may be about to answer; and if not, somebody may be there again.
+        case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
+            // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
             let again = start.duration(to: .now) + Self.patience
             state.withLock { state in _ = state.unanswered.insert(id, deadline: again) }
         case .reply(let id, let result):
@@ -30,7 +30,7 @@ extension TCPBus {
         }
     }
 
-    private func isOnceMore(_ id: UInt64) -> Bool {
+    private func isAskedAgain(_ id: UInt64) -> Bool {
         state.withLock { $0.asked[id]?.question?.isRepeated ?? false }
     }
 

@@ -11,7 +11,7 @@ import Synchronization
 public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
 
-    /// After which a question is asked once more, if nobody tells of responders that are gone.
+    /// After which a question is asked again, if nobody tells of responders that are gone.
     static let patience: Duration = .seconds(1)
 
     let loop: EventLoop
@@ -129,12 +129,12 @@ public final class TCPBus: MessageBus {
         let failure: BusError? = say { state in
             guard state.connection != nil else { return .disconnected }
             guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
-            let isRepeated = context.isQuestion && !wire.tellsOfLostResponders && context.timeout > Self.patience
+            let mayBeRepeated = context.isQuestion && !wire.tellsOfLostResponders && context.timeout > Self.patience
             let question =
-                isRepeated
+                mayBeRepeated
                 ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
             let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
-            if isRepeated {
+            if mayBeRepeated {
                 state.repeats.earn()
                 _ = state.unanswered.insert(id, deadline: deadline - context.timeout + Self.patience)
             }

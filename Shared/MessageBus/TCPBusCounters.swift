@@ -8,6 +8,6 @@ public struct TCPBusCounters: Sendable, Equatable {
     /// The same when even that had no room; their requests end by deadline.
     public internal(set) var droppedReplies = 0
     public internal(set) var malformedLines = 0
-    /// Asked once more, as no reply had come.
+    /// Questions that were sent again, as no reply had come; each time counts.
     public internal(set) var repeatedQuestions = 0
 }

@@ -7,7 +7,7 @@ struct TCPBusState {
 
     struct Asked {
         let completion: TCPBus.Completion
-        /// What to ask once more; nil for what is asked once.
+        /// What to ask again; nil for what is asked once.
         var question: Question?
     }
 
@@ -19,7 +19,7 @@ struct TCPBusState {
         var isRepeated = false
     }
 
-    /// What may be asked once more: of many that get no reply in time, as a service is slow, only a few, or it would be
+    /// What may be asked again: of many that get no reply in time, as a service is slow, only a few, or it would be
     /// slower still. One for ten that are asked, and a hundred at once.
     struct Repeats {
         private static let most = 1000
@@ -53,7 +53,7 @@ struct TCPBusState {
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
     /// Requests of ours, by the number they carry.
     var asked = PendingRequests<Asked>()
-    /// Those of them that are to be asked once more, by their numbers.
+    /// Those of them that are to be asked again, by their numbers.
     var unanswered = PendingRequests<UInt64>()
     var repeats = Repeats()
     /// Requests that others wait for, by where to reply.

@@ -82,3 +82,28 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         reads.close()
     }
 }
+
+/// A database that is its threads, and differs from others in how it is opened.
+protocol ThreadedDatabase: Database {
+    associatedtype Engine: TransactionalConnection
+    var threads: DatabaseThreads<Engine> { get }
+}
+
+extension ThreadedDatabase {
+    public var statistics: DatabaseStatistics { threads.statistics }
+
+    public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
+
+    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        try await threads.read(body)
+    }
+
+    @discardableResult
+    public func write<T: Sendable>(
+        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        try await threads.write(holding: bytes, body)
+    }
+
+    public func close() async { await threads.close() }
+}

@@ -1,7 +1,7 @@
 /// A database in a schema of a PostgreSQL server: one thread that writes, a few that read, each with a connection.
 ///
 /// Several programs may have the same schema open: their writes take turns by a lock of it.
-public final class PostgresDatabase: Database {
+public final class PostgresDatabase: ThreadedDatabase {
     /// Who else may serve it.
     public enum Claim: Sendable {
         /// Others, who hear of each other's changes.
@@ -11,7 +11,7 @@ public final class PostgresDatabase: Database {
     }
 
     public let databaseID: String
-    private let threads: DatabaseThreads<PostgresConnection>
+    let threads: DatabaseThreads<PostgresConnection>
 
     /// Creates the schema if it is not there and brings it up to date. Blocks: it is for the start of a program.
     ///
@@ -32,21 +32,4 @@ public final class PostgresDatabase: Database {
         }
         threads = DatabaseThreads(writer: connection, readers: readers, configuration: configuration)
     }
-
-    public var statistics: DatabaseStatistics { threads.statistics }
-
-    public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
-
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        try await threads.read(body)
-    }
-
-    @discardableResult
-    public func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
-        try await threads.write(holding: bytes, body)
-    }
-
-    public func close() async { await threads.close() }
 }

@@ -2,7 +2,7 @@
 ///
 /// WAL with `synchronous=FULL`: a commit returns after its log is on disk, and readers never wait for the writer.
 /// Dropping the last reference closes it as `close` does, without waiting.
-public final class SQLiteDatabase: Database {
+public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
         /// The directory has to exist; the file need not.
         case file(String)
@@ -12,7 +12,7 @@ public final class SQLiteDatabase: Database {
     }
 
     public let databaseID: String
-    private let threads: DatabaseThreads<SQLiteConnection>
+    let threads: DatabaseThreads<SQLiteConnection>
 
     /// Opens or creates the database and brings its schema up to date. Blocks: it is for the start of a program.
     ///
@@ -46,21 +46,4 @@ public final class SQLiteDatabase: Database {
         }
         threads = DatabaseThreads(writer: connection, readers: readers, configuration: configuration)
     }
-
-    public var statistics: DatabaseStatistics { threads.statistics }
-
-    public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
-
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        try await threads.read(body)
-    }
-
-    @discardableResult
-    public func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
-        try await threads.write(holding: bytes, body)
-    }
-
-    public func close() async { await threads.close() }
 }

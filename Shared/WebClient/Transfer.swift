@@ -47,8 +47,8 @@ final class Transfer: @unchecked Sendable {
         curl_set_number(handle, CURLOPT_PIPEWAIT, 1)
         curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
         curl_set_number(handle, CURLOPT_TCP_KEEPALIVE, 1)
-        curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
-        curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, (deadline - .now).wholeMilliseconds))
+        curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout / .milliseconds(1)))
+        curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
         curl_allow_web_only(handle)
         if let file = configuration.authorityFile { curl_set_pointer(handle, CURLOPT_CAINFO, file) }
     }
@@ -106,12 +106,5 @@ final class Transfer: @unchecked Sendable {
             .notTrusted(String(cString: curl_easy_strerror(code)))
         default: .connection(String(cString: curl_easy_strerror(code)))
         }
-    }
-}
-
-extension Duration {
-    var wholeMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
     }
 }

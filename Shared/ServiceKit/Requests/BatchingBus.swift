@@ -8,7 +8,7 @@ import Synchronization
 /// A question that finds nothing under way goes out at once and alone, so nobody waits for company; under load a service
 /// gets few requests with many questions, and answers those of each over one snapshot. Each question ends by its own
 /// deadline, however long others may wait. It is for questions: those of one sender may be asked in another order.
-public final class BatchingBus: MessageBus {
+public final class BatchingBus: MessageBus, DeadlineKeeper {
     public typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
 
     private struct Waiting: Sendable {
@@ -76,7 +76,7 @@ public final class BatchingBus: MessageBus {
         }
         guard isTaken else { return completion(.failure(.slowConsumer)) }
         sendNext(on: subject)
-        keepTime()
+        ticker.start(for: self)
     }
 
     // MARK: Sending
@@ -192,16 +192,10 @@ public final class BatchingBus: MessageBus {
 
     // MARK: Time
 
-    /// Looks after deadlines, and after requests that take long, while anything is pending.
-    private func keepTime() {
-        ticker.start { [weak self] in
-            self?.state.withLock { $0.pending.hasDeadlines } ?? false
-        } _: { [weak self] in
-            self?.tick()
-        }
-    }
+    package var hasDeadlines: Bool { state.withLock { $0.pending.hasDeadlines } }
 
-    private func tick() {
+    /// Looks after deadlines, and after requests that take long.
+    package func tick() {
         let now = start.duration(to: .now)
         let (late, waiting) = state.withLock { state in
             (state.pending.expire(at: now), state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key))

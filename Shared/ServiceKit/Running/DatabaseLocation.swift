@@ -53,7 +53,7 @@ enum DatabaseLocation: CustomStringConvertible {
             let lock = try await DataLock.acquire(path, alone: alone, log: log)
             return (try SQLiteDatabase(.file(path), migrations: migrations, configuration: configuration), lock)
         case .schema(let schema, let url):
-            var lastReason: String?
+            var trouble = LastingTrouble()
             while true {
                 do {
                     let database = try await workers.run {
@@ -64,10 +64,9 @@ enum DatabaseLocation: CustomStringConvertible {
                     return (database, nil)
                 } catch let error as StorageError where error.isRetryable {
                     let reason = if case .io(let what) = error { what } else { "\(error)" }
-                    if reason != lastReason {
+                    if trouble.note(reason) {
                         log.warning("waiting for the database", ["database": "\(self)", "reason": reason])
                     }
-                    lastReason = reason
                 }
                 try await Task.sleep(for: Self.pause)
             }
