@@ -1,5 +1,6 @@
 import Contracts
 import ServiceKit
+import Workers
 
 /// Hands notifications to the provider, and makes results of what it says.
 struct Dispatch: Sendable {
@@ -12,6 +13,7 @@ struct Dispatch: Sendable {
     let results: JobResults
     let metrics: PushMetrics
     let clock: any WallClock
+    let background: TaskThread
     let showsText: Bool
 
     /// Returns at once.
@@ -23,7 +25,7 @@ struct Dispatch: Sendable {
             : Notification(
                 job, to: claim.device, roomName: roomName, text: showsText ? unread.texts[job.messageID] : nil,
                 badge: unread.total)
-        Task {
+        Task(executorPreference: background) {
             let began = ContinuousClock.now
             let outcome = await provider.send(notification)
             metrics.attempted(outcome, took: .now - began)

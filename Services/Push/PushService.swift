@@ -3,6 +3,7 @@ import MessageBus
 import ServiceKit
 import Storage
 import Synchronization
+import Workers
 
 /// What the service offers, and what it is made of.
 public struct PushService: Service {
@@ -19,6 +20,7 @@ public struct PushService: Service {
 
     public static let settings = [provider, hold, preview] + PushProviders.all.flatMap { $0.settings }
     public static let migrations = PushDatabase.migrations
+    public static let priority = ThreadPriority.background
 
     private let push: Push
     let reader: LogReader
@@ -26,6 +28,8 @@ public struct PushService: Service {
     let worker: PushWorker
     /// How long gateways may take to be heard of.
     private let learningTime: Duration
+    /// All that goes on beside requests. One thread: many notifications at once are the network's work, and not a core's.
+    private let background = TaskThread(priority: PushService.priority)
     private let running = RunningTasks()
 
     public init(_ context: ServiceContext) throws {
@@ -40,7 +44,7 @@ public struct PushService: Service {
         let gateways = LiveGateways(context.bus)
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
-            metrics: metrics, showsText: configuration.isOn(Self.preview.name))
+            metrics: metrics, on: background, showsText: configuration.isOn(Self.preview.name))
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
             database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,
@@ -70,8 +74,8 @@ public struct PushService: Service {
         let (reader, worker, learningTime) = (reader, worker, learningTime)
         running.start(
             subscriptions,
-            Task { await reader.run() },
-            Task {
+            Task(executorPreference: background) { await reader.run() },
+            Task(executorPreference: background) {
                 // Until it is known who has which room open.
                 try? await Task.sleep(for: learningTime)  // cancelled at the end
                 await worker.run()

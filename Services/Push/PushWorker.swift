@@ -1,6 +1,7 @@
 import Contracts
 import ServiceKit
 import Storage
+import Workers
 
 /// Takes jobs that are due, looks whether they are still worth it, and has the provider send them, many at a time.
 ///
@@ -23,6 +24,7 @@ final class PushWorker: Sendable {
     private let database: any Database
     private let circumstances: Circumstances
     private let dispatch: Dispatch
+    private let background: TaskThread
     let health: ProviderHealth
     let results: JobResults
     private let clock: any WallClock
@@ -32,7 +34,7 @@ final class PushWorker: Sendable {
 
     init(
         _ context: ServiceContext, circumstances: Circumstances, provider: any PushProvider, metrics: PushMetrics,
-        showsText: Bool
+        on background: TaskThread, showsText: Bool
     ) {
         id = context.newID(at: context.clock.now())
         database = context.database
@@ -40,6 +42,7 @@ final class PushWorker: Sendable {
         log = context.log
         self.circumstances = circumstances
         self.metrics = metrics
+        self.background = background
         health = ProviderHealth(log: context.log)
         metrics.watchHealth(health)
         results = JobResults(context.database, of: id, clock: context.clock, log: context.log) { [wakeup] in
@@ -47,13 +50,13 @@ final class PushWorker: Sendable {
         }
         dispatch = Dispatch(
             provider: provider, health: health, results: results, metrics: metrics, clock: context.clock,
-            showsText: showsText)
+            background: background, showsText: showsText)
     }
 
     /// Until the task is cancelled. Then what is under way has a moment to end, and what was taken is given back.
     func run() async {
-        let beating = Task { await beat() }
-        let writing = Task { await results.run() }
+        let beating = Task(executorPreference: background) { [self] in await beat() }
+        let writing = Task(executorPreference: background) { [results] in await results.run() }
         var trouble = LastingTrouble()
         while !Task.isCancelled {
             let pause: Duration
@@ -67,7 +70,7 @@ final class PushWorker: Sendable {
             if pause > .zero { await wakeup.wait(atMost: pause) }
         }
         // In a task of its own: this one is cancelled, and what it waits for would end at once.
-        await Task { await finish() }.value
+        await Task(executorPreference: background) { [self] in await finish() }.value
         beating.cancel()
         writing.cancel()
         await writing.value

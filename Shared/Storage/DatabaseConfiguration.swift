@@ -1,5 +1,9 @@
+import Workers
+
 /// The limits of a database; the defaults are for one service on one machine.
 public struct DatabaseConfiguration: Sendable {
+    /// Of all its threads.
+    public var priority = ThreadPriority.normal
     /// Threads that read. Two: a long read does not hold up the short ones, and the machine has cores for no more.
     public var readers = 2
     /// Writes that wait. At a commit a millisecond and `maxBatch` a commit they are served within tens of milliseconds;

@@ -17,7 +17,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         writer = BatchWriter(connection, configuration: configuration, counters: counters) { [weak reads] in
             reads?.requestCheckpoint()
         }
-        threads = WorkerThreads {
+        threads = WorkerThreads(priority: configuration.priority) {
             // One after the other, and no thread beside: or each might leave the removal of SQLite's log to another.
             for reader in readers { reader.close() }
             connection.close()

@@ -1,4 +1,5 @@
 import CCurl
+import Workers
 
 /// One request while libcurl carries it out.
 ///
@@ -75,6 +76,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     private func receive(header bytes: UnsafeRawBufferPointer) -> Int {
+        ThreadPriority.giveWay()
         headerBytes += bytes.count
         guard headerBytes <= WebClient.maxHeaders else { return 0 }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return bytes.count }

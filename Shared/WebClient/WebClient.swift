@@ -1,5 +1,4 @@
 import CCurl
-import Glibc
 import Synchronization
 import Workers
 
@@ -12,8 +11,6 @@ public final class WebClient: Sendable {
         /// Connections to one server.
         public var maxConnections = 1
         public var connectTimeout: Duration = .seconds(5)
-        /// How far the thread gives way to others of the machine (`nice`): what it does is waited for by nobody.
-        public var niceness = 10
         /// Requests that are under way or wait; the next one is refused.
         public var maxRequests = 4096
 
@@ -39,16 +36,13 @@ public final class WebClient: Sendable {
 
     private let configuration: Configuration
     private let state = Mutex(State())
-    private let thread = WorkerThreads()
+    /// In the background: what is sent here is waited for by nobody.
+    private let thread = WorkerThreads(priority: .background)
 
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         Self.prepareLibrary
-        thread.start { [self] in
-            // On Linux of this thread alone. One that may not be is as good.
-            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Int32(configuration.niceness))
-            run()
-        }
+        thread.start { [self] in run() }
     }
 
     /// Once in a process, before any other call.

@@ -10,15 +10,20 @@ public final class WorkerThreads: Sendable {
     }
 
     private let state = Mutex(State())
+    private let priority: ThreadPriority
     private let afterLast: @Sendable () -> Void
 
     /// - Parameter afterLast: what the last of them to end does at its end.
-    public init(afterLast: @escaping @Sendable () -> Void = {}) { self.afterLast = afterLast }
+    public init(priority: ThreadPriority = .normal, afterLast: @escaping @Sendable () -> Void = {}) {
+        self.priority = priority
+        self.afterLast = afterLast
+    }
 
     public func start(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.running += 1 }
         let entry = Unmanaged.passRetained(
-            ThreadEntry {
+            ThreadEntry { [priority] in
+                priority.apply()
                 body()
                 self.threadEnded()
             })

@@ -11,6 +11,8 @@ public protocol Service: Sendable {
     /// Its settings beside those that every service has.
     static var settings: [Setting] { get }
     static var migrations: [Migration] { get }
+    /// Of the threads of its database. A service whose work nobody waits for gives way to the others.
+    static var priority: ThreadPriority { get }
 
     init(_ context: ServiceContext) throws
 
@@ -25,6 +27,7 @@ public protocol Service: Sendable {
 
 extension Service {
     public static var settings: [Setting] { [] }
+    public static var priority: ThreadPriority { .normal }
     public func start() throws {}
     public func stop() async {}
 }

@@ -33,6 +33,7 @@ struct ServiceComponent: Component {
         try DataFolder.make(directory)
         let location = try DatabaseLocation(of: S.name, node.configuration)
         var storage = DatabaseConfiguration()
+        storage.priority = S.priority
         storage.crashPoint = node.configuration.optional(Setting.crashAt.name).flatMap(CrashPoint.init)
         let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
         let (database, lock) = try await location.open(
