@@ -7,6 +7,7 @@ import Workers
 /// fsync serves as many writes as arrive during the one before it, and nobody waits for a batch to fill.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     private struct Write: Sendable {
+        let durability: Durability
         /// Runs the body. What it returns answers the caller, after the commit.
         let perform: @Sendable (Writer) throws(StorageError) -> @Sendable () -> Void
         let fail: @Sendable (StorageError) -> Void
@@ -51,12 +52,12 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     }
 
     func push(
-        bytes: Int,
+        bytes: Int, _ durability: Durability,
         perform: @escaping @Sendable (Writer) throws(StorageError) -> @Sendable () -> Void,
         fail: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         do {
-            try writes.push(Write(perform: perform, fail: fail), bytes: bytes)
+            try writes.push(Write(durability: durability, perform: perform, fail: fail), bytes: bytes)
         } catch {
             throw StorageError(error)
         }
@@ -94,7 +95,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     }
 
     private func commitOnce(_ batch: [Write], crashingAt crashPoint: CrashPoint?) throws(StorageError) {
-        try connection.begin()
+        try connection.begin(batch.allSatisfy { $0.durability == .relaxed } ? .relaxed : .synced)
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(batch.count)
         for write in batch { answers.append(try write.perform(connection)) }

@@ -1,7 +1,7 @@
 /// A service's own database: closures over a connection, each in a transaction.
 ///
 /// Two engines answer to it, so nothing here and in the SQL of a service may be of one engine only; README.md lists the
-/// subset. What `write` has returned is on disk.
+/// subset. What `write` has returned is on disk, unless it was asked not to wait for that.
 public protocol Database: Sendable {
     /// Random, made when the database is created: a position in its event log means nothing in another.
     var databaseID: String { get }
@@ -17,7 +17,8 @@ public protocol Database: Sendable {
     ///   begin, all reads of it fail.
     func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T
 
-    /// Runs the body in a transaction that it may share with others', and returns once that is on disk.
+    /// Runs the body in a transaction that it may share with others', and returns once that is committed, and on disk if it is to be
+    /// `synced`.
     ///
     /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
     /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
@@ -29,7 +30,7 @@ public protocol Database: Sendable {
     ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
     @discardableResult
     func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T
 
     /// Sets who is handed the entries of the event log after each commit: in order of `seq`, each once, and before the
@@ -46,9 +47,19 @@ extension Database {
     /// What a write holds that does not say: ids, a short text.
     private var smallWrite: Int { 1024 }
 
-    /// `write(holding:_:)` for a closure that holds no more than a kilobyte or so.
+    /// `write(holding:_:_:)` for a closure that holds no more than a kilobyte or so.
     @discardableResult
-    public func write<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        try await write(holding: smallWrite, body)
+    public func write<T: Sendable>(
+        _ durability: Durability = .synced, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        try await write(holding: smallWrite, durability, body)
+    }
+
+    /// `write(holding:_:_:)` that waits for the disk.
+    @discardableResult
+    public func write<T: Sendable>(
+        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        try await write(holding: bytes, .synced, body)
     }
 }

@@ -55,12 +55,12 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     }
 
     func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
         // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
         try await withCheckedThrowingContinuation { continuation in
             do {
-                try writer.push(bytes: bytes) { connection throws(StorageError) in
+                try writer.push(bytes: bytes, durability) { connection throws(StorageError) in
                     let result = try connection.savepoint(body)
                     return { continuation.resume(with: result) }
                 } fail: {
@@ -100,9 +100,9 @@ extension ThreadedDatabase {
 
     @discardableResult
     public func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
-        try await threads.write(holding: bytes, body)
+        try await threads.write(holding: bytes, durability, body)
     }
 
     public func close() async { await threads.close() }

@@ -72,7 +72,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     var hasLostTransaction: Bool { lost != nil || PQtransactionStatus(handle) != PQTRANS_INTRANS }
 
-    func begin() throws(StorageError) {
+    func begin(_ durability: Durability) throws(StorageError) {
         forget()
         mayRunAgain = false
         isCommitting = false
@@ -88,7 +88,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         case .reader: try command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         // The lock first, and each statement then sees all that was committed before it was had: with several programs on
         // one schema, positions in the event log are given in the order of the commits.
-        case .writer: try command("BEGIN ISOLATION LEVEL READ COMMITTED; \(session.lock)")
+        case .writer:
+            let relaxing = durability == .relaxed ? "SET LOCAL synchronous_commit = off; " : ""
+            try command("BEGIN ISOLATION LEVEL READ COMMITTED; \(relaxing)\(session.lock)")
         }
     }
 

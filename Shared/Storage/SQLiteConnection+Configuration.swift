@@ -4,9 +4,9 @@ extension SQLiteConnection {
     func configure(_ configuration: DatabaseConfiguration, isDurable: Bool) throws(StorageError) {
         try run(script: "PRAGMA busy_timeout = \(configuration.busyTimeoutMilliseconds)")
         try enterWriteAheadMode(within: configuration.busyTimeoutMilliseconds)
+        if isDurable { try setDurability(.synced) } else { try run(script: "PRAGMA synchronous = OFF") }
         try run(
             script: """
-                PRAGMA synchronous = \(isDurable ? "FULL" : "OFF");
                 PRAGMA foreign_keys = ON;
                 PRAGMA trusted_schema = OFF;
                 PRAGMA temp_store = MEMORY;
@@ -20,6 +20,13 @@ extension SQLiteConnection {
         case .reader:
             try run(script: "PRAGMA query_only = ON")
         }
+    }
+
+    /// Outside of transactions. In write-ahead mode a commit with `NORMAL` appends to the log and syncs nothing; a later sync, of a
+    /// commit or a checkpoint, is of all that was appended before it.
+    func setDurability(_ durability: Durability) throws(StorageError) {
+        try run(script: "PRAGMA synchronous = \(durability == .synced ? "FULL" : "NORMAL")")
+        self.durability = durability
     }
 
     /// Several at once, on a new file, stand in each other's way: then SQLite gives up at once, whatever the busy timeout, as

@@ -24,6 +24,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     private var isInTransaction = false
     private var isClosed = false
     var checkpoints = CheckpointPolicy()
+    /// Of commits; nil for a file that nothing outlives.
+    var durability: Durability?
     private var hooks: [() -> Void] = []
     private var entries: [LogEntry] = []
 
@@ -95,10 +97,11 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     // MARK: Transactions
 
-    func begin() throws(StorageError) {
+    func begin(_ durability: Durability) throws(StorageError) {
         lost = nil
         hooks = []
         entries = []
+        if let current = self.durability, current != durability { try setDurability(durability) }
         try execute(role == .writer ? "BEGIN IMMEDIATE" : "BEGIN", binding: [])
         isInTransaction = true
     }

@@ -7,7 +7,8 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// before the commit, or the engine preferred another transaction.
     var mayRunAgain: Bool { get }
 
-    func begin() throws(StorageError)
+    /// - Parameter durability: of the commit; it means nothing to a reader.
+    func begin(_ durability: Durability) throws(StorageError)
 
     /// Runs the body so that it can be undone alone.
     ///
@@ -40,6 +41,8 @@ enum CheckpointDecision {
 }
 
 extension TransactionalConnection {
+    func begin() throws(StorageError) { try begin(.synced) }
+
     /// Runs the body in a transaction of its own.
     ///
     /// - Throws: what the body throws, with nothing done; `StorageError`.

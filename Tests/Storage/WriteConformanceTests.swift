@@ -9,6 +9,29 @@ struct WriteConformanceTests {
 
     init() throws { folder = try TemporaryFolder() }
 
+    @Test("a commit waits for the disk, unless none of its writes asked for that", arguments: [Engine.file, .postgres])
+    func durability(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let waits: @Sendable (any Connection) throws -> Bool = { connection in
+            switch engine {
+            case .file, .temporary: try connection.first("PRAGMA synchronous") { $0.int(0) } == 2  // FULL
+            case .postgres: try connection.first("SHOW synchronous_commit") { $0.text(0) } == "on"
+            }
+        }
+        #expect(try await database.write { try waits($0) })
+        #expect(try await !database.write(.relaxed) { try waits($0) })
+        #expect(try await database.write { try waits($0) })
+        let gate = Gate()
+        let blocked = await database.close(gate)
+        let together = [Durability.relaxed, .synced, .relaxed].map { durability in
+            Task.immediate { try await database.write(durability) { try waits($0) } }
+        }
+        try gate.open()
+        try await blocked.value
+        for write in together { #expect(try await write.value) }
+        await database.close()
+    }
+
     @Test("a write that throws is undone alone, with its hooks and its entries", arguments: Engine.allCases)
     func isolation(engine: Engine) async throws {
         struct Refused: Error {}
