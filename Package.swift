@@ -80,7 +80,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "parlor-bench", dependencies: ["JSON", "Reactor", "TestClients"], path: "Tests/Load",
-            exclude: ["README.md"], swiftSettings: settings),
+            exclude: ["README.md", "play-apple"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
         .executableTarget(
             name: "parlor-drill",

@@ -1,8 +1,7 @@
 """Apple's push service as far as tests need it: a real HTTP/2 server with TLS, which does as it is told with each device.
 
 In a test: `with Apple(folder) as apple`, then `apple.script[token] = [Refuse(410, "Unregistered"), Accept()]`; the last of a
-device's list is for all later requests. Alone, for measurements: `apns.py FOLDER [SECONDS]` answers each request after so long, and
-says at `GET /count` on a second port what has come.
+device's list is for all later requests.
 """
 
 import asyncio
@@ -253,26 +252,3 @@ class Apple:
     def __exit__(self, *_):
         self.loop.call_soon_threadsafe(self.over.set)
         self.thread.join(10)
-
-
-async def measure(folder: Path, latency: float):
-    """Serves until it is killed, and says what has come to whoever asks."""
-    apple = Apple(folder, latency, keeps_arrivals=False)
-    apple.server = await apple.serve()
-
-    async def tell(reader, writer):
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while await reader.readuntil(b"\r\n\r\n"):
-                found = {"requests": apple.count, "connections": apple.connections, "tokens": len(apple.tokens)}
-                said = json.dumps({"data": found}).encode()
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(said)}\r\n\r\n"
-                writer.write(head.encode() + said)
-        writer.close()
-
-    counting = await asyncio.start_server(tell, "127.0.0.1", 0)
-    print(apple.address, f"http://127.0.0.1:{counting.sockets[0].getsockname()[1]}", flush=True)
-    await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(measure(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.05))

@@ -42,8 +42,10 @@ actor Bench {
             take([try await ReturnStorm(options.clients, of: options.server, on: loop).measure()])
         }
         if options.includes(.push) {
-            guard let apple = options.apple else { throw ClientError("push needs --apple; deploy/bench gives it") }
-            let drain = PushDrain(world: world, apple: apple, notifications: options.notifications)
+            guard let log = options.notificationLog else {
+                throw ClientError("push needs --push-log; deploy/bench gives it")
+            }
+            let drain = PushDrain(world: world, logPath: log, notifications: options.notifications)
             take([try await drain.measure()])
         }
         return rows

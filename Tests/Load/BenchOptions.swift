@@ -22,7 +22,7 @@ struct BenchOptions {
     private(set) var inFlight = 16
     private(set) var clients = 5000
     private(set) var notifications = 10_000
-    private(set) var apple: ServerAddress?
+    private(set) var notificationLog: String?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
     private var chosen = Self.standard
@@ -42,7 +42,7 @@ struct BenchOptions {
           --in-flight N     unacknowledged messages of each of them (16)
           --clients N       sockets that come back in return (5000)
           --pushes N        notifications of each turn in push (10000)
-          --apple URL       where the server that plays Apple's says what has come, for push
+          --push-log FILE   what the server that plays Apple's writes down, for push
           --seconds N       how long each measurement of a rate takes (5)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
@@ -68,11 +68,7 @@ struct BenchOptions {
             case "--in-flight": inFlight = try Self.count(value, of: flag)
             case "--clients": clients = try Self.count(value, of: flag)
             case "--pushes": notifications = try Self.count(value, of: flag)
-            case "--apple":
-                guard let address = ServerAddress(url: value) else {
-                    throw Malformed(description: "no address: \(value)")
-                }
-                apple = address
+            case "--push-log": notificationLog = value
             case "--seconds": seconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
             case "--json": jsonPath = value

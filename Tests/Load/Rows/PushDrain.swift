@@ -8,8 +8,8 @@ import TestClients
 /// its pace changes it for both.
 struct PushDrain {
     let world: World
-    /// Where the server that plays Apple's says what has come.
-    let apple: ServerAddress
+    /// What the server that plays Apple's writes down.
+    let logPath: String
     /// Of one turn.
     let notifications: Int
 
@@ -21,10 +21,6 @@ struct PushDrain {
     /// What has not gone out after this long never will.
     private static let patience: Duration = .seconds(120)
 
-    private struct Count {
-        let requests: Int, connections: Int, tokens: Int
-    }
-
     func measure() async throws(ClientError) -> Row {
         let pair = try await world.register(2)
         let room = try await world.makeRooms(1, of: pair[0], with: pair[1])[0]
@@ -35,28 +31,29 @@ struct PushDrain {
             with.close()
         }
         let messages = try await furnish()
-        let counter = try await HTTPClient.connect(to: apple, on: world.loop)
-        defer { counter.close() }
+        var log = try NotificationLog(logPath)
 
         var seconds = 0.0
         for _ in 0..<Self.turns {
-            let before = try await count(counter).requests
             try await world.data(of: messages)
-            let time = try await drain(to: before + notifications, counter, sendingOn: with)
+            let time = try await drain(&log, sendingOn: with)
             seconds += time / .seconds(1)
             try await send(on: without, for: time)
         }
-        let end = try await count(counter)
+        log.read()
+        // An answer on a socket is behind all that was on its way to it.
+        for socket in [without, with] { try await socket.leave() }
         let all = Self.turns * notifications
         let sent = without.acknowledged + with.acknowledged
         var faults = without.ledger.faults(sent: sent) + with.ledger.faults(sent: sent)
-        if end.requests != all { faults.append("\(end.requests) of \(all) notifications went out") }
+        if log.requests != all { faults.append("\(log.requests) of \(all) notifications went out") }
         let (quiet, loaded) = (without.latencies, with.latencies)
         return Row(
             name: "\(all) notifications in \(Self.turns) turns, each answered after 50 ms; acks meanwhile",
             figures: [
-                Figure("notifications", Double(all) / seconds, .perSecond), Figure("connections", end.connections),
-                Figure("provider tokens", end.tokens), Figure("sends without", quiet.count),
+                Figure("notifications", Double(all) / seconds, .perSecond),
+                Figure("connections", log.connections.count),
+                Figure("provider tokens", log.tokens.count), Figure("sends without", quiet.count),
             ] + quiet.figures(named: "ack without ") + [Figure("sends with", loaded.count)]
                 + loaded.figures(named: "ack with ")
                 + [Figure("p99 with to without", loaded.quantile(0.99) / max(quiet.quantile(0.99), 0.001), .ratio)],
@@ -93,28 +90,24 @@ struct PushDrain {
     /// Sends messages from the first notification until the last.
     ///
     /// - Returns: how long that took.
-    private func drain(
-        to end: Int, _ counter: HTTPClient, sendingOn socket: RoomSocket
-    ) async throws(ClientError) -> Duration {
+    private func drain(_ log: inout NotificationLog, sendingOn socket: RoomSocket) async throws(ClientError) -> Duration
+    {
         let limit = LoopInstant.now() + Self.patience
-        let begin = end - notifications
-        while try await count(counter).requests == begin {
+        let begin = log.requests
+        while log.requests == begin {
             guard LoopInstant.now() < limit else { throw ClientError("no notification went out") }
             await pause()
+            log.read()
         }
         let start = LoopInstant.now()
-        var counted = Result<Count, ClientError>.success(Count(requests: begin, connections: 0, tokens: 0))
-        var isAsking = false
-        while try counted.get().requests < end {
+        var nextLook = start
+        while log.requests < begin + notifications {
             try await socket.send()
-            guard LoopInstant.now() < limit else { throw ClientError("not all notifications went out") }
-            if isAsking { continue }
-            // Nobody waits for the answer: who plays Apple is busy.
-            isAsking = true
-            ask(counter) { answer in
-                counted = answer
-                isAsking = false
-            }
+            let now = LoopInstant.now()
+            guard now < limit else { throw ClientError("not all notifications went out") }
+            if now < nextLook { continue }
+            log.read()
+            nextLook = now + Self.pollInterval
         }
         return LoopInstant.now() - start
     }
@@ -127,30 +120,6 @@ struct PushDrain {
     private func pause() async {
         await withCheckedContinuation { continuation in
             world.loop.schedule(after: Self.pollInterval) { continuation.resume() }
-        }
-    }
-
-    private func count(_ counter: HTTPClient) async throws(ClientError) -> Count {
-        let counted: Result<Count, ClientError> = await withCheckedContinuation { continuation in
-            ask(counter) { continuation.resume(returning: $0) }
-        }
-        return try counted.get()
-    }
-
-    private func ask(_ counter: HTTPClient, completion: @escaping (Result<Count, ClientError>) -> Void) {
-        counter.send(HTTPCall("GET", "/count")) { outcome in
-            completion(
-                outcome.flatMap { answer in
-                    do throws(ClientError) {
-                        let said = try answer.data()
-                        guard let requests = said["requests"]?.int, let connections = said["connections"]?.int,
-                            let tokens = said["tokens"]?.int
-                        else { throw ClientError("the server that plays Apple's answered with \(said)") }
-                        return .success(Count(requests: requests, connections: connections, tokens: tokens))
-                    } catch {
-                        return .failure(error)
-                    }
-                })
         }
     }
 }
