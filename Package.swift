@@ -45,7 +45,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "parlor",
-    products: [],
+    platforms: [.iOS(.v17), .macOS(.v14)],
+    products: [
+        .library(name: "RoomsClient", targets: ["RoomsClient"]),
+        .library(name: "RoomsClientTesting", targets: ["RoomsClientTesting"]),
+    ],
     dependencies: [],
     targets: [
         system("CLinux"),
@@ -65,6 +69,13 @@ let package = Package(
         shared("Workers"),
         shared("Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
+        // For apps, too: on their systems it stands on Foundation alone.
+        shared(
+            "RoomsClient",
+            ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
+        .target(
+            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting",
+            swiftSettings: settings),
         shared(
             "ServiceKit",
             [
@@ -104,6 +115,7 @@ let package = Package(
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
+        tests("RoomsClient", ["RoomsClient", "RoomsClientTesting"]),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
         tests(

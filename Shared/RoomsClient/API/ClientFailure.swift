@@ -1,0 +1,48 @@
+import Foundation
+
+/// Why something did not succeed.
+public enum ClientFailure: Error, Equatable, Sendable {
+    /// The server was not reached, or the connection was lost before its answer: whether it did what was asked is not known.
+    case offline(String)
+    /// The server has answered, and refuses.
+    case refused(Refusal)
+    /// The server's answer is not what the contract says.
+    case unreadable(String)
+    /// There is nobody signed in, or no longer.
+    case signedOut
+
+    /// Whether trying the same again later may succeed.
+    public var isRetryable: Bool {
+        switch self {
+        case .offline: true
+        case .refused(let refusal): refusal.isRetryable
+        case .unreadable, .signedOut: false
+        }
+    }
+}
+
+/// The server's own words for a failure.
+public struct Refusal: Error, Equatable, Sendable {
+    /// As api.md lists them, `room_not_found` for one; new ones may come.
+    public var code: String
+    /// For a person.
+    public var message: String
+    public var isRetryable: Bool
+    /// Of the HTTP answer; nil for a socket's.
+    public var status: Int?
+    public var requestID: String?
+    /// What the server asked to wait.
+    public var retryAfter: Duration?
+
+    public init(
+        code: String, message: String, isRetryable: Bool = false, status: Int? = nil, requestID: String? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.isRetryable = isRetryable
+        self.status = status
+        self.requestID = requestID
+        self.retryAfter = retryAfter
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// Carries requests to one server. `URLSessionTransport` is the real one; `RoomsClientTesting` has a scripted one.
+public protocol HTTPTransport: Sendable {
+    /// - Returns: the server's answer, whatever its status.
+    /// - Throws: `ClientFailure.offline` if there was none; `CancellationError`.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
+}
+
+/// A request, without its server.
+public struct HTTPRequest: Sendable, Equatable {
+    public var method: String
+    /// From `/api` on; each segment is percent-encoded.
+    public var path: String
+    public var query: [URLQueryItem]
+    public var headers: [String: String]
+    public var body: Data?
+
+    public init(
+        _ method: String, _ path: String, query: [URLQueryItem] = [], headers: [String: String] = [:],
+        body: Data? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+}
+
+public struct HTTPResponse: Sendable, Equatable {
+    public var status: Int
+    /// By lower-case name.
+    public var headers: [String: String]
+    public var body: Data
+
+    public init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}

@@ -1,0 +1,18 @@
+/// What conversations ask of the server. `RoomsClient` gives it over the socket while that is connected, and over HTTP otherwise.
+///
+/// Every call throws `ClientFailure` or `CancellationError`.
+public protocol MessageServer: Sendable {
+    /// Ascending by `seq`. Without a bound the newest page; `after: 0` the first.
+    func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message>
+
+    /// Returns when the message is on the server's disk. The same `tempID` again stores nothing new, and returns the first.
+    func send(_ text: String, tempID: String, in roomID: String) async throws -> Message
+
+    func deleteMessage(_ id: String, in roomID: String) async throws
+
+    /// - Parameter ids: at most 500.
+    func markRead(_ ids: [String], in roomID: String) async throws
+
+    /// Told once, and not repeated: where it does not arrive, the server stops by itself after three seconds.
+    func setTyping(_ isTyping: Bool, in roomID: String) async
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// A message that the server has.
+public struct Message: Codable, Equatable, Sendable, Identifiable {
+    public var id: String
+    public var roomId: String
+    /// The room's own counter, from 1. The order of messages is the order of `seq`.
+    public var seq: Int
+    public var senderId: String
+    public var sender: Person?
+    public var text: String
+    public var createdAt: Date
+    public var readBy: [Receipt]
+    /// Every other participant has read it.
+    public var isRead: Bool
+    /// What its sender called it before the server had it.
+    public var tempId: String?
+
+    public struct Receipt: Codable, Equatable, Sendable {
+        public var userId: String
+        public var readAt: Date
+
+        public init(userId: String, readAt: Date) {
+            self.userId = userId
+            self.readAt = readAt
+        }
+    }
+
+    public init(
+        id: String, roomId: String, seq: Int, senderId: String, sender: Person? = nil, text: String, createdAt: Date,
+        readBy: [Receipt] = [], isRead: Bool = false, tempId: String? = nil
+    ) {
+        self.id = id
+        self.roomId = roomId
+        self.seq = seq
+        self.senderId = senderId
+        self.sender = sender
+        self.text = text
+        self.createdAt = createdAt
+        self.readBy = readBy
+        self.isRead = isRead
+        self.tempId = tempId
+    }
+}

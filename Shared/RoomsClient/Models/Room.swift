@@ -1,0 +1,121 @@
+import Foundation
+
+/// A room, as one person sees it.
+public struct Room: Codable, Equatable, Sendable, Identifiable {
+    public var id: String
+    /// nil or empty if it has none.
+    public var name: String?
+    /// Never empty.
+    public var displayName: String
+    public var createdBy: String
+    public var createdAt: Date
+    public var updatedAt: Date
+    public var messagesUpdatedAt: Date?
+    public var lastActivityAt: Date
+    public var lastActivityType: ActivityType
+    /// Someone has it open.
+    public var isActive: Bool
+    public var participants: [Participant]
+    public var elementCount: Int
+    public var badges: Badges
+    public var hasUnread: Bool
+    public var lastMessage: LastMessage?
+
+    public enum ActivityType: String, Codable, Sendable {
+        case message
+        case roomUpdate
+    }
+
+    public struct Participant: Codable, Equatable, Sendable, Identifiable {
+        public var userId: String
+        public var username: String
+        public var firstName: String?
+        public var joinedAt: Date
+        public var isPresent: Bool
+
+        public var id: String { userId }
+
+        public init(userId: String, username: String, firstName: String? = nil, joinedAt: Date, isPresent: Bool) {
+            self.userId = userId
+            self.username = username
+            self.firstName = firstName
+            self.joinedAt = joinedAt
+            self.isPresent = isPresent
+        }
+    }
+
+    public struct Badges: Codable, Equatable, Sendable {
+        public var messages: Int
+        public var elements: Int
+
+        public init(messages: Int = 0, elements: Int = 0) {
+            self.messages = messages
+            self.elements = elements
+        }
+    }
+
+    public struct LastMessage: Codable, Equatable, Sendable {
+        public var id: String
+        public var senderId: String
+        public var text: String
+        public var createdAt: Date
+
+        public init(id: String, senderId: String, text: String, createdAt: Date) {
+            self.id = id
+            self.senderId = senderId
+            self.text = text
+            self.createdAt = createdAt
+        }
+    }
+
+    public init(
+        id: String, name: String? = nil, displayName: String, createdBy: String, createdAt: Date, updatedAt: Date,
+        messagesUpdatedAt: Date? = nil, lastActivityAt: Date, lastActivityType: ActivityType = .roomUpdate,
+        isActive: Bool = false, participants: [Participant] = [], elementCount: Int = 0, badges: Badges = Badges(),
+        hasUnread: Bool = false, lastMessage: LastMessage? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.displayName = displayName
+        self.createdBy = createdBy
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.messagesUpdatedAt = messagesUpdatedAt
+        self.lastActivityAt = lastActivityAt
+        self.lastActivityType = lastActivityType
+        self.isActive = isActive
+        self.participants = participants
+        self.elementCount = elementCount
+        self.badges = badges
+        self.hasUnread = hasUnread
+        self.lastMessage = lastMessage
+    }
+}
+
+/// A person and the rooms that the caller shares with them.
+public struct PersonWithRooms: Codable, Equatable, Sendable, Identifiable {
+    public var person: Person
+    public var rooms: [Room]
+
+    public var id: String { person.id }
+
+    private enum CodingKeys: CodingKey {
+        case rooms
+    }
+
+    public init(person: Person, rooms: [Room]) {
+        self.person = person
+        self.rooms = rooms
+    }
+
+    public init(from decoder: any Decoder) throws {
+        person = try Person(from: decoder)
+        rooms = try decoder.container(keyedBy: CodingKeys.self).decode([Room].self, forKey: .rooms)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try person.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(rooms, forKey: .rooms)
+    }
+}

@@ -1,0 +1,12 @@
+import Foundation
+import RoomsClient
+import Testing
+
+@Suite("Models")
+struct ModelTests {
+    @Test("a person goes by the first name, or else by the username")
+    func displayName() {
+        #expect(Person(id: "1", username: "ada", firstName: "Ada").displayName == "Ada")
+        #expect(Person(id: "1", username: "ada").displayName == "ada")
+    }
+}
