@@ -16,8 +16,8 @@ struct LogReader: Sendable {
     /// Looked at unasked: another instance may have been told, and ended.
     private static let idleInterval: Duration = .seconds(1)
     private static let retryInterval: Duration = .seconds(1)
-    /// A cursor that has moved past nothing of interest is written after so many entries: a crash makes them be read again.
-    private static let maxUnwritten = 1000
+    /// A cursor that has moved past nothing of interest is written so often: after a crash what came since is read again.
+    private static let keepInterval: Duration = .seconds(60)
 
     let database: any Database
     let bus: any MessageBus
@@ -40,17 +40,21 @@ struct LogReader: Sendable {
     /// Until the task is cancelled.
     func run() async {
         var cursor: Bookmark?
+        var keptAt = ContinuousClock.now
         var trouble = LastingTrouble()
         while !Task.isCancelled {
             var isBehind = false
             do {
                 (cursor, isBehind) = try await step(from: cursor)
+                if let cursor, keptAt + Self.keepInterval <= .now {
+                    try await keep(cursor)
+                    keptAt = .now
+                }
                 if trouble.end() { log.info("messaging's log is followed again") }
             } catch {
                 if trouble.note("\(error)") {
                     log.warning("messaging's log cannot be followed", ["error": "\(error)"])
                 }
-                cursor = nil
             }
             if isBehind { continue }
             await wakeup.wait(atMost: trouble.isThere ? Self.retryInterval : Self.idleInterval)
@@ -68,7 +72,8 @@ struct LogReader: Sendable {
             return (try await start(at: head, after: nil), false)
         }
         let page = try await page(after: place)
-        guard page.head.databaseID == place.databaseID, page.isKnown else {
+        // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
+        guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
                 "messaging's log does not have the past that push knows; messages before its head are not told",
@@ -94,16 +99,22 @@ struct LogReader: Sendable {
     private func take(_ stretch: LogStretch) async throws -> Bookmark {
         let people = Set(stretch.events.flatMap(\.event.people))
         let plan = plan()
-        let (isOfInterest, stored) = try await database.read { connection in
-            let database = PushDatabase(connection)
-            let reachable = people.isEmpty ? [] : try database.reachable(of: Array(people), at: plan.now)
-            return (!reachable.isEmpty, try database.cursor(of: Self.stream)?.seq ?? 0)
-        }
         // Where nobody has a device that can be woken, nothing is written.
-        guard isOfInterest || stretch.end.seq - stored >= Self.maxUnwritten else { return stretch.end }
-        let place = try await database.write { try PushDatabase($0).follow(Self.stream, stretch, plan) }
-        if isOfInterest { onJobs() }
+        guard !people.isEmpty,
+            try await database.read({ try PushDatabase($0).isAnyReachable(of: Array(people), at: plan.now) })
+        else { return stretch.end }
+        let place = try await write(stretch, plan)
+        onJobs()
         return place
+    }
+
+    /// Writes down that it has come so far.
+    func keep(_ place: Bookmark) async throws {
+        _ = try await write(LogStretch(start: place, end: place, events: []), plan())
+    }
+
+    private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> Bookmark {
+        try await database.write { try PushDatabase($0).follow(Self.stream, stretch, plan) }
     }
 
     private func page(after place: Bookmark?) async throws -> LogPage {

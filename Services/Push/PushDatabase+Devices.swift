@@ -64,15 +64,14 @@ extension PushDatabase {
             "UPDATE devices SET badge_sent_at = $2 WHERE token = $1", token, time.milliseconds)
     }
 
-    /// Which of these people have a device that can be woken.
-    func reachable(of userIDs: [String], at now: Timestamp) throws -> Set<String> {
-        Set(
-            try connection.all(
-                """
-                SELECT DISTINCT user_id FROM devices
-                WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
-                """, SQLValue.list(userIDs), now.milliseconds
-            ) { $0.text(0) })
+    /// Whether any of these people has a device that can be woken.
+    func isAnyReachable(of userIDs: [String], at now: Timestamp) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 FROM devices
+            WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
+            LIMIT 1
+            """, SQLValue.list(userIDs), now.milliseconds, body: { _ in true }) ?? false
     }
 
     /// The devices of these people that can be woken, by person, with the time of the last silent update.

@@ -14,7 +14,7 @@ final class PushMetrics: Sendable {
         self.metrics = metrics
         self.provider = provider
         logRestarts = metrics.counter(
-            "parlor_push_log_restarts_total", "Times that messaging's log no longer had what push was to read next.")
+            "parlor_push_log_restarts_total", "Times that messaging's log was another one than push had followed.")
         latency = metrics.histogram(
             "parlor_push_provider_seconds", "From an attempt to the provider's answer.",
             labels: ["provider": provider])

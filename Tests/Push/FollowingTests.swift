@@ -58,8 +58,7 @@ struct FollowingTests {
             _ = world.send()
             let place = try await world.service.reader.step(from: nil).0
             #expect(place.seq == 1)
-            let stored = try await world.database.read { try PushDatabase($0).cursor(of: LogReader.stream)?.seq }
-            #expect(stored == 0)
+            #expect(try await storedSeq(world) == 0)
             _ = try await world.register("token")
             _ = world.send()
             _ = try await world.service.reader.step(from: place)
@@ -67,15 +66,43 @@ struct FollowingTests {
         }
     }
 
-    @Test(
-        "a log without the past that is known, pruned or another's, is followed from its head on",
-        arguments: [true, false])
-    func restart(isPruned: Bool) async throws {
+    private func storedSeq(_ world: PushWorld) async throws -> Int? {
+        try await world.database.read { try PushDatabase($0).cursor(of: LogReader.stream)?.seq }
+    }
+
+    @Test("a cursor is kept now and then, and never goes back")
+    func keeping() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            for _ in 1...2 { _ = world.send() }
+            let place = try await world.service.reader.step(from: nil).0
+            try await world.service.reader.keep(place)
+            #expect(try await storedSeq(world) == 2)
+            try await world.service.reader.keep(
+                Bookmark(databaseID: place.databaseID, seq: 1, digest: place.digest))
+            #expect(try await storedSeq(world) == 2)
+        }
+    }
+
+    @Test("a log that has forgotten the place, as a quiet one does after a day, is followed from what it has left")
+    func pruned() async throws {
         try await PushWorld.serving { world in
             _ = try await world.register("token")
             try await world.follow()
             for _ in 1...5 { _ = world.send() }
-            if isPruned { world.forgetLog(before: 3) } else { world.replaceMessaging() }
+            world.forgetLog(before: 3)
+            try await world.follow()
+            #expect(try await world.jobs().held == 3)
+        }
+    }
+
+    @Test("another log is followed from its head on")
+    func restart() async throws {
+        try await PushWorld.serving { world in
+            _ = try await world.register("token")
+            try await world.follow()
+            for _ in 1...5 { _ = world.send() }
+            world.replaceMessaging()
             try await world.follow()
             #expect(try await world.jobs().all == 0)
             _ = world.send()
