@@ -1,4 +1,5 @@
 import Storage
+import TestSupport
 import Testing
 
 /// What only a server can do to a database: end connections, restart, prefer another's transaction.

@@ -3,24 +3,24 @@ import Storage
 import Synchronization
 
 /// A PostgreSQL server of this test process: on a unix socket in a temporary folder, and gone with the process.
-final class PostgresServer: Sendable {
+public final class PostgresServer: Sendable {
     /// The one that tests share which don't stop it. Made with the first that asks.
     static let shared = Result { try PostgresServer(named: "shared") }
 
     /// A schema that no other test has.
-    static func newSchema() -> String { "t" + UUID().uuidString.lowercased().filter { $0 != "-" } }
+    public static func newSchema() -> String { "t" + UUID().uuidString.lowercased().filter { $0 != "-" } }
 
-    static func url() throws -> PostgresURL { try shared.get().url }
+    public static func url() throws -> PostgresURL { try shared.get().url }
 
     struct Failure: Error {
         let what: String
     }
 
-    let url: PostgresURL
+    public let url: PostgresURL
     private let folder: String
 
     /// - Parameter name: short, as the path of a socket has at most 107 bytes.
-    init(named name: String) throws {
+    public init(named name: String) throws {
         let folder = "/tmp/parlor-pg-\(getpid())-\(name)"
         guard let url = PostgresURL("postgres://postgres@/postgres?host=\(folder)") else { throw Failure(what: folder) }
         self.folder = folder
@@ -37,7 +37,7 @@ final class PostgresServer: Sendable {
         _ = Self.stopAllAtExit
     }
 
-    func start() throws {
+    public func start() throws {
         try run(
             """
             $as "$bin/pg_ctl" -D \(folder)/data -w -l \(folder)/log start -o \
@@ -46,7 +46,7 @@ final class PostgresServer: Sendable {
     }
 
     /// As a restart would, without waiting for anyone's transaction.
-    func stop() throws { try run("$as \"$bin/pg_ctl\" -D \(folder)/data -w -m fast stop >/dev/null") }
+    public func stop() throws { try run("$as \"$bin/pg_ctl\" -D \(folder)/data -w -m fast stop >/dev/null") }
 
     /// The server's own programs, as a user who is not root.
     private func run(_ script: String) throws {
