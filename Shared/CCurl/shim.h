@@ -18,6 +18,12 @@ static inline void curl_multi_set_number(CURLM *handle, CURLMoption option, long
 static inline void curl_get_number(CURL *handle, CURLINFO info, long *value) {
     curl_easy_getinfo(handle, info, value);
 }
+// Seconds; 0 if the answer has none. libcurl reads dates, too.
+static inline long curl_get_retry_after(CURL *handle) {
+    curl_off_t seconds = 0;
+    curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds);
+    return seconds;
+}
 
 // Nothing but the web: a URL comes from a setting, and libcurl knows files, too.
 static inline void curl_allow_web_only(CURL *handle) {

@@ -147,7 +147,7 @@ public enum Subject {
     /// Everyone on the bus is asked how they are; each part answers with a `StatusReport` on `status`.
     public static let statusWanted = "status.wanted"
     public static let status = "status.told"
-    /// A gateway is alive: once a second, with its id.
+    /// A gateway is alive: every 800 ms, with its id.
     public static let gatewayAlive = "gateways.alive"
     /// Asks a gateway whose sockets have rooms open there: an `OpenRoomQuestion`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }

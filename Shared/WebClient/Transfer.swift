@@ -9,8 +9,8 @@ final class Transfer: @unchecked Sendable {
     typealias Completion = @Sendable (Result<WebResponse, WebFailure>) -> Void
 
     let request: WebRequest
-    let deadline: ContinuousClock.Instant
     private let completion: Completion
+    private let askedAt = ContinuousClock.now
     private(set) var startedAt = ContinuousClock.now
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var body: [UInt8] = []
@@ -19,9 +19,11 @@ final class Transfer: @unchecked Sendable {
 
     init(_ request: WebRequest, completion: @escaping Completion) {
         self.request = request
-        deadline = .now + request.timeout
         self.completion = completion
     }
+
+    /// Whether it has waited so long for its turn that nobody counts on it any more.
+    var isOverdue: Bool { askedAt + request.timeout <= .now }
 
     /// Sets a handle up for it. The handle holds it until `release`.
     func prepare(_ handle: UnsafeMutableRawPointer, _ configuration: WebClient.Configuration) {
@@ -49,9 +51,14 @@ final class Transfer: @unchecked Sendable {
         curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
         curl_set_number(handle, CURLOPT_TCP_KEEPALIVE, 1)
         curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout / .milliseconds(1)))
-        curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
+        curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout / .milliseconds(1))))
         curl_allow_web_only(handle)
-        if let file = configuration.authorityFile { curl_set_pointer(handle, CURLOPT_CAINFO, file) }
+        // No setting of ours: libcurl would take one from the environment.
+        curl_set_pointer(handle, CURLOPT_PROXY, "")
+        if let file = configuration.authorityFile {
+            curl_set_pointer(handle, CURLOPT_CAINFO, file)
+            curl_set_pointer(handle, CURLOPT_CAPATH, nil)
+        }
     }
 
     static func from(_ place: UnsafeMutableRawPointer?) -> Transfer? {
@@ -92,11 +99,13 @@ final class Transfer: @unchecked Sendable {
         var (status, version) = (0, 0)
         curl_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
         curl_get_number(handle, CURLINFO_HTTP_VERSION, &version)
+        let asked = curl_get_retry_after(handle)
         complete(
             .success(
                 WebResponse(
                     status: status, body: body, headers: headers,
-                    httpVersion: version >= curl_http_version_2 ? 2 : 1)))
+                    httpVersion: version >= curl_http_version_2 ? 2 : 1, retryAfter: asked > 0 ? .seconds(asked) : nil))
+        )
     }
 
     func complete(_ result: Result<WebResponse, WebFailure>) { completion(result) }

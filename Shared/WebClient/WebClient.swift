@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Synchronization
 import Workers
 
@@ -22,9 +23,11 @@ public final class WebClient: Sendable {
     static let maxHeaders = 64 * 1024
     /// Requests that libcurl has in hand; others wait here. It looks at all of them whenever anything happens to one: with a
     /// thousand, that was three quarters of a core at 660 requests a second. Enough for 2,000 a second at 50 ms each.
-    private static let maxUnderWay = 100
+    public static let maxUnderWay = 100
     /// How long the thread may sleep with nothing to do; it is woken for anything else.
     private static let longestWait: Int32 = 1000
+    /// After a wait that failed at once, so that the thread does not spin.
+    private static let failureWait: UInt32 = 100_000
 
     private struct State {
         var waiting: [Transfer] = []
@@ -96,8 +99,9 @@ public final class WebClient: Sendable {
                     state.withLock { $0.multi = nil }
                     return connections.close(.closed)
                 }
-                for transfer in arrived { connections.start(transfer) }
-                let ended = connections.perform()
+                var ended = 0
+                for transfer in arrived where !connections.start(transfer) { ended += 1 }
+                ended += connections.perform()
                 if ended > 0 { state.withLock { $0.count -= ended } }
                 // There may be room for those that wait.
                 connections.wait(atMost: ended > 0 ? 0 : Self.longestWait)
@@ -131,11 +135,23 @@ public final class WebClient: Sendable {
             curl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, WebClient.maxUnderWay)
         }
 
-        mutating func start(_ transfer: Transfer) {
+        /// - Returns: false if it has ended with that.
+        mutating func start(_ transfer: Transfer) -> Bool {
+            guard !transfer.isOverdue else {
+                transfer.complete(.failure(.busy))
+                return false
+            }
             guard let handle = idle.popLast() ?? curl_easy_init() else { preconditionFailure("no memory for libcurl") }
             transfer.prepare(handle, configuration)
+            let result = curl_multi_add_handle(multi, handle)
+            guard result == CURLM_OK else {
+                transfer.complete(.failure(.connection(String(cString: curl_multi_strerror(result)))))
+                transfer.release(handle)
+                curl_easy_cleanup(handle)
+                return false
+            }
             underWay[handle] = transfer
-            curl_multi_add_handle(multi, handle)
+            return true
         }
 
         /// Does what can be done without waiting.
@@ -150,9 +166,7 @@ public final class WebClient: Sendable {
                 guard let transfer = underWay.removeValue(forKey: handle) else { continue }
                 curl_multi_remove_handle(multi, handle)
                 if result == CURLE_OPERATION_TIMEDOUT {
-                    // One that had to wait for its turn had less time.
-                    let hadTime = transfer.startedAt + transfer.request.timeout / 2 <= .now
-                    isSilent = isSilent || (hadTime && lastAnswer < transfer.startedAt)
+                    isSilent = isSilent || lastAnswer < transfer.startedAt
                 } else {
                     lastAnswer = .now
                 }
@@ -164,7 +178,9 @@ public final class WebClient: Sendable {
             return ended
         }
 
-        func wait(atMost milliseconds: Int32) { curl_multi_poll(multi, nil, 0, milliseconds, nil) }
+        func wait(atMost milliseconds: Int32) {
+            if curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK { usleep(WebClient.failureWait) }
+        }
 
         mutating func close(_ failure: WebFailure) {
             for (handle, transfer) in underWay {

@@ -5,7 +5,7 @@ public struct WebRequest: Sendable {
     /// Names and values without control characters.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
-    /// From the call to the end of the answer.
+    /// From its turn to the end of the answer. For its turn it waits no longer than that, either.
     public var timeout: Duration
 
     public init(_ url: String, headers: [(name: String, value: String)] = [], body: [UInt8], timeout: Duration) {
@@ -24,16 +24,18 @@ public struct WebResponse: Sendable {
     public let headers: [String: String]
     /// 2 for HTTP/2.
     public let httpVersion: Int
+    /// How long the server asks to be left alone (Retry-After, of seconds or a date); nil if it does not.
+    public let retryAfter: Duration?
 
-    public init(status: Int, body: [UInt8], headers: [String: String], httpVersion: Int) {
+    public init(
+        status: Int, body: [UInt8], headers: [String: String], httpVersion: Int, retryAfter: Duration? = nil
+    ) {
         self.status = status
         self.body = body
         self.headers = headers
         self.httpVersion = httpVersion
+        self.retryAfter = retryAfter
     }
-
-    /// Seconds that the server asks to be left alone; nil if it gives none, or a date.
-    public var retryAfter: Int? { headers["retry-after"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 }
 
 /// Why there is no answer. The server may have carried the request out, unless it is `busy`.
@@ -44,7 +46,7 @@ public enum WebFailure: Error, Sendable, Equatable {
     case connection(String)
     /// Who answers is not who was asked: its certificate is not believed.
     case notTrusted(String)
-    /// More requests wait than may.
+    /// More requests wait than may, or for too long.
     case busy
     /// The client is closed.
     case closed

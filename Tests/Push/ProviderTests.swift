@@ -11,9 +11,11 @@ import WebClient
 struct ProviderTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 
-    private func outcome(_ status: Int, _ body: String, headers: [String: String] = [:]) -> PushOutcome {
-        APNsAnswer(WebResponse(status: status, body: Array(body.utf8), headers: headers, httpVersion: 2)).outcome(
-            at: now)
+    private func outcome(_ status: Int, _ body: String, retryAfter: Duration? = nil) -> PushOutcome {
+        APNsAnswer(
+            WebResponse(
+                status: status, body: Array(body.utf8), headers: [:], httpVersion: 2, retryAfter: retryAfter)
+        ).outcome(at: now)
     }
 
     @Test("each of Apple's answers has its consequence")
@@ -27,10 +29,10 @@ struct ProviderTests {
         #expect(outcome(403, #"{"reason":"InvalidProviderToken"}"#) == .misconfigured(reason: "InvalidProviderToken"))
         #expect(outcome(413, #"{"reason":"PayloadTooLarge"}"#) == .refused(reason: "PayloadTooLarge"))
         #expect(
-            outcome(429, #"{"reason":"TooManyRequests"}"#, headers: ["retry-after": "7"])
+            outcome(429, #"{"reason":"TooManyRequests"}"#, retryAfter: .seconds(7))
                 == .later(reason: "TooManyRequests", after: .seconds(7), isAnswer: true))
         #expect(
-            outcome(503, #"{"reason":"ServiceUnavailable"}"#, headers: ["retry-after": "soon"])
+            outcome(503, #"{"reason":"ServiceUnavailable"}"#)
                 == .later(reason: "ServiceUnavailable", after: nil, isAnswer: true))
         #expect(
             outcome(400, #"{"reason":"IdleTimeout"}"#) == .later(reason: "IdleTimeout", after: nil, isAnswer: true))

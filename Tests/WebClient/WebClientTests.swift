@@ -19,17 +19,83 @@ struct WebClientTests {
         await client.close()
     }
 
+    /// What a request to it comes to: `answer`, or the failure.
+    private func outcome(
+        _ client: WebClient, _ server: PlainServer, timeout: Duration = .seconds(60)
+    ) async -> WebFailure? {
+        switch await client.send(WebRequest(server.url, body: [], timeout: timeout)) {
+        case .success: nil
+        case .failure(let failure): failure
+        }
+    }
+
     @Test("what comes after the end is refused, and what was under way ends")
     func closing() async throws {
         let client = WebClient()
-        let port = try ReservedPort()
+        let server = try PlainServer()
+        // More than are under way at once.
+        let tasks = (1...2 * WebClient.maxUnderWay).map { _ in Task { await outcome(client, server) } }
+        // However many of them it was asked for by then.
         await client.close()
-        let answer = await client.send(
-            WebRequest("http://127.0.0.1:\(port.port)/", body: [], timeout: .seconds(60)))
-        guard case .failure(.closed) = answer else {
-            Issue.record("\(answer)")
+        for task in tasks { #expect(await task.value == .closed) }
+        #expect(await outcome(client, server) == .closed)
+    }
+
+    @Test("a request's time begins with its turn, and who waits too long for it is not sent")
+    func turns() async throws {
+        let client = WebClient()
+        let server = try PlainServer()
+        let failures = await withTaskGroup(of: WebFailure?.self) { group in
+            for _ in 1...2 * WebClient.maxUnderWay {
+                group.addTask { await outcome(client, server, timeout: .milliseconds(300)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(failures.allSatisfy { $0 == .timeout || $0 == .busy } && failures.contains(.busy))
+        await client.close()
+    }
+
+    @Test("an answer has an end")
+    func longAnswer() async throws {
+        let client = WebClient()
+        let body = String(repeating: "x", count: 64 * 1024)
+        let server = try PlainServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        #expect(await outcome(client, server) == nil)
+        let longer = try PlainServer(
+            answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count + 1)\r\n\r\n\(body)x")
+        guard case .connection = await outcome(client, longer) else {
+            Issue.record("it was taken")
             return
         }
+        await client.close()
+    }
+
+    @Test(
+        "how long a server asks to be left alone, in seconds or until a date",
+        arguments: [
+            ("Retry-After: 7\r\n", Duration.seconds(7)...(.seconds(7))),
+            ("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\n", .seconds(3600)...(.seconds(3_000_000_000))),
+        ])
+    func retryAfter(header: String, range: ClosedRange<Duration>) async throws {
+        let client = WebClient()
+        let server = try PlainServer(answer: "HTTP/1.1 503 Busy\r\n\(header)Content-Length: 0\r\n\r\n")
+        let response = try await client.send(WebRequest(server.url, body: [], timeout: .seconds(60))).get()
+        #expect(response.retryAfter.map(range.contains) == true)
+        await client.close()
+    }
+
+    @Test(
+        "a date that is over, another text or nothing asks for nothing",
+        arguments: [
+            "", "Retry-After: soon\r\n",
+            "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", "Retry-After: -5\r\n",
+        ])
+    func noRetryAfter(header: String) async throws {
+        let client = WebClient()
+        let server = try PlainServer(answer: "HTTP/1.1 503 Busy\r\n\(header)Content-Length: 0\r\n\r\n")
+        let response = try await client.send(WebRequest(server.url, body: [], timeout: .seconds(60))).get()
+        #expect(response.status == 503 && response.retryAfter == nil)
+        await client.close()
     }
 
     @Test("nothing but the web is asked")

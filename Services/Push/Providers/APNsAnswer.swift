@@ -42,7 +42,7 @@ struct APNsAnswer {
         let body = (try? JSONValue(parsing: response.body))?.object
         reason = body?["reason"]?.string ?? ""
         goneSince = body?["timestamp"]?.int.map { Timestamp(milliseconds: $0) }
-        retryAfter = response.retryAfter.map { .seconds($0) }
+        retryAfter = response.retryAfter
     }
 
     func outcome(at now: Timestamp) -> PushOutcome {

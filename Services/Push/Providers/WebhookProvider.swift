@@ -64,7 +64,7 @@ struct WebhookProvider: PushProvider {
     }
 
     private func outcome(_ response: WebResponse) -> PushOutcome {
-        let asked = response.retryAfter.map { Duration.seconds($0) }
+        let asked = response.retryAfter
         switch response.status {
         case 200..<300: return .delivered
         case 410: return .gone(since: clock.now(), reason: "status_410")
