@@ -8,12 +8,14 @@ struct Circumstances: Sendable {
     /// People and messages of one question to messaging.
     static let maxJobs = 64
 
-    private static let patience: Duration = .seconds(3)
+    private static let patience: Duration = .seconds(2)
     /// A room's name is an ornament.
     private static let namePatience: Duration = .seconds(1)
+    private static let rooms = "rooms.names"
 
     let bus: any MessageBus
     let gateways: LiveGateways
+    private let unresponsive = Unresponsive()
 
     struct Unread: Sendable {
         let total: Int
@@ -57,7 +59,7 @@ struct Circumstances: Sendable {
 
     /// By room; none while rooms cannot be asked.
     func names(of roomIDs: Set<String>) async -> [String: String] {
-        guard !roomIDs.isEmpty else { return [:] }
+        guard !roomIDs.isEmpty, !unresponsive.contains(Self.rooms) else { return [:] }
         let ids = roomIDs.sorted()
         let question = JSONWriter.object {
             $0.name("roomIds")
@@ -65,9 +67,10 @@ struct Circumstances: Sendable {
         }
         let context = BusContext(requestID: "push-names", timeout: Self.namePatience)
         do throws(ServiceError) {
-            let names = try await bus.ask("rooms.names", question, context, of: "Rooms").data["names"]?.array ?? []
+            let names = try await bus.ask(Self.rooms, question, context, of: "Rooms").data["names"]?.array ?? []
             return zip(ids, names).reduce(into: [:]) { $0[$1.0] = $1.1.string }
         } catch {
+            unresponsive.insert(Self.rooms)
             return [:]
         }
     }

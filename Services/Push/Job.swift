@@ -14,7 +14,6 @@ struct Job: Sendable, Equatable {
     let logSeq: Int
     let senderName: String
     let sentAt: Timestamp
-    let madeAt: Timestamp
     let dueAt: Timestamp
 
     var isBadge: Bool { messageID.isEmpty }
@@ -27,6 +26,9 @@ struct JobPlan: Sendable {
     /// A message of yesterday is found in the app: nobody is woken for it.
     static let lifetime: Duration = .seconds(86_400)
 
+    /// What was sent before is too old.
+    static func horizon(at now: Timestamp) -> Timestamp { now.adding(.zero - lifetime) }
+
     let hold: Duration
     let now: Timestamp
     let ids: UUIDv7Generator
@@ -37,14 +39,15 @@ struct JobPlan: Sendable {
         return Job(
             id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: message.id,
             roomID: message.roomID, logSeq: message.logSeq, senderName: message.senderName, sentAt: message.sentAt,
-            madeAt: now, dueAt: dueAt)
+            dueAt: dueAt)
     }
 
     /// It waits as an alert does: who reads one message reads the next.
     func badge(to token: String, of userID: String, lastSentAt: Timestamp) -> Job {
-        Job(
+        // Of a clock that was ahead no more than the interval is waited for.
+        let lastSentAt = min(lastSentAt, now)
+        return Job(
             id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: "", roomID: "", logSeq: 0,
-            senderName: "", sentAt: now, madeAt: now,
-            dueAt: max(now.adding(hold), lastSentAt.adding(Self.badgeInterval)))
+            senderName: "", sentAt: now, dueAt: max(now.adding(hold), lastSentAt.adding(Self.badgeInterval)))
     }
 }

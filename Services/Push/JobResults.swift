@@ -2,79 +2,92 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Writes down what became of jobs: many in one transaction, as nobody waits for it. What a crash keeps from being written is
-/// sent again under the same id.
+/// Knows what this process has taken, by lease, and writes down what became of it: many in one transaction, as nobody waits for
+/// it. What a crash keeps from being written is sent again under the same id.
 final class JobResults: Sendable {
     /// How long the first waits for others. Each commit is a sync of the disk, for which those who send messages may have to wait.
     private static let interval: Duration = .milliseconds(500)
     private static let retryInterval: Duration = .seconds(1)
 
+    private struct State {
+        /// Jobs of which nothing is written yet.
+        var open: [String: Int] = [:]
+        var waiting: [JobResult] = []
+    }
+
     private let database: any Database
-    private let worker: String
     private let clock: any WallClock
     private let log: Logger
     private let wakeup = Wakeup()
-    private let waiting = Mutex<[JobResult]>([])
-    private let open = Atomic(0)
-    /// Told after each write.
-    private let onWritten: @Sendable () -> Void
+    private let state = Mutex(State())
 
-    init(
-        _ database: any Database, of worker: String, clock: any WallClock, log: Logger,
-        onWritten: @escaping @Sendable () -> Void
-    ) {
+    init(_ database: any Database, clock: any WallClock, log: Logger) {
         self.database = database
-        self.worker = worker
         self.clock = clock
         self.log = log
-        self.onWritten = onWritten
     }
 
     /// Jobs that were taken, and of which nothing is written yet.
-    var inHand: Int { open.load(ordering: .relaxed) }
+    var inHand: Int { state.withLock { $0.open.values.reduce(0, +) } }
 
-    func expect(_ count: Int) { open.wrappingAdd(count, ordering: .relaxed) }
+    /// Those by which jobs are in hand. One whose commit was not answered is none of them: what it may have taken is given back
+    /// when it is over.
+    var leases: [String] { state.withLock { Array($0.open.keys) } }
+
+    /// These were taken by one lease.
+    func expect(_ claims: [Claim]) {
+        guard let lease = claims.first?.lease else { return }
+        state.withLock { $0.open[lease] = claims.count }
+    }
 
     /// Each job that was expected once.
     func add(_ result: JobResult) {
-        waiting.withLock { $0.append(result) }
+        state.withLock { $0.waiting.append(result) }
         wakeup.signal()
     }
 
     /// Until the task is cancelled; what waits then is left to `write`.
     func run() async {
+        var trouble = LastingTrouble()
         while !Task.isCancelled {
-            await wakeup.wait(atMost: .seconds(3600))
-            try? await Task.sleep(for: Self.interval)  // cancelled at the end
-            while await !write(), !Task.isCancelled {
-                try? await Task.sleep(for: Self.retryInterval)  // the same
+            if !trouble.isThere { await wakeup.wait(atMost: .seconds(3600)) }
+            // Ended by the task's end alone.
+            try? await Task.sleep(for: trouble.isThere ? Self.retryInterval : Self.interval)
+            do {
+                try await write()
+                trouble.end()
+            } catch {
+                if trouble.note("\(error)") {
+                    log.warning("what was sent cannot be written down yet", ["error": "\(error)"])
+                }
             }
         }
     }
 
     /// Writes all that waits.
     ///
-    /// - Returns: false if that failed; it waits on.
-    @discardableResult
-    func write() async -> Bool {
-        let results = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+    /// - Throws: if that failed; it waits on.
+    func write() async throws {
+        let results = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
         }
-        guard !results.isEmpty else { return true }
+        guard !results.isEmpty else { return }
         do {
             let now = clock.now()
-            try await database.write(holding: 256 * results.count) { [worker] connection in
+            try await database.write(holding: 256 * results.count) { connection in
                 let database = PushDatabase(connection)
-                for result in results { try database.record(result, by: worker, at: now) }
+                for result in results { try database.record(result, at: now) }
             }
-            open.wrappingSubtract(results.count, ordering: .relaxed)
-            onWritten()
-            return true
         } catch {
-            log.warning("what was sent could not be written down", ["jobs": results.count, "error": "\(error)"])
-            waiting.withLock { $0.insert(contentsOf: results, at: 0) }
-            return false
+            state.withLock { $0.waiting.insert(contentsOf: results, at: 0) }
+            throw error
+        }
+        state.withLock { state in
+            for result in results {
+                let left = (state.open[result.claim.lease] ?? 0) - 1
+                state.open[result.claim.lease] = left > 0 ? left : nil
+            }
         }
     }
 }

@@ -31,5 +31,5 @@ enum Judgement: Sendable, Equatable {
         return alive.isEmpty ? .send : .watch
     }
 
-    static func isExpired(_ job: Job, at now: Timestamp) -> Bool { now > job.sentAt.adding(JobPlan.lifetime) }
+    static func isExpired(_ job: Job, at now: Timestamp) -> Bool { job.sentAt < JobPlan.horizon(at: now) }
 }

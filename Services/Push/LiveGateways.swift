@@ -12,6 +12,7 @@ final class LiveGateways: Sendable {
     private static let patience: Duration = .seconds(1)
 
     private let bus: any MessageBus
+    private let unresponsive = Unresponsive()
     private let heard = Mutex<[String: ContinuousClock.Instant]>([:])
 
     init(_ bus: any MessageBus) { self.bus = bus }
@@ -30,7 +31,7 @@ final class LiveGateways: Sendable {
         let question = OpenRoomQuestion(stream: LogReader.stream, places: places)
         let gateways = heard.withLock { heard in
             heard = heard.filter { ContinuousClock.now - $0.value < Self.maxSilence }
-            return heard.keys.sorted()
+            return heard.keys.filter { !unresponsive.contains($0) }.sorted()
         }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
             for id in gateways { group.addTask { await self.ask(id, question) } }
@@ -51,6 +52,7 @@ final class LiveGateways: Sendable {
             let reply = try await bus.ask(Subject.openRooms(of: id), question.json, context, of: "A gateway")
             return question.sockets(in: reply.data)
         } catch {
+            unresponsive.insert(id)
             return nil
         }
     }

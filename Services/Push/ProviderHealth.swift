@@ -1,71 +1,132 @@
+import Contracts
 import ServiceKit
 import Synchronization
 
-/// Whether the provider takes anything at all: one that does not is tried with one notification at a time, and what is wrong is
-/// said once.
+/// Whether one of the provider's two worlds takes anything at all: one that does not is tried with one notification at a time,
+/// and what is wrong is said once.
 final class ProviderHealth: Sendable {
     /// After a mistake of the settings, until the next try.
     static let pause: Duration = .seconds(60)
-    /// Attempts without an answer, one after the other, after which it is taken for being away.
-    private static let maxUnanswered = 64
 
-    private struct State {
-        /// Unknown at first: a wrong key is found out with one notification.
-        var isProven = false
-        var unanswered = 0
-        var pausedUntil: ContinuousClock.Instant?
-        var trouble = LastingTrouble()
-    }
-
-    private let state = Mutex(State())
+    let environment: Device.Environment
+    private let state = Mutex(ProviderState())
     private let log: Logger
 
-    init(log: Logger) { self.log = log }
+    init(of environment: Device.Environment, log: Logger) {
+        self.environment = environment
+        self.log = log
+    }
 
-    /// Why nothing is sent at present; nil if all is well.
-    var isPaused: Bool { state.withLock { $0.trouble.isThere } }
+    /// Whether nothing gets through, and that was said.
+    var isInTrouble: Bool { state.withLock { $0.trouble.isThere } }
+
+    /// Whether anything was ever delivered since the process began: until then a bad token may be a wrong setting.
+    var hasDelivered: Bool { state.withLock { $0.hasDelivered } }
 
     /// How many may be under way at once, of so many; and if none, for how long.
-    func allowance(of limit: Int) -> (count: Int, pause: Duration) {
+    func allowance(of limit: Int, at now: ContinuousClock.Instant = .now) -> (count: Int, pause: Duration) {
         state.withLock { state in
-            if let end = state.pausedUntil, end > .now { return (0, end - .now) }
+            if state.isPaused(at: now), let end = state.pausedUntil { return (0, end - now) }
             return (state.isProven ? limit : 1, .zero)
         }
     }
 
-    func note(_ outcome: PushOutcome) {
+    func note(_ outcome: PushOutcome, at now: ContinuousClock.Instant = .now) {
+        switch state.withLock({ $0.note(outcome, at: now) }) {
+        case .none: break
+        case .settings(let reason, let detail):
+            log.error(
+                "the push provider takes nothing: a key, a topic or an address is wrong; it is tried once a minute",
+                ["environment": environment.rawValue, "reason": reason, "detail": detail])
+        case .away(let reason, let detail):
+            log.warning(
+                "the push provider does not answer, or takes nothing for now",
+                ["environment": environment.rawValue, "reason": reason, "detail": detail])
+        case .well:
+            log.info("the push provider takes notifications again", ["environment": environment.rawValue])
+        }
+    }
+}
+
+/// What attempts have shown, one after the other.
+private struct ProviderState {
+    /// Attempts in vain, one after the other, after which it is tried with one at a time.
+    private static let maxFailures = 64
+    /// For how long nothing has to get through until that is worth a line.
+    private static let patience: Duration = .seconds(30)
+    /// Bad tokens without a delivery after which a setting is suspected: with a wrong topic all are bad.
+    private static let maxBadTokens = 5
+    /// Pauses are twice as long each time, up to this one: that it is well again is found out within half a minute.
+    private static let longestPause = 5
+
+    var hasDelivered = false
+    /// Unknown at first: a wrong key is found out with one notification.
+    var isProven = false
+    var pausedUntil: ContinuousClock.Instant?
+    var trouble = LastingTrouble()
+    /// Since it last took something: attempts in vain, when the first was, pauses that it asked for, bad tokens.
+    private var failures = 0
+    private var failingSince: ContinuousClock.Instant?
+    private var pauses = 0
+    private var badTokens = 0
+
+    /// What is worth a line.
+    enum Change {
+        case settings(reason: String, detail: String)
+        case away(reason: String, detail: String)
+        case well
+    }
+
+    func isPaused(at now: ContinuousClock.Instant) -> Bool { pausedUntil.map { $0 > now } ?? false }
+
+    mutating func note(_ outcome: PushOutcome, at now: ContinuousClock.Instant) -> Change? {
         switch outcome {
-        case .misconfigured(let reason): fail(reason)
-        case .later(_, _, isAnswer: false):
-            state.withLock { state in
-                state.unanswered += 1
-                if state.unanswered >= Self.maxUnanswered { state.isProven = false }
+        case .delivered:
+            hasDelivered = true
+            return recover(at: now)
+        case .misconfigured(let reason, let detail): return stop(reason, detail, at: now)
+        case .badToken(let reason) where !hasDelivered:
+            badTokens += 1
+            return badTokens < Self.maxBadTokens ? nil : stop(reason, "nothing was delivered yet", at: now)
+        case .later(let reason, let asked, .everything):
+            let isFirst = !isPaused(at: now)
+            if isFirst { pauses += 1 }
+            // Those that were under way together are one failure, and the longest that one asks for counts.
+            if isFirst || asked != nil {
+                let delay = RetryPolicy.delay(
+                    after: min(pauses - 1, Self.longestPause), asked: asked, chance: .random(in: 0...1))
+                pausedUntil = max(pausedUntil ?? now, now + delay)
             }
-        case .delivered, .gone, .badToken, .refused, .later: succeed()
+            isProven = false
+            return fail(reason, "it asks to be left alone", at: now)
+        case .later(let reason, _, .notification): return fail(reason, "", at: now)
+        case .unanswered(let reason, let detail): return fail(reason, detail, at: now)
+        // An answer, though one that says little of what others will get before anything was delivered.
+        case .gone, .badToken, .later(_, _, .device): return hasDelivered ? recover(at: now) : nil
+        case .refused: return nil
         }
     }
 
-    private func fail(_ reason: String) {
-        let isNew = state.withLock { state in
-            state.isProven = false
-            state.pausedUntil = .now + Self.pause
-            return state.trouble.note(reason)
-        }
-        guard isNew else { return }
-        log.error(
-            "the push provider takes nothing: a key, a topic or an address is wrong; it is tried once a minute",
-            ["reason": reason])
+    private mutating func stop(_ reason: String, _ detail: String, at now: ContinuousClock.Instant) -> Change? {
+        isProven = false
+        pausedUntil = max(pausedUntil ?? now, now + ProviderHealth.pause)
+        return trouble.note(reason) ? .settings(reason: reason, detail: detail) : nil
     }
 
-    private func succeed() {
-        let wasTrouble = state.withLock { state in
-            // One that was sent before the mistake was found says nothing of what comes after it.
-            if let end = state.pausedUntil, end > .now { return false }
-            state.isProven = true
-            state.unanswered = 0
-            state.pausedUntil = nil
-            return state.trouble.end()
-        }
-        if wasTrouble { log.info("the push provider takes notifications again") }
+    private mutating func fail(_ reason: String, _ detail: String, at now: ContinuousClock.Instant) -> Change? {
+        failures += 1
+        if failures >= Self.maxFailures { isProven = false }
+        let since = failingSince ?? now
+        failingSince = since
+        let isLong = max(now, pausedUntil ?? now) - since >= Self.patience
+        return isLong && trouble.note("away") ? .away(reason: reason, detail: detail) : nil
+    }
+
+    private mutating func recover(at now: ContinuousClock.Instant) -> Change? {
+        // One that was sent before a mistake was found says nothing of what comes after it.
+        guard !isPaused(at: now) else { return nil }
+        (isProven, pausedUntil) = (true, nil)
+        (failures, failingSince, pauses, badTokens) = (0, nil, 0, 0)
+        return trouble.end() ? .well : nil
     }
 }

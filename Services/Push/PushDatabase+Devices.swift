@@ -19,6 +19,9 @@ extension PushDatabase {
                 quarantined_until = 0
             """, device.token.text, device.userID, Device.platform, device.environment.rawValue,
             device.registeredAt.milliseconds)
+        try connection.execute(
+            "UPDATE jobs SET environment = $2 WHERE token = $1 AND environment <> $2", device.token.text,
+            device.environment.rawValue)
         guard owner != device.userID else { return false }
         let surplus = try connection.all(
             """
@@ -52,11 +55,28 @@ extension PushDatabase {
     }
 
     /// Nothing is sent to it until then, or until it is registered again, if it was not since it was tried.
-    func quarantine(_ device: Device, until time: Timestamp) throws {
+    ///
+    /// - Parameter provider: who found its token bad.
+    func quarantine(_ device: Device, until time: Timestamp, by provider: String) throws {
         let count = try connection.execute(
-            "UPDATE devices SET quarantined_until = $2 WHERE token = $1 AND registered_at = $3", device.token.text,
-            time.milliseconds, device.registeredAt.milliseconds)
+            """
+            UPDATE devices SET quarantined_until = $2, quarantined_by = $4 WHERE token = $1 AND registered_at = $3
+            """, device.token.text, time.milliseconds, device.registeredAt.milliseconds, provider)
         if count > 0 { try removeJobs(for: device.token.text) }
+    }
+
+    /// Tokens that another provider found bad may be good for this one.
+    func endQuarantines(except provider: String) throws {
+        try connection.execute(
+            "UPDATE devices SET quarantined_until = 0 WHERE quarantined_until > 0 AND quarantined_by <> $1", provider)
+    }
+
+    /// Nothing is sent to it until then, of what waits and of what comes.
+    func rest(_ token: String, until time: Timestamp) throws {
+        try connection.execute("UPDATE devices SET rests_until = $2 WHERE token = $1", token, time.milliseconds)
+        try connection.execute(
+            "UPDATE jobs SET due_at = $2 WHERE token = $1 AND lease IS NULL AND due_at < $2", token,
+            time.milliseconds)
     }
 
     func noteBadge(of token: String, at time: Timestamp) throws {
@@ -75,17 +95,18 @@ extension PushDatabase {
     }
 
     /// The devices of these people that can be woken, by person, with the time of the last silent update.
-    func devices(of userIDs: [String], at now: Timestamp) throws -> [String: [(token: String, badgeSentAt: Timestamp)]]
-    {
-        var found: [String: [(token: String, badgeSentAt: Timestamp)]] = [:]
+    func devices(of userIDs: [String], at now: Timestamp) throws -> [String: [ReachableDevice]] {
+        var found: [String: [ReachableDevice]] = [:]
         try connection.query(
             """
-            SELECT user_id, token, badge_sent_at FROM devices
+            SELECT user_id, token, environment, badge_sent_at, rests_until FROM devices
             WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
             """, SQLValue.list(userIDs), now.milliseconds
-        ) { found[$0.text(0), default: []].append(($0.text(1), $0.time(2))) }
+        ) { found[$0.text(0), default: []].append(($0.text(1), $0.text(2), $0.time(3), $0.time(4))) }
         return found
     }
+
+    typealias ReachableDevice = (token: String, environment: String, badgeSentAt: Timestamp, restsUntil: Timestamp)
 
     private func removeJobs(for token: String) throws {
         try connection.execute("DELETE FROM jobs WHERE token = $1", token)

@@ -41,11 +41,12 @@ extension PushDatabase {
         for event in events {
             for person in event.people {
                 for device in devices[person] ?? [] {
-                    switch event {
-                    case .message(let message): try insert(plan.alert(message, to: device.token, of: person))
-                    case .reading:
-                        try insert(plan.badge(to: device.token, of: person, lastSentAt: device.badgeSentAt))
-                    }
+                    let job =
+                        switch event {
+                        case .message(let message): plan.alert(message, to: device.token, of: person)
+                        case .reading: plan.badge(to: device.token, of: person, lastSentAt: device.badgeSentAt)
+                        }
+                    try insert(job, for: device)
                 }
             }
         }
@@ -63,16 +64,16 @@ extension PushDatabase {
 
     /// A message is told to a device once. A silent update that waits already is the newer one's, too; one that is being sent
     /// is followed by another.
-    private func insert(_ job: Job) throws {
+    private func insert(_ job: Job, for device: ReachableDevice) throws {
         try connection.execute(
             """
             INSERT INTO jobs (
-                id, token, user_id, message_id, room_id, log_seq, sender_name, sent_at, made_at, due_at, attempts,
-                is_watching, revision)
+                id, token, user_id, message_id, room_id, log_seq, sender_name, sent_at, due_at, environment,
+                attempts, is_watching, revision)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0)
-            ON CONFLICT (token, message_id) DO UPDATE SET revision = jobs.revision + 1
+            ON CONFLICT (token, message_id) DO UPDATE SET revision = jobs.revision + 1, sent_at = excluded.sent_at
             """, job.id, job.token, job.userID, job.messageID, job.roomID, job.logSeq, job.senderName,
-            job.sentAt.milliseconds, job.madeAt.milliseconds, job.dueAt.milliseconds)
+            job.sentAt.milliseconds, max(job.dueAt, device.restsUntil).milliseconds, device.environment)
     }
 }
 

@@ -51,7 +51,26 @@ struct PushDatabase {
                     seq INTEGER NOT NULL,
                     digest INTEGER NOT NULL
                 )
-                """)
+                """),
+        // The index jobs_due has all that is counted: `lease`, too, which SQLite does not infer from the condition.
+        Migration(
+            version: 2, name: "leases by turn, worlds apart",
+            sql: """
+                ALTER TABLE workers RENAME TO leases;
+                ALTER TABLE jobs RENAME COLUMN worker TO lease;
+                ALTER TABLE jobs DROP COLUMN made_at;
+                ALTER TABLE jobs ADD COLUMN environment TEXT NOT NULL DEFAULT 'production';
+                UPDATE jobs SET environment = coalesce(
+                    (SELECT devices.environment FROM devices WHERE devices.token = jobs.token), 'production');
+                DROP INDEX jobs_due;
+                DROP INDEX jobs_by_worker;
+                CREATE INDEX jobs_due ON jobs (environment, due_at, is_watching, attempts, lease) WHERE lease IS NULL;
+                CREATE INDEX jobs_by_lease ON jobs (lease) WHERE lease IS NOT NULL;
+                CREATE INDEX jobs_by_age ON jobs (sent_at);
+                ALTER TABLE devices ADD COLUMN rests_until INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE devices ADD COLUMN quarantined_by TEXT NOT NULL DEFAULT '';
+                CREATE INDEX devices_quarantined ON devices (quarantined_by) WHERE quarantined_until > 0
+                """),
     ]
 }
 

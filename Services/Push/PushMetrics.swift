@@ -26,7 +26,9 @@ final class PushMetrics: Sendable {
                 Double(self.map { count($0.jobs) } ?? 0)
             }
         }
-        metrics.gauge("parlor_push_oldest_job_seconds", "How long ago the oldest job was made; 0 without any.") {
+        metrics.gauge(
+            "parlor_push_oldest_job_seconds", "How long ago the oldest message that waits was sent; 0 without any."
+        ) {
             [weak self] in
             guard let oldest = self?.jobs.oldest else { return 0 }
             return Double(clock.now().milliseconds - oldest.milliseconds) / 1000
@@ -56,8 +58,9 @@ final class PushMetrics: Sendable {
     }
 
     func watchHealth(_ health: ProviderHealth) {
-        metrics.gauge("parlor_push_paused", "1 while nothing is sent because a setting is wrong.") {
-            health.isPaused ? 1 : 0
-        }
+        metrics.gauge(
+            "parlor_push_paused", "1 while nothing gets through: a setting is wrong, or the provider is away.",
+            labels: ["environment": health.environment.rawValue]
+        ) { health.isInTrouble ? 1 : 0 }
     }
 }

@@ -48,7 +48,7 @@ public struct PushService: Service {
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
             database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,
-            plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wakeup.signal() })
+            plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
         self.gateways = gateways
         self.worker = worker
     }

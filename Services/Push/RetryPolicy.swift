@@ -7,7 +7,8 @@ enum RetryPolicy {
     /// What a server may ask for: one that asks for more is asked again all the same.
     private static let longestAsked: Duration = .seconds(3600)
 
-    /// Twice as long each time, half of it by chance: those that failed together do not come back together.
+    /// What the server asks for, and then twice as long each time, half of it by chance: those that failed together do not come
+    /// back together.
     ///
     /// - Parameters:
     ///   - attempts: those before the one that failed.
@@ -16,6 +17,6 @@ enum RetryPolicy {
     static func delay(after attempts: Int, asked: Duration?, chance: Double) -> Duration {
         let full = min(shortest << min(max(attempts, 0), 16), longest)
         let delay = Duration.milliseconds(full / 2 + Int(Double(full / 2) * chance))
-        return max(delay, min(asked ?? .zero, longestAsked))
+        return min(asked ?? .zero, longestAsked) + delay
     }
 }

@@ -13,6 +13,7 @@ final class FakeMessaging: Sendable {
         var unread: [String: [String: String]] = [:]
         var lastMessage = 0
         var isAway = false
+        var hook: (@Sendable () async -> Void)?
     }
 
     private let state = Mutex(State())
@@ -28,7 +29,12 @@ final class FakeMessaging: Sendable {
     func answer(on bus: any MessageBus) throws {
         for pattern in ["messaging.>", "rooms.>"] {
             try bus.respond(to: pattern, queue: "others") { [self] request in
-                request.reply(answer(request.subject, request.data))
+                let hook = request.subject == "messaging.unread" ? state.withLock { $0.hook } : nil
+                guard let hook else { return request.reply(answer(request.subject, request.data)) }
+                Task {
+                    await hook()
+                    request.reply(answer(request.subject, request.data))
+                }
             }
         }
     }
@@ -66,6 +72,8 @@ final class FakeMessaging: Sendable {
             for person in state.unread.keys { state.unread[person]?[id] = nil }
         }
     }
+
+    func whenAsked(_ hook: @escaping @Sendable () async -> Void) { state.withLock { $0.hook = hook } }
 
     func forgetLog(before seq: Int) { state.withLock { $0.entries.removeAll { $0.seq < seq } } }
 

@@ -1,9 +1,14 @@
 import Contracts
+import Glibc
 import JSON
+import MessageBus
 import Security
 import ServiceKit
+import Storage
+import TestSupport
 import Testing
 import WebClient
+import Workers
 
 @testable import Push
 
@@ -15,7 +20,7 @@ struct ProviderTests {
         APNsAnswer(
             WebResponse(
                 status: status, body: Array(body.utf8), headers: [:], httpVersion: 2, retryAfter: retryAfter)
-        ).outcome(at: now)
+        ).outcome(for: now)
     }
 
     @Test("each of Apple's answers has its consequence")
@@ -30,12 +35,16 @@ struct ProviderTests {
         #expect(outcome(413, #"{"reason":"PayloadTooLarge"}"#) == .refused(reason: "PayloadTooLarge"))
         #expect(
             outcome(429, #"{"reason":"TooManyRequests"}"#, retryAfter: .seconds(7))
-                == .later(reason: "TooManyRequests", after: .seconds(7), isAnswer: true))
+                == .later(reason: "TooManyRequests", after: .seconds(7), of: .device))
         #expect(
-            outcome(503, #"{"reason":"ServiceUnavailable"}"#)
-                == .later(reason: "ServiceUnavailable", after: nil, isAnswer: true))
+            outcome(429, #"{"reason":"TooManyProviderTokenUpdates"}"#)
+                == .later(reason: "TooManyProviderTokenUpdates", of: .everything))
         #expect(
-            outcome(400, #"{"reason":"IdleTimeout"}"#) == .later(reason: "IdleTimeout", after: nil, isAnswer: true))
+            outcome(503, #"{"reason":"ServiceUnavailable"}"#) == .later(reason: "ServiceUnavailable", of: .everything))
+        #expect(
+            outcome(500, #"{"reason":"InternalServerError"}"#)
+                == .later(reason: "InternalServerError", of: .notification))
+        #expect(outcome(400, #"{"reason":"IdleTimeout"}"#) == .later(reason: "IdleTimeout", of: .notification))
     }
 
     @Test("what is none of Apple's answers is no new word in metrics, and ends nothing")
@@ -43,7 +52,7 @@ struct ProviderTests {
         for body in ["", "<html>", "[]", #"{"reason":5}"#, #"{"reason":"NewOne"}"#] {
             #expect(outcome(400, body) == .refused(reason: "other"))
             #expect(outcome(403, body) == .misconfigured(reason: "other"))
-            #expect(outcome(502, body) == .later(reason: "other", after: nil, isAnswer: true))
+            #expect(outcome(502, body) == .later(reason: "other", of: .notification))
             #expect(outcome(410, body) == .gone(since: now, reason: "other"))
         }
     }
@@ -78,27 +87,74 @@ struct ProviderTests {
         #expect(signature == "t=1700000000,v1=\(code)" && code.count == 64)
     }
 
-    @Test("a provider that takes nothing is tried with one at a time, and said so once")
-    func health() {
-        let lines = Lines()
-        let health = ProviderHealth(log: Logger("test") { lines.add($0) })
-        #expect(health.allowance(of: 100).count == 1, "unknown")
-        health.note(.delivered)
-        #expect(health.allowance(of: 100).count == 100)
-        for _ in 1...100 { health.note(.misconfigured(reason: "BadTopic")) }
-        #expect(health.allowance(of: 100).count == 0 && health.allowance(of: 100).pause > .seconds(50))
-        health.note(.delivered)
-        #expect(health.isPaused, "that one was under way before")
-        #expect(lines.count == 1)
+    @Test("of a webhook's answers 410 means the device as it was tried, and 429 everything")
+    func webhook() {
+        func outcome(_ status: Int, retryAfter: Duration? = nil) -> PushOutcome {
+            WebhookProvider.outcome(
+                WebResponse(status: status, body: [], headers: [:], httpVersion: 1, retryAfter: retryAfter), for: now)
+        }
+        #expect(outcome(204) == .delivered)
+        #expect(outcome(410) == .gone(since: now, reason: "status_410"))
+        #expect(outcome(429) == .later(reason: "status_429", of: .everything))
+        #expect(outcome(500) == .later(reason: "status_5xx", of: .notification))
+        #expect(
+            outcome(500, retryAfter: .seconds(5)) == .later(reason: "status_5xx", after: .seconds(5), of: .everything))
+        #expect(outcome(404) == .misconfigured(reason: "status_4xx") && outcome(400) == .refused(reason: "status_4xx"))
     }
 
-    @Test("one that answers nothing any more is tried with one at a time")
-    func unanswered() {
-        let health = ProviderHealth(log: .silent)
-        health.note(.delivered)
-        for _ in 1...64 { health.note(.later(reason: "timeout", after: nil, isAnswer: false)) }
-        #expect(health.allowance(of: 100).count == 1 && !health.isPaused)
-        health.note(.later(reason: "ServiceUnavailable", after: nil, isAnswer: true))
-        #expect(health.allowance(of: 100).count == 100)
+    @Test("a token that is none of Apple's is not asked about")
+    func hexadecimal() async throws {
+        let key = "/tmp/parlor-\(UUIDv7Generator(randomness: SystemRandomness()).next(at: 0)).p8"
+        let file = try #require(fopen(key, "w"))
+        fputs(ES256KeyText.pem, file)
+        fclose(file)
+        defer { unlink(key) }
+        let nobody = try ReservedPort()
+        let settings = APNsProvider.settings
+        let provider = try APNsProvider(
+            ServiceContext(
+                configuration: try Configuration(
+                    settings,
+                    arguments: [
+                        "--apns-key-file", key, "--apns-key-id", "KEY", "--apns-team-id", "TEAM", "--apns-topic", "app",
+                        "--apns-url", "http://127.0.0.1:\(nobody.port)",
+                    ]), database: try SQLiteDatabase(.temporary, migrations: []), bus: InProcessBus(),
+                workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent"))
+        func send(_ token: String) async throws -> PushOutcome {
+            let device = Device(
+                token: try DeviceToken(token), userID: "ben", environment: .production, registeredAt: now)
+            let job = Job(
+                id: "job", token: token, userID: "ben", messageID: "", roomID: "", logSeq: 0, senderName: "",
+                sentAt: now, dueAt: now)
+            return await provider.send(Notification(badge: 1, job, to: device))
+        }
+        for token in ["..", "../../x", "0g", "%2e"] {
+            #expect(try await send(token) == .refused(reason: "NotHexadecimal"))
+        }
+        #expect(try await send("0aF9").reason == "connection")
+        await provider.stop()
+    }
+
+    @Test("a pipe that nobody reads is given up, and its line is ended before the next; a full disk says so")
+    func lines() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(Glibc.pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+        let pipe = LineFile(ends[1], patience: .milliseconds(1))
+        let first = [UInt8](repeating: UInt8(ascii: "a"), count: 70_000) + [10]
+        #expect(pipe.write(first) != nil)
+        var read: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        func readAll() {
+            while case let count = Glibc.read(ends[0], &piece, piece.count), count > 0 { read += piece.prefix(count) }
+        }
+        #expect(pipe.write(Array("b\n".utf8)) != nil)
+        readAll()
+        #expect(pipe.write(Array("b\n".utf8)) == nil)
+        readAll()
+        #expect(read == first + Array("b\n".utf8))
+        for end in ends { close(end) }
+        let full = open("/dev/full", O_WRONLY)
+        #expect(LineFile(full, patience: .milliseconds(1)).write(first) == "No space left on device")
+        close(full)
     }
 }

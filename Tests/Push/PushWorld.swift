@@ -15,7 +15,8 @@ import Workers
 final class PushWorld: Sendable {
     let bus: any MessageBus = InProcessBus()
     let clock = ManualClock()
-    let database: SQLiteDatabase
+    let database: ForgetfulDatabase
+    let metrics: Metrics
     let service: PushService
     let provider: FakeProvider
     /// Where it has come to in messaging's log.
@@ -26,19 +27,25 @@ final class PushWorld: Sendable {
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")
 
-    private init(_ flags: [String]) throws {
-        database = try SQLiteDatabase(.temporary, migrations: PushService.migrations)
+    private init(_ flags: [String], on database: (any Database)?) throws {
+        self.database = ForgetfulDatabase(
+            try database ?? SQLiteDatabase(.temporary, migrations: PushService.migrations))
         context = ServiceContext(
-            configuration: try Configuration(PushService.settings, arguments: flags), database: database, bus: bus,
+            configuration: try Configuration(PushService.settings, arguments: flags), database: self.database, bus: bus,
             clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
+        metrics = context.metrics
         provider = try FakeProvider(context)
         messaging = FakeMessaging(clock: clock)
         service = try PushService(context, provider: provider, learningTime: .seconds(86_400))
     }
 
     /// Runs the body while the service is on the bus. Nothing of what it does by itself happens: the test takes the turns.
-    static func serving(_ flags: String..., body: (PushWorld) async throws -> Void) async throws {
-        let world = try PushWorld(flags)
+    ///
+    /// - Parameter database: SQLite in memory by default.
+    static func serving(
+        _ flags: String..., on database: (any Database)? = nil, body: (PushWorld) async throws -> Void
+    ) async throws {
+        let world = try PushWorld(flags, on: database)
         try world.messaging.answer(on: world.bus)
         let group = try EventLoopGroup(loopCount: 1)
         let host = ServiceHost(OnlyRequests(service: world.service), world.context, on: group)
@@ -50,6 +57,7 @@ final class PushWorld: Sendable {
         }
         await host.stop(within: .seconds(1))
         await world.context.workers.close()
+        await world.database.close()
         group.shutdown()
     }
 
@@ -108,6 +116,8 @@ final class PushWorld: Sendable {
     func delete(_ id: String) { messaging.delete(id) }
     func forgetLog(before seq: Int) { messaging.forgetLog(before: seq) }
     func replaceMessaging() { messaging.becomeAnother() }
+    /// Called when messaging was asked what is unread, before it answers.
+    func whenAsked(_ hook: @escaping @Sendable () async -> Void) { messaging.whenAsked(hook) }
     var isMessagingAway: Bool {
         get { messaging.isAway }
         set { messaging.isAway = newValue }
@@ -125,23 +135,36 @@ final class PushWorld: Sendable {
         }
     }
 
-    /// Works on what is due, and waits for what becomes of it to be written.
+    /// Works on what is due, in both of the provider's worlds, and waits for what becomes of it to be written.
     func work() async throws {
-        _ = try await service.worker.takeTurn()
-        await service.worker.settle()
+        try await takeTurns()
+        try await settle()
+    }
+
+    func takeTurns() async throws {
+        for lane in service.worker.lanes { _ = try await lane.takeTurn() }
+    }
+
+    /// Returns when what was handed to the provider has come back and is written down.
+    func settle() async throws {
+        while service.worker.lanes.contains(where: { $0.underWay > 0 }) { await Task.yield() }
+        try await service.worker.results.write()
+    }
+
+    func health(_ environment: Device.Environment = .production) throws -> ProviderHealth {
+        try #require(service.worker.lanes.map(\.health).first { $0.environment == environment })
+    }
+
+    /// Proves the provider, so that many may be under way.
+    func prove() { for lane in service.worker.lanes { lane.health.note(.delivered) } }
+
+    func jobs(for token: String) async throws -> Int {
+        try await database.read { connection in
+            try connection.first("SELECT count(*) FROM jobs WHERE token = $1", token) { $0.int(0) } ?? 0
+        }
     }
 
     func jobs() async throws -> JobCounts { try await database.read { try PushDatabase($0).counts() } }
-}
-
-extension PushWorker {
-    /// Returns when all that was taken is written down.
-    func settle() async {
-        while results.inHand > 0 {
-            await results.write()
-            await Task.yield()
-        }
-    }
 }
 
 extension JobCounts {
@@ -164,10 +187,14 @@ private struct OnlyRequests: Service {
 final class FakeProvider: PushProvider {
     static let name = "fake"
     static let settings: [Setting] = []
+    static let concurrency = 8
+    let identity = "fake"
 
     private struct State {
         var sent: [Notification] = []
         var outcomes: [String: [PushOutcome]] = [:]
+        var heldBack: Set<Device.Environment> = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -175,6 +202,19 @@ final class FakeProvider: PushProvider {
     init(_ context: ServiceContext) throws {}
 
     func send(_ notification: Notification) async -> PushOutcome {
+        let outcome = outcome(of: notification)
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                guard state.heldBack.contains(notification.device.environment) else { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+        return outcome
+    }
+
+    private func outcome(of notification: Notification) -> PushOutcome {
         state.withLock { state in
             state.sent.append(notification)
             let token = notification.device.token.text
@@ -186,8 +226,22 @@ final class FakeProvider: PushProvider {
 
     func stop() async {}
 
+    /// Answers nothing in this world until `goOn`.
+    func holdBack(_ environment: Device.Environment) { state.withLock { _ = $0.heldBack.insert(environment) } }
+
+    func goOn() {
+        let waiting = state.withLock { state in
+            defer { (state.waiting, state.heldBack) = ([], []) }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
     /// What the next attempts for a device come to; those after them are delivered.
     func answer(_ outcomes: PushOutcome..., for token: String) { state.withLock { $0.outcomes[token] = outcomes } }
+
+    /// How many were sent since the last `take`.
+    var sent: Int { state.withLock { $0.sent.count } }
 
     /// What was sent since the last time.
     func take() -> [Notification] {
@@ -195,5 +249,33 @@ final class FakeProvider: PushProvider {
             defer { state.sent = [] }
             return state.sent
         }
+    }
+}
+
+/// A database whose commits are not answered now and then.
+final class ForgetfulDatabase: Database {
+    private let base: any Database
+    private let isForgetful = Atomic(false)
+
+    init(_ base: any Database) { self.base = base }
+
+    var databaseID: String { base.databaseID }
+    var statistics: DatabaseStatistics { base.statistics }
+    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { base.onCommit(hook) }
+    func close() async { await base.close() }
+
+    /// The next write is committed, and not answered.
+    func forgetNextCommit() { isForgetful.store(true, ordering: .relaxed) }
+
+    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        try await base.read(body)
+    }
+
+    func write<T: Sendable>(
+        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        let answer = try await base.write(holding: bytes, body)
+        if isForgetful.exchange(false, ordering: .relaxed) { throw StorageError.io("the commit was not answered") }
+        return answer
     }
 }

@@ -57,4 +57,21 @@ struct WaitingTests {
         let found = await gateways.sockets(at: [place])[place] ?? []
         #expect(found.map(\.age).sorted() == [10, 20])
     }
+
+    @Test("a gateway that does not answer is left alone for a while")
+    func silentGateway() async throws {
+        let bus = InProcessBus()
+        let gateways = LiveGateways(bus)
+        _ = try gateways.listen()
+        let asked = Atomic(0)
+        try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
+            asked.wrappingAdd(1, ordering: .relaxed)
+            request.reply(ServiceError.unavailable("A gateway").json)
+        }
+        for _ in 1...3 {
+            try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "g") })
+            _ = await gateways.sockets(at: [OpenRoomQuestion.Place(roomID: "room", userID: "ben")])
+        }
+        #expect(asked.load(ordering: .relaxed) == 1)
+    }
 }

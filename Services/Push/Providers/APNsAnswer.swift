@@ -15,16 +15,18 @@ enum APNsReasons {
     /// There is no such device here.
     static let ofToken: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"]
     static let ofDevice: Set<String> = ["Unregistered", "ExpiredToken"]
-    static let passing: Set<String> = [
-        "TooManyRequests", "TooManyProviderTokenUpdates", "IdleTimeout", "InternalServerError", "ServiceUnavailable",
-        "Shutdown",
-    ]
+    /// There are too many for this device.
+    static let ofBusyDevice: Set<String> = ["TooManyRequests"]
+    /// Nothing is taken for a while.
+    static let ofBusyServer: Set<String> = ["TooManyProviderTokenUpdates", "ServiceUnavailable", "Shutdown"]
+    static let passing: Set<String> = ["IdleTimeout", "InternalServerError"]
     static let ofNotification: Set<String> = [
         "PayloadTooLarge", "PayloadEmpty", "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority",
         "DuplicateHeaders", "InvalidPushType",
     ]
 
-    static let all = [ofSettings, ofToken, ofDevice, passing, ofNotification].reduce(into: Set()) { $0.formUnion($1) }
+    static let all = [ofSettings, ofToken, ofDevice, ofBusyDevice, ofBusyServer, passing, ofNotification]
+        .reduce(into: Set()) { $0.formUnion($1) }
 }
 
 /// What Apple answered.
@@ -45,15 +47,20 @@ struct APNsAnswer {
         retryAfter = response.retryAfter
     }
 
-    func outcome(at now: Timestamp) -> PushOutcome {
+    /// - Parameter registeredAt: of the device as it was tried: one of which Apple gives no time is gone if it was not registered
+    ///   again since.
+    func outcome(for registeredAt: Timestamp) -> PushOutcome {
         // What Apple may add one day is no new series of a metric.
         let said = APNsReasons.all.contains(reason) ? reason : "other"
         switch status {
         case 200: return .delivered
-        case 410: return .gone(since: goneSince ?? now, reason: said)
-        case 429, 500...: return .later(reason: said, after: retryAfter, isAnswer: true)
-        case _ where APNsReasons.passing.contains(reason):
-            return .later(reason: said, after: retryAfter, isAnswer: true)
+        case 410: return .gone(since: goneSince ?? registeredAt, reason: said)
+        case _ where APNsReasons.ofBusyServer.contains(reason), 503:
+            return .later(reason: said, after: retryAfter, of: .everything)
+        case _ where APNsReasons.ofBusyDevice.contains(reason), 429:
+            return .later(reason: said, after: retryAfter, of: .device)
+        case _ where APNsReasons.passing.contains(reason), 500...:
+            return .later(reason: said, after: retryAfter, of: .notification)
         case _ where APNsReasons.ofToken.contains(reason): return .badToken(reason: said)
         case _ where APNsReasons.ofSettings.contains(reason), 403, 404, 405: return .misconfigured(reason: said)
         default: return .refused(reason: said)

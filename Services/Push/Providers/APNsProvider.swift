@@ -19,10 +19,11 @@ struct APNsProvider: PushProvider {
     static let authorityFile = Setting(
         "APNS_CA_FILE", .path, default: "", "Certificates in PEM to believe, for tests; the system's by default")
     static let settings = [keyFile, keyID, teamID, topic, url, authorityFile]
+    static let concurrency = WebClient.maxUnderWay
 
+    let identity: String
     private let tokens: ProviderTokens
     private let topic: String
-    private let clock: any WallClock
     private let endpoints: [Device.Environment: (url: String, client: WebClient)]
 
     init(_ context: ServiceContext) throws {
@@ -44,10 +45,10 @@ struct APNsProvider: PushProvider {
             key: key, keyID: try required(Self.keyID), teamID: try required(Self.teamID), clock: context.clock,
             metrics: context.metrics)
         topic = try required(Self.topic)
-        clock = context.clock
         var client = WebClient.Configuration()
         client.authorityFile = configuration.optional(Self.authorityFile.name)
         let other = configuration.optional(Self.url.name)
+        identity = [Self.name, tokens.keyID, tokens.teamID, topic, other ?? ""].joined(separator: " ")
         endpoints = [
             .production: (other ?? "https://api.push.apple.com", WebClient(client)),
             .sandbox: (other ?? "https://api.sandbox.push.apple.com", WebClient(client)),
@@ -59,6 +60,8 @@ struct APNsProvider: PushProvider {
     }
 
     func send(_ notification: Notification) async -> PushOutcome {
+        // Apple's are hexadecimal. Anything else may be a path of its own, and the answer one that tells of wrong settings.
+        guard notification.device.token.isHexadecimal else { return .refused(reason: "NotHexadecimal") }
         var token = tokens.token()
         while true {
             guard let endpoint = endpoints[notification.device.environment] else {
@@ -72,14 +75,14 @@ struct APNsProvider: PushProvider {
                     token = other
                     continue
                 }
-                return answer.outcome(at: clock.now())
+                return answer.outcome(for: notification.device.registeredAt)
             }
         }
     }
 
     private func request(_ notification: Notification, _ token: ProviderTokens.Token, to url: String) -> WebRequest {
         WebRequest(
-            "\(url)/3/device/\(notification.device.token.pathSegment)",
+            "\(url)/3/device/\(notification.device.token.text)",
             headers: [
                 ("authorization", "bearer \(token.text)"),
                 ("apns-topic", topic),
@@ -110,15 +113,7 @@ struct APNsProvider: PushProvider {
 }
 
 extension DeviceToken {
-    /// Apple's tokens are as they are; of another nothing may be taken for a part of the path.
-    fileprivate var pathSegment: String {
-        text.utf8.reduce(into: "") { path, byte in
-            let scalar = Unicode.Scalar(byte)
-            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil {
-                path.unicodeScalars.append(scalar)
-            } else {
-                path += "%" + [byte].hexadecimal
-            }
-        }
+    fileprivate var isHexadecimal: Bool {
+        text.utf8.allSatisfy { Unicode.Scalar($0).properties.isASCIIHexDigit }
     }
 }

@@ -2,6 +2,7 @@ import Contracts
 import Glibc
 import JSON
 import ServiceKit
+import Synchronization
 import Workers
 
 /// Writes each notification as a line of JSON, to a file or to standard output: to see what would be sent, with no account
@@ -14,36 +15,36 @@ struct LogProvider: PushProvider {
     static let settings = [file]
 
     /// Lines that may wait for the disk, or for who reads the pipe.
-    private static let maxWaiting = 1024
+    static let concurrency = 64
 
-    private let descriptor: Int32
+    let identity = name
     private let clock: any WallClock
-    private let log: Logger
+    private let file: LineFile
     /// A thread of its own: a pipe that nobody reads would hold up others' calls.
-    private let writer = WorkerPool(threads: 1, maxWaiting: maxWaiting)
+    private let writer = WorkerPool(threads: 1, maxWaiting: concurrency * Device.Environment.allCases.count)
 
     init(_ context: ServiceContext) throws {
         clock = context.clock
-        log = context.log
         guard let path = context.configuration.optional(Self.file.name) else {
-            descriptor = STDOUT_FILENO
+            file = LineFile(STDOUT_FILENO)
             return
         }
         // What people write stands in it: for its owner alone.
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
             throw ConfigurationError.malformed("PUSH_LOG_FILE (--push-log-file): \(path) cannot be written: \(reason)")
         }
+        file = LineFile(descriptor)
     }
 
     func send(_ notification: Notification) async -> PushOutcome {
         let line = Self.line(notification, at: clock.now())
         do {
-            let isWritten = try await writer.run { [descriptor] in Self.write(line, to: descriptor) }
-            return isWritten ? .delivered : .later(reason: "file", after: nil, isAnswer: false)
+            let failure = try await writer.run { [file] in file.write(line) }
+            return failure.map { .unanswered(reason: "file", detail: $0) } ?? .delivered
         } catch {
-            return .later(reason: "busy", after: nil, isAnswer: false)
+            return .unanswered(reason: "busy", detail: "too many lines wait")
         }
     }
 
@@ -57,22 +58,47 @@ struct LogProvider: PushProvider {
             }
         } + [UInt8(ascii: "\n")]
     }
+}
 
-    /// In pieces that a pipe takes at once if it takes any: one that nobody reads is given up after a while.
+/// A file or a pipe that is written in whole lines, by one thread at a time.
+final class LineFile: Sendable {
+    private let descriptor: Int32
+    /// What is left of a line that was begun.
+    private let begun = Mutex<ArraySlice<UInt8>>([])
+    /// What a pipe takes at once if it takes any, a file whole: then no line of another process comes between.
+    private let maxPiece: Int
+    private let patience: Duration
+
+    init(_ descriptor: Int32, patience: Duration = PushProviders.patience) {
+        self.descriptor = descriptor
+        self.patience = patience
+        var status = stat()
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        maxPiece = isFile ? .max : Int(PIPE_BUF)
+    }
+
+    /// Blocks. A pipe that nobody reads is given up after a while; the line that was begun is ended before the next one.
     ///
-    /// - Returns: whether all was written.
-    private static func write(_ line: [UInt8], to descriptor: Int32) -> Bool {
-        var rest = line[...]
+    /// - Returns: what went wrong; nil if all was written.
+    func write(_ line: [UInt8]) -> String? {
+        begun.withLock { begun in
+            if let failure = write(&begun) { return failure }
+            var rest = line[...]
+            defer { if rest.count < line.count { begun = rest } }
+            return write(&rest)
+        }
+    }
+
+    private func write(_ rest: inout ArraySlice<UInt8>) -> String? {
         while !rest.isEmpty {
             var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&place, 1, Int32(PushProviders.patience.milliseconds)) > 0 else { return false }
-            let piece = rest.prefix(Int(PIPE_BUF))
-            let count = piece.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard poll(&place, 1, Int32(patience.milliseconds)) > 0 else { return "nobody reads it" }
+            let count = rest.prefix(maxPiece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else { return false }
+            guard count >= 0 else { return String(cString: strerror(errno)) }
             rest = rest.dropFirst(count)
         }
-        return true
+        return nil
     }
 }
 

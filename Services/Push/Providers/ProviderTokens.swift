@@ -17,8 +17,8 @@ final class ProviderTokens: Sendable {
     }
 
     private let key: ES256Key
-    private let keyID: String
-    private let teamID: String
+    let keyID: String
+    let teamID: String
     private let clock: any WallClock
     private let made: Counter
     private let current = Mutex<Token?>(nil)

@@ -6,6 +6,12 @@ protocol PushProvider: Sendable {
     /// Its name in `PUSH_PROVIDER`, and in metrics.
     static var name: String { get }
     static var settings: [Setting] { get }
+    /// How many it sends at once in each of its two worlds. No more are handed to it: one that waited here would tell of what was
+    /// so a while ago.
+    static var concurrency: Int { get }
+
+    /// By what settings a token is good or bad: not a secret, and another one when they change.
+    var identity: String { get }
 
     /// - Throws: `ConfigurationError` if its settings do not do.
     init(_ context: ServiceContext) throws
@@ -32,7 +38,7 @@ enum PushProviders {
     }
 }
 
-/// What a provider made of a notification. A reason is one of a few words, for logs and metrics.
+/// What a provider made of a notification. A reason is one of a few words, for logs and metrics; a detail is for logs alone.
 enum PushOutcome: Sendable, Equatable {
     case delivered
     /// The app is no more on the device since then.
@@ -41,10 +47,20 @@ enum PushOutcome: Sendable, Equatable {
     case badToken(reason: String)
     /// This notification will never be taken.
     case refused(reason: String)
-    /// It may be taken later, after that time if the server asks for it. Without an answer it may have been taken.
-    case later(reason: String, after: Duration?, isAnswer: Bool)
+    /// It may be taken later, after that time if the server asks for it.
+    case later(reason: String, after: Duration? = nil, of: Extent)
+    /// There is no answer; it may have been taken.
+    case unanswered(reason: String, detail: String)
     /// Nothing will be taken until somebody changes a setting.
-    case misconfigured(reason: String)
+    case misconfigured(reason: String, detail: String = "")
+
+    /// What a server does not take for now.
+    enum Extent: Sendable {
+        case notification
+        /// Anything for this device.
+        case device
+        case everything
+    }
 
     /// For metrics.
     var label: String {
@@ -53,7 +69,7 @@ enum PushOutcome: Sendable, Equatable {
         case .gone: "gone"
         case .badToken: "bad_token"
         case .refused: "refused"
-        case .later: "later"
+        case .later, .unanswered: "later"
         case .misconfigured: "misconfigured"
         }
     }
@@ -62,7 +78,7 @@ enum PushOutcome: Sendable, Equatable {
         switch self {
         case .delivered: "ok"
         case .gone(_, let reason), .badToken(let reason), .refused(let reason), .later(let reason, _, _),
-            .misconfigured(let reason):
+            .unanswered(let reason, _), .misconfigured(let reason, _):
             reason
         }
     }

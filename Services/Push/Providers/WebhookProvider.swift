@@ -14,8 +14,11 @@ struct WebhookProvider: PushProvider {
         "The key that signs them; by default webhook.secret in the data folder, made on first start")
     static let settings = [url, secretFile]
 
-    private static let connections = 8
+    /// Both worlds are one server. With HTTP/1.1 each request takes a connection.
+    private static let connections = 32
+    static let concurrency = connections / Device.Environment.allCases.count
 
+    let identity: String
     private let url: String
     private let secret: [UInt8]
     private let clock: any WallClock
@@ -29,6 +32,8 @@ struct WebhookProvider: PushProvider {
                 "PUSH_WEBHOOK_URL (--push-webhook-url) has to be an http or https URL for the provider webhook")
         }
         self.url = url
+        // There may be a secret in it.
+        identity = "\(Self.name) \(SHA256.hash(Array(url.utf8)).hexadecimal)"
         secret = try SecretFile.loadOrCreate(
             context.configuration.optional(Self.secretFile.name) ?? "\(context.dataDirectory)/webhook.secret",
             randomness: context.randomness)
@@ -49,7 +54,7 @@ struct WebhookProvider: PushProvider {
                 ("Parlor-Signature", Self.signature(of: body, at: clock.now(), with: secret)),
             ], body: body, timeout: PushProviders.patience)
         switch await client.send(request) {
-        case .success(let response): return outcome(response)
+        case .success(let response): return Self.outcome(response, for: notification.device.registeredAt)
         case .failure(let failure): return PushOutcome(failure)
         }
     }
@@ -63,13 +68,17 @@ struct WebhookProvider: PushProvider {
         return "t=\(seconds),v1=\(code.hexadecimal)"
     }
 
-    private func outcome(_ response: WebResponse) -> PushOutcome {
+    /// - Parameter registeredAt: of the device as it was tried: it is gone if it was not registered again since.
+    static func outcome(_ response: WebResponse, for registeredAt: Timestamp) -> PushOutcome {
         let asked = response.retryAfter
         switch response.status {
         case 200..<300: return .delivered
-        case 410: return .gone(since: clock.now(), reason: "status_410")
-        case 429: return .later(reason: "status_429", after: asked, isAnswer: true)
-        case 500...: return .later(reason: "status_5xx", after: asked, isAnswer: true)
+        case 410: return .gone(since: registeredAt, reason: "status_410")
+        case 429: return .later(reason: "status_429", after: asked, of: .everything)
+        case 500...:
+            // One that it fails at is no reason to keep others back, unless it says so.
+            let isBusy = response.status == 503 || asked != nil
+            return .later(reason: "status_5xx", after: asked, of: isBusy ? .everything : .notification)
         case 401, 403, 404, 405: return .misconfigured(reason: "status_4xx")
         case 300..<400: return .misconfigured(reason: "status_3xx")
         default: return .refused(reason: "status_4xx")
@@ -81,11 +90,11 @@ extension PushOutcome {
     /// No answer.
     init(_ failure: WebFailure) {
         switch failure {
-        case .timeout: self = .later(reason: "timeout", after: nil, isAnswer: false)
-        case .connection: self = .later(reason: "connection", after: nil, isAnswer: false)
-        case .notTrusted: self = .misconfigured(reason: "certificate")
-        case .busy: self = .later(reason: "busy", after: nil, isAnswer: false)
-        case .closed: self = .later(reason: "stopping", after: nil, isAnswer: false)
+        case .timeout: self = .unanswered(reason: "timeout", detail: "no answer in time")
+        case .connection(let detail): self = .unanswered(reason: "connection", detail: detail)
+        case .notTrusted(let detail): self = .misconfigured(reason: "certificate", detail: detail)
+        case .busy: self = .unanswered(reason: "busy", detail: "too many requests wait")
+        case .closed: self = .unanswered(reason: "stopping", detail: "this process ends")
         }
     }
 }

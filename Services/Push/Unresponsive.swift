@@ -1,0 +1,17 @@
+import Synchronization
+
+/// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.
+final class Unresponsive: Sendable {
+    private static let pause: Duration = .seconds(5)
+
+    private let until = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    func contains(_ name: String) -> Bool { until.withLock { $0[name].map { $0 > .now } ?? false } }
+
+    func insert(_ name: String) {
+        until.withLock { until in
+            until = until.filter { $0.value > .now }
+            until[name] = .now + Self.pause
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Contracts
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Push
+
+/// Each statement runs on both engines, in the order of a long day.
+@Suite("On both engines", .timeLimit(.minutes(1)))
+struct EngineTests {
+    enum Engine: CaseIterable {
+        case sqlite, postgres
+
+        func open(_ place: Place, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
+            switch self {
+            case .sqlite: try SQLiteDatabase(.file(place.path), migrations: migrations)
+            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: place.name, migrations: migrations)
+            }
+        }
+    }
+
+    /// A file and a schema that no other test has.
+    final class Place: Sendable {
+        let name = PostgresServer.newSchema()
+        var path: String { "/tmp/parlor-\(name).db" }
+
+        deinit { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    }
+
+    private let place = Place()
+
+    @Test("devices, jobs, leases and quarantines", arguments: Engine.allCases)
+    func day(engine: Engine) async throws {
+        try await PushWorld.serving(on: try engine.open(place)) { world in
+            world.prove()
+            try await world.follow()
+            for number in 10..<36 { _ = try await world.register("device-\(number)", by: PushWorld.eve) }
+            #expect(try await world.devices(of: PushWorld.eve).count == 25)
+            for token in ["fine", "busy", "bad", "gone"] { _ = try await world.register(token) }
+            _ = try await world.register("test", environment: "sandbox")
+            world.provider.answer(.later(reason: "TooManyRequests", after: .seconds(60), of: .device), for: "busy")
+            world.provider.answer(.badToken(reason: "BadDeviceToken"), for: "bad")
+            world.provider.answer(.gone(since: world.clock.now(), reason: "Unregistered"), for: "gone")
+
+            let id = world.send()
+            try await world.follow()
+            world.clock.advance(by: .seconds(3))
+            try await world.work()
+            #expect(world.provider.take().count == 5)
+            #expect(try await world.devices() == ["bad", "busy", "fine", "test"])
+            try await world.service.worker.count()
+            #expect(world.metrics.text().contains(#"parlor_push_jobs{state="retrying"} 1"#))
+            #expect(try await world.jobs().retrying == 1)
+
+            world.read(id)
+            try await world.follow()
+            world.clock.advance(by: .seconds(3))
+            world.database.forgetNextCommit()
+            await #expect(throws: StorageError.self) { try await world.work() }
+            world.clock.advance(by: .seconds(60))
+            try await world.work()
+            #expect(world.provider.take().map(\.kind) == [.badge, .badge, .badge])
+
+            try await world.database.write { try PushDatabase($0).endQuarantines(except: "another") }
+            _ = world.send()
+            try await world.follow()
+            let now = world.clock.now().adding(.seconds(3))
+            try await world.database.write { connection in
+                let database = PushDatabase(connection)
+                #expect(try database.claim(9, in: .production, by: "lease", at: now).count == 3)
+                try database.renew(["lease"], at: now)
+                try database.release(["lease"])
+                #expect(try database.nextDue(in: .sandbox) == now)
+            }
+            world.clock.advance(by: .seconds(86_500))
+            try await world.service.worker.count()
+            #expect(try await world.jobs() == JobCounts())
+            try await world.unregister("fine")
+            #expect(try await world.devices() == ["bad", "busy", "test"])
+        }
+    }
+
+    @Test("a database of before keeps its jobs and their leases", arguments: Engine.allCases)
+    func migration(engine: Engine) async throws {
+        let old = try engine.open(place, Array(PushService.migrations.prefix(1)))
+        try await old.write { connection in
+            try connection.execute("INSERT INTO devices VALUES ('token', 'ben', 'ios', 'sandbox', 0, 0, 0)")
+            try connection.execute(
+                "INSERT INTO jobs VALUES ('job', 'token', 'ben', 'm', 'room', 1, 'Ada', 2, 3, 4, 0, 0, 0, 'worker')")
+            try connection.execute("INSERT INTO workers VALUES ('worker', 5)")
+        }
+        await old.close()
+        let new = try engine.open(place)
+        let now = Timestamp(milliseconds: 5)
+        let claims = try await new.write { connection in
+            let database = PushDatabase(connection)
+            #expect(try database.nextDue(in: .sandbox) == now)
+            try database.releaseExpired(at: now)
+            return try database.claim(9, in: .sandbox, by: "lease", at: now)
+        }
+        #expect(claims.map(\.job.id) == ["job"])
+        await new.close()
+    }
+}
