@@ -32,7 +32,7 @@ struct GatewaySettings: Sendable {
                 "Whom `:global` events reach: everyone connected, or a room's participants"),
             Setting(
                 "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
-                "How often a socket is pinged"),
+                "How often a socket is pinged; with more than 30s push may wake who reads"),
             Setting(
                 "PING_TIMEOUT", .duration(.milliseconds(100)...(.seconds(3600))), default: "20s",
                 "How long its answer may take"),
