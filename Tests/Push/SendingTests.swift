@@ -5,7 +5,7 @@ import Testing
 
 @testable import Push
 
-@Suite("Sending")
+@Suite("Sending", .timeLimit(.minutes(1)))
 struct SendingTests {
     /// A message that is due, to Ben's device `token`.
     private func due(_ world: PushWorld, _ text: String = "hello") async throws -> String {
