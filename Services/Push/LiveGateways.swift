@@ -12,10 +12,13 @@ final class LiveGateways: Sendable {
     private static let patience: Duration = .seconds(1)
 
     private let bus: any MessageBus
-    private let unresponsive = Unresponsive()
+    private let unresponsive: Unresponsive
     private let heard = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    init(_ bus: any MessageBus) { self.bus = bus }
+    init(_ bus: any MessageBus, unresponsive: Unresponsive = Unresponsive()) {
+        self.bus = bus
+        self.unresponsive = unresponsive
+    }
 
     func listen() throws(BusError) -> BusSubscription {
         try bus.subscribe(Subject.gatewayAlive) { [self] message in

@@ -61,7 +61,7 @@ struct WaitingTests {
     @Test("a gateway that does not answer is left alone for a while")
     func silentGateway() async throws {
         let bus = InProcessBus()
-        let gateways = LiveGateways(bus)
+        let gateways = LiveGateways(bus, unresponsive: Unresponsive(for: .seconds(3600)))
         _ = try gateways.listen()
         let asked = Atomic(0)
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
