@@ -75,7 +75,7 @@ final class JobResults: Sendable {
         guard !results.isEmpty else { return }
         do {
             let now = clock.now()
-            try await database.write(holding: 256 * results.count) { connection in
+            try await database.write(holding: 256 * results.count, .relaxed) { connection in
                 let database = PushDatabase(connection)
                 for result in results { try database.record(result, at: now) }
             }

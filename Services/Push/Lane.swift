@@ -110,7 +110,7 @@ final class Lane: Sendable {
         guard let due else { return Self.idleInterval }
         guard due <= now else { return min(.milliseconds(due.milliseconds - now.milliseconds), Self.idleInterval) }
         let (limit, lease) = (isProven ? Self.maxClaimed : Self.maxTried, newLease())
-        let claims = try await database.write { connection in
+        let claims = try await database.write(.relaxed) { connection in
             let database = PushDatabase(connection)
             try database.releaseExpired(at: now, besides: own)
             return try database.claim(limit, in: environment, by: lease, at: now)

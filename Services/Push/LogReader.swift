@@ -93,7 +93,7 @@ struct LogReader: Sendable {
     }
 
     private func start(at head: Bookmark, after known: Bookmark?) async throws -> Bookmark {
-        try await database.write { try PushDatabase($0).restart(Self.stream, at: head, after: known) }
+        try await database.write(.relaxed) { try PushDatabase($0).restart(Self.stream, at: head, after: known) }
     }
 
     private func take(_ stretch: LogStretch) async throws -> Bookmark {
@@ -114,7 +114,7 @@ struct LogReader: Sendable {
     }
 
     private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> Bookmark {
-        try await database.write { try PushDatabase($0).follow(Self.stream, stretch, plan) }
+        try await database.write(.relaxed) { try PushDatabase($0).follow(Self.stream, stretch, plan) }
     }
 
     private func page(after place: Bookmark?) async throws -> LogPage {

@@ -74,7 +74,7 @@ struct PushDrain {
                     HTTPCall(
                         "POST", "/api/devices", token: person.token,
                         body: JSONWriter.object {
-                            $0.member("token", "\(person.id)-\(number)")
+                            $0.member("token", person.id.filter { $0 != "-" } + "\(number + 10)")
                             $0.member("platform", "ios")
                             $0.member("environment", "production")
                         })
