@@ -272,9 +272,9 @@ final class ForgetfulDatabase: Database {
     }
 
     func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
-        let answer = try await base.write(holding: bytes, body)
+        let answer = try await base.write(holding: bytes, durability, body)
         if isForgetful.exchange(false, ordering: .relaxed) { throw StorageError.io("the commit was not answered") }
         return answer
     }
