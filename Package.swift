@@ -74,7 +74,7 @@ let package = Package(
             "RoomsClient",
             ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
         .target(
-            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting",
+            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting", exclude: ["README.md"],
             swiftSettings: settings),
         shared(
             "ServiceKit",

@@ -2,8 +2,136 @@ import Foundation
 import RoomsClient
 
 /// A clock that stands still until a test advances it.
+///
+/// ```swift
+/// let clock = TestClock()
+/// let typing = Task { try await clock.sleep(for: .seconds(2)) }
+/// await clock.untilSleeping(1)
+/// await clock.advance(by: .seconds(2))
+/// try await typing.value
+/// ```
 public final class TestClock: ClientClock {
-    public init() {}
-    public var now: Date { .distantPast }
-    public func sleep(for duration: Duration) async throws {}
+    private struct Sleeper: Sendable {
+        let id: Int
+        let wakesAt: Duration
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Watcher: Sendable {
+        let count: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State: Sendable {
+        var elapsed: Duration = .zero
+        var lastID = 0
+        /// Cancelled before they had lain down.
+        var cancelled: Set<Int> = []
+        /// In the order of their waking; of the same time, in the order in which they lay down.
+        var sleepers: [Sleeper] = []
+        var watchers: [Watcher] = []
+
+        mutating func takeSatisfiedWatchers() -> [Watcher] {
+            let count = sleepers.count
+            let satisfied = watchers.filter { $0.count <= count }
+            watchers.removeAll { $0.count <= count }
+            return satisfied
+        }
+    }
+
+    private let start: Date
+    private let state = Guarded(State())
+
+    /// - Parameter start: what the time is at first.
+    public init(start: Date = Date(timeIntervalSince1970: 1_734_428_700)) { self.start = start }
+
+    public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
+
+    /// By how much it has been advanced.
+    public var elapsed: Duration { state.withLock { $0.elapsed } }
+
+    /// How long each of those who sleep has still to sleep, the first to wake first.
+    public var sleepers: [Duration] { state.withLock { state in state.sleepers.map { $0.wakesAt - state.elapsed } } }
+
+    public func sleep(for duration: Duration) async throws {
+        try Task.checkCancellation()
+        guard duration > .zero else { return await Task.yield() }
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        // What is cancelled once it was woken is noted in vain.
+        defer { state.withLock { _ = $0.cancelled.remove(id) } }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { lieDown(id, for: duration, $0) }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Lets time pass, and returns when those whom it woke have had their turn.
+    ///
+    /// Sleepers wake one after the other in the order of their time, and while one is awake it is exactly that time: what it
+    /// then sleeps is counted from there, and wakes in this call too if it ends within it. "Had their turn" means that all tasks
+    /// that could run were let run; one that waits for something other than this clock is not waited for.
+    public func advance(by duration: Duration) async {
+        await Self.settle()
+        let target = elapsed + max(duration, .zero)
+        while let sleeper = takeNext(until: target) {
+            sleeper.continuation.resume()
+            await Self.settle()
+        }
+        state.withLock { $0.elapsed = max($0.elapsed, target) }
+    }
+
+    /// Returns once at least so many sleep. A test waits with this until its code has come so far, and then advances.
+    public func untilSleeping(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isSatisfied = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.watchers.append(Watcher(count: count, continuation: continuation))
+                return false
+            }
+            if isSatisfied { continuation.resume() }
+        }
+    }
+
+    /// Lets every task run that can. A task of the lowest priority has its turn after the others; some rounds, as one task may
+    /// start another.
+    public static func settle() async {
+        for _ in 0..<10 {
+            await Task.detached(priority: .background) { await Task.yield() }.value
+        }
+    }
+
+    private func lieDown(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+        let watchers: [Watcher]? = state.withLock { state in
+            guard !state.cancelled.contains(id) else { return nil }
+            let sleeper = Sleeper(id: id, wakesAt: state.elapsed + duration, continuation: continuation)
+            let place = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
+            state.sleepers.insert(sleeper, at: place)
+            return state.takeSatisfiedWatchers()
+        }
+        guard let watchers else { return continuation.resume(throwing: CancellationError()) }
+        for watcher in watchers { watcher.continuation.resume() }
+    }
+
+    private func cancel(_ id: Int) {
+        let sleeper: Sleeper? = state.withLock { state in
+            guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
+                state.cancelled.insert(id)
+                return nil
+            }
+            return state.sleepers.remove(at: index)
+        }
+        sleeper?.continuation.resume(throwing: CancellationError())
+    }
+
+    private func takeNext(until target: Duration) -> Sleeper? {
+        state.withLock { state in
+            guard let first = state.sleepers.first, first.wakesAt <= target else { return nil }
+            state.elapsed = max(state.elapsed, first.wakesAt)
+            return state.sleepers.removeFirst()
+        }
+    }
 }
