@@ -1,0 +1,105 @@
+/// What is wrong with one device's network, and what passes it. Pure.
+struct Faults: Sendable {
+    private struct Running: Sendable {
+        var chaos: Chaos
+        var generator: SeededGenerator
+    }
+
+    var isOffline = false
+    /// How many requests do not reach the server, and how many answers are lost on their way back.
+    var requestsToLose = 0
+    var answersToLose = 0
+    /// Whether a lost answer takes its socket with it.
+    var losesSocketWithAnswer = true
+    var earlyAcks = 0
+    var eventsToDouble = 0
+    var packetsUntilDrop: Int?
+    var answerDelay: Duration = .zero
+    var holdsAcks = false
+    private(set) var isHeld: (@Sendable (String) -> Bool)?
+    private(set) var held: [Parlor.Delivery] = []
+    private var running: Running?
+
+    struct Passage {
+        var packets: [Parlor.Delivery] = []
+        var dropsSocket = false
+    }
+
+    mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
+
+    /// No longer holds anything; what was held arrives.
+    mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
+        isHeld = nil
+        holdsAcks = false
+        defer { held = [] }
+        switch order {
+        case .asSent: return held
+        case .reversed: return held.reversed()
+        case .shuffled(let seed):
+            var generator = SeededGenerator(seed: seed)
+            return held.shuffled(using: &generator)
+        }
+    }
+
+    mutating func start(_ chaos: Chaos, seed: UInt64) {
+        running = Running(chaos: chaos, generator: SeededGenerator(seed: seed))
+    }
+
+    mutating func stopChaos() { running = nil }
+
+    /// What was held for a socket that has ended never arrives.
+    mutating func forget(_ socketID: Int) { held.removeAll { $0.socketID == socketID } }
+
+    mutating func losesRequest() -> Bool { takes(\.requestsToLose) || happens(\.lostRequests) }
+
+    mutating func losesAnswer() -> Bool { takes(\.answersToLose) || happens(\.lostAnswers) }
+
+    mutating func sendsAckFirst() -> Bool { takes(\.earlyAcks) || happens(\.earlyAcks) }
+
+    mutating func pass(_ packet: Parlor.Delivery) -> Passage {
+        if let count = packetsUntilDrop {
+            packetsUntilDrop = count > 0 ? count - 1 : nil
+            if count == 0 { return Passage(dropsSocket: true) }
+        }
+        var passage = Passage()
+        switch packet.kind {
+        case .control: passage.packets = [packet]
+        case .ack:
+            if losesAnswer() { return Passage(dropsSocket: losesSocketWithAnswer) }
+            if holdsAcks { held.append(packet) } else { passage.packets = [packet] }
+        case .event(let name):
+            if isHeld?(name) == true || happens(\.lateEvents) {
+                held.append(packet)
+            } else {
+                passage.packets = [packet]
+                if takes(\.eventsToDouble) || happens(\.doubledEvents) { passage.packets.append(packet) }
+            }
+        }
+        if isHeld == nil, !holdsAcks { passage.packets += takeLate() }
+        passage.dropsSocket = happens(\.drops)
+        return passage
+    }
+
+    /// Each that chaos keeps back may arrive with any later packet.
+    private mutating func takeLate() -> [Parlor.Delivery] {
+        guard running != nil else { return [] }
+        var arriving: [Parlor.Delivery] = []
+        var waiting: [Parlor.Delivery] = []
+        for packet in held {
+            if running?.generator.happens(0.3) == true { arriving.append(packet) } else { waiting.append(packet) }
+        }
+        held = waiting
+        return arriving
+    }
+
+    private mutating func takes(_ count: WritableKeyPath<Faults, Int>) -> Bool {
+        guard self[keyPath: count] > 0 else { return false }
+        self[keyPath: count] -= 1
+        return true
+    }
+
+    private mutating func happens(_ rate: KeyPath<Chaos, Double>) -> Bool {
+        guard let chaos = running?.chaos else { return false }
+        return running?.generator.happens(chaos[keyPath: rate]) == true
+    }
+}

@@ -1,0 +1,59 @@
+import RoomsClient
+
+extension Parlor {
+    /// What a request has led to.
+    struct Answer {
+        var status: Int
+        var data: JSON
+        /// Of a paged list: where the next page begins.
+        var next: String??
+        /// The `tempId` had been sent before.
+        var isDuplicate = false
+
+        init(_ status: Int, _ data: JSON = .null, next: String?? = nil, isDuplicate: Bool = false) {
+            self.status = status
+            self.data = data
+            self.next = next
+            self.isDuplicate = isDuplicate
+        }
+    }
+
+    /// A limit out of range is clamped.
+    static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
+        guard let text = query["limit"] else { return standard }
+        guard let limit = Int(text) else { throw .malformed("limit is no number.") }
+        return Swift.min(Swift.max(limit, 1), max)
+    }
+
+    static func integer(_ name: String, _ query: [String: String]) throws(Refused) -> Int? {
+        guard let text = query[name] else { return nil }
+        guard let value = Int(text) else { throw .malformed("\(name) is no number.") }
+        return value
+    }
+}
+
+extension JSON {
+    /// A text that has to be there.
+    func required(_ name: String) throws(Parlor.Refused) -> String {
+        guard let value = member(name) else { throw .invalid(name, "is missing") }
+        guard let text = value.string else { throw .malformed("\(name) is no text.") }
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 32 || $0 == "\n" || $0 == "\t" || $0 == "\r" }) else {
+            throw .invalid(name, "has control characters")
+        }
+        return text
+    }
+
+    func tempID() throws(Parlor.Refused) -> String? {
+        guard member("tempId") != nil else { return nil }
+        let text = try required("tempId")
+        guard (1...64).contains(text.unicodeScalars.count) else { throw .invalid("tempId", "has 1 to 64 characters") }
+        return text
+    }
+
+    func strings(_ name: String) throws(Parlor.Refused) -> [String] {
+        guard let value = member(name) else { throw .invalid(name, "is missing") }
+        guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is no list.") }
+        guard (1...500).contains(texts.count) else { throw .invalid(name, "has 1 to 500 ids") }
+        return texts.compactMap(\.self)
+    }
+}

@@ -1,0 +1,65 @@
+import RoomsClient
+
+/// What was missed, and from where on.
+extension Parlor {
+    struct Cursor {
+        var position: Int
+        /// Of the log that it points into: after `forgetHistory` there is another.
+        var generation: Int
+    }
+
+    /// Where a person stands: opaque to clients, and of no use to others.
+    func cursor(for userID: String, at position: Int? = nil) -> String {
+        "\(generation)/\(position ?? log.count)/\(userID)"
+    }
+
+    /// nil if it is no cursor of this person's.
+    func cursor(_ text: String?, of userID: String) -> Cursor? {
+        let parts = text?.split(separator: "/") ?? []
+        guard parts.count == 3, parts[2] == userID, let generation = Int(parts[0]), let position = Int(parts[1]),
+            position <= log.count
+        else { return nil }
+        return Cursor(position: position, generation: generation)
+    }
+
+    func sync(_ query: [String: String], by userID: String) throws(Refused) -> Answer {
+        guard let since = query["since"] else {
+            let rooms = list(of: userID) { $0.lastActivityAt }.map { json($0, for: userID, isListed: true) }
+            return Answer(200, .object(["cursor": .string(cursor(for: userID)), "rooms": .array(rooms)]))
+        }
+        guard let cursor = cursor(since, of: userID) else { throw .invalid("since", "is no cursor of yours") }
+        guard cursor.generation == generation else { return Answer(200, .object(["recovered": .bool(false)])) }
+        let limit = try Self.limit(query, standard: 500, max: 1000)
+        let missed = missed(by: userID, since: cursor.position)
+        let shown = missed.prefix(limit)
+        let isMore = missed.count > limit
+        let end = isMore ? shown.last.map { $0.position + 1 } : nil
+        let events = shown.map { JSON.object(["event": .string($0.entry.event), "data": $0.entry.data]) }
+        return Answer(
+            200,
+            .object([
+                "recovered": .bool(true), "events": .array(events), "more": .bool(isMore),
+                "cursor": .string(self.cursor(for: userID, at: end)),
+            ]))
+    }
+
+    /// All that a person was not told since a position: what is for the person, and what their rooms were told.
+    func missed(by userID: String, since position: Int) -> [(position: Int, entry: LogEntry)] {
+        entries(since: position).filter { _, entry in
+            switch entry.audience {
+            case .room: entry.participants.contains(userID)
+            case .person(let id): id == userID
+            case .everyone: false
+            }
+        }
+    }
+
+    /// What a room was told since a position.
+    func missed(in roomID: String, since position: Int) -> [LogEntry] {
+        entries(since: position).map(\.entry).filter { $0.audience == .room && $0.roomID == roomID }
+    }
+
+    private func entries(since position: Int) -> [(position: Int, entry: LogEntry)] {
+        log.indices.dropFirst(position).map { (position: $0, entry: log[$0]) }
+    }
+}
