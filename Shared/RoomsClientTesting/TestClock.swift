@@ -30,6 +30,9 @@ public final class TestClock: ClientClock {
         /// In the order of their waking; of the same time, in the order in which they lay down.
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
+        /// Woken, and not yet running.
+        var waking: Set<Int> = []
+        var witnesses: [Int: CheckedContinuation<Void, Never>] = [:]
 
         mutating func takeSatisfiedWatchers() -> [Watcher] {
             let count = sleepers.count
@@ -60,8 +63,7 @@ public final class TestClock: ClientClock {
             state.lastID += 1
             return state.lastID
         }
-        // What is cancelled once it was woken is noted in vain.
-        defer { state.withLock { _ = $0.cancelled.remove(id) } }
+        defer { standUp(id) }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { lieDown(id, for: duration, $0) }
         } onCancel: {
@@ -79,6 +81,7 @@ public final class TestClock: ClientClock {
         let target = elapsed + max(duration, .zero)
         while let sleeper = takeNext(until: target) {
             sleeper.continuation.resume()
+            await untilAwake(sleeper.id)
             await Self.settle()
         }
         state.withLock { $0.elapsed = max($0.elapsed, target) }
@@ -96,10 +99,12 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Lets every task run that can. A task of the lowest priority has its turn after the others; some rounds, as one task may
-    /// start another.
+    /// Lets every task run that can: what was ready before comes before what is added behind it, on the main actor and off it,
+    /// and some rounds of that, as one task may start another.
     public static func settle() async {
         for _ in 0..<10 {
+            await Task.detached { await Task.yield() }.value
+            await MainActor.run {}
             await Task.detached(priority: .background) { await Task.yield() }.value
         }
     }
@@ -131,7 +136,30 @@ public final class TestClock: ClientClock {
         state.withLock { state in
             guard let first = state.sleepers.first, first.wakesAt <= target else { return nil }
             state.elapsed = max(state.elapsed, first.wakesAt)
+            state.waking.insert(first.id)
             return state.sleepers.removeFirst()
+        }
+    }
+
+    /// In the sleeper's task, as soon as it runs again.
+    private func standUp(_ id: Int) {
+        let witness = state.withLock { state in
+            // What is cancelled once it was woken was noted in vain.
+            state.cancelled.remove(id)
+            state.waking.remove(id)
+            return state.witnesses.removeValue(forKey: id)
+        }
+        witness?.resume()
+    }
+
+    private func untilAwake(_ id: Int) async {
+        await withCheckedContinuation { continuation in
+            let isAwake = state.withLock { state in
+                guard state.waking.contains(id) else { return true }
+                state.witnesses[id] = continuation
+                return false
+            }
+            if isAwake { continuation.resume() }
         }
     }
 }
