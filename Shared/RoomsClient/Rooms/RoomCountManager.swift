@@ -1,0 +1,86 @@
+import Observation
+
+/// The counts of all rooms, for whoever shows them.
+///
+/// Any thread may tell it events and ask for the ``latest(of:)``. What it shows, ``rooms``, belongs to the main actor and changes
+/// at most once in 100 ms, however many events come: the first change is shown at once, those that follow together.
+///
+/// A ``RoomList`` tells its own what it loads and which events come. Without one, `load` it with the rooms, and `apply` events in
+/// the order in which they come.
+@MainActor @Observable
+public final class RoomCountManager {
+    /// What a person can follow. More often is work without anyone to see it.
+    public nonisolated static let interval: Duration = .milliseconds(100)
+
+    private struct State: Sendable {
+        var counts: RoomCounts
+        var shownVersion = 0
+        var isShowing = false
+    }
+
+    /// By room. A room that is not there is none of one's own.
+    public private(set) var rooms: [String: RoomCount] = [:]
+    private nonisolated let state: Guarded<State>
+    private nonisolated let clock: any ClientClock
+
+    public nonisolated init(for userID: String, clock: any ClientClock) {
+        state = Guarded(State(counts: RoomCounts(for: userID)))
+        self.clock = clock
+    }
+
+    public subscript(roomID: String) -> RoomCount { rooms[roomID] ?? RoomCount() }
+
+    /// Over all rooms, for the app's icon.
+    public var unreadMessages: Int { rooms.values.reduce(0) { $0 + $1.unreadMessages } }
+    public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
+
+    /// What will be shown next, if not yet; nil if the room is none of one's own.
+    public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
+
+    /// Takes an answer with all rooms; what is not among them is forgotten.
+    ///
+    /// - Parameter overtaken: those that events have changed since it was asked for; they stay as they are.
+    public nonisolated func load(_ answer: [Room], keeping overtaken: Set<String> = []) {
+        change { $0.load(answer, keeping: overtaken) }
+    }
+
+    /// Takes an answer with one room.
+    public nonisolated func load(_ room: Room) { change { $0.load(room) } }
+
+    public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
+
+    public nonisolated func apply(_ event: RoomEvent) { change { $0.apply(event) } }
+
+    /// The room is open from now on: its elements are seen.
+    public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
+
+    public nonisolated func leave(_ roomID: String) { change { $0.leave(roomID) } }
+
+    private nonisolated func change(_ body: @Sendable (inout RoomCounts) -> Void) {
+        let begins = state.withLock { state in
+            body(&state.counts)
+            guard state.counts.version != state.shownVersion, !state.isShowing else { return false }
+            state.isShowing = true
+            return true
+        }
+        guard begins else { return }
+        Task { await show() }
+    }
+
+    /// Shows changes until there are none.
+    private func show() async {
+        while let counts = takeChanges() {
+            rooms = counts
+            // Only cancelling would end it early, and nobody cancels.
+            try? await clock.sleep(for: Self.interval)
+        }
+    }
+
+    private nonisolated func takeChanges() -> [String: RoomCount]? {
+        state.withLock { state in
+            state.isShowing = state.counts.version != state.shownVersion
+            state.shownVersion = state.counts.version
+            return state.isShowing ? state.counts.rooms : nil
+        }
+    }
+}

@@ -1,0 +1,133 @@
+/// The rules by which counts follow what the server tells.
+///
+/// - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: so an event
+///   that is lost, late or doubled makes nothing drift. Older servers send no `rev`, and their events are added.
+/// - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; entering
+///   zeroes, and what comes while the room is open is seen.
+/// - Others' messages are unread until the server says otherwise. Each is counted once, whether the room is told of it, everyone,
+///   or both.
+/// - Rooms that were not loaded are not one's own, and leave no trace.
+///
+/// Pure. What it cannot know, a recovered room's number of elements for one, comes with the next answer.
+public struct RoomCounts: Sendable {
+    public let userID: String
+    public private(set) var rooms: [String: RoomCount] = [:]
+    /// Rises with each change of `rooms`.
+    public private(set) var version = 0
+    private var notes: [String: Notes] = [:]
+    private var open: Set<String> = []
+
+    private struct Notes: Sendable {
+        var rev: Int?
+        /// The last message that an answer has counted: ids sort by creation.
+        var lastMessageID: String?
+        var counted = RecentIDs()
+    }
+
+    /// - Parameter userID: whose counts they are.
+    public init(for userID: String) { self.userID = userID }
+
+    /// Takes an answer with all rooms: what is not among them is forgotten.
+    ///
+    /// - Parameter overtaken: those that events have changed since the answer was asked for; they stay as they are.
+    public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = []) {
+        let ids = Set(answer.map(\.id))
+        for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { forget(id) }
+        for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) { load(room) }
+    }
+
+    /// Takes an answer with one room.
+    public mutating func load(_ room: Room) {
+        var count = RoomCount(room)
+        if open.contains(room.id) { count.unseenElements = 0 }
+        notes[room.id, default: Notes()].lastMessageID = room.lastMessage?.id
+        set(count, of: room.id)
+    }
+
+    public mutating func forget(_ roomID: String) {
+        notes[roomID] = nil
+        open.remove(roomID)
+        if rooms.removeValue(forKey: roomID) != nil { version += 1 }
+    }
+
+    /// The room is open from now on: all in it is seen.
+    public mutating func enter(_ roomID: String) {
+        open.insert(roomID)
+        change(roomID) { $0.unseenElements = 0 }
+    }
+
+    public mutating func leave(_ roomID: String) { open.remove(roomID) }
+
+    public mutating func apply(_ event: RoomEvent) {
+        switch event {
+        case .messageNew(let message): countMessage(message.id, from: message.senderId, in: message.roomId)
+        case .messageNewGlobal(let roomID, let messageID, let senderID, _):
+            countMessage(messageID, from: senderID, in: roomID)
+        case .elementCreated(let element):
+            // Without its `:global` event if it was missed. Its number comes with an answer.
+            countUnseen(element.id, by: element.createdBy, in: element.roomId)
+        case .elementsChangedGlobal(let change): apply(change)
+        case .badges(let roomID, let badges, _):
+            let isOpen = open.contains(roomID)
+            change(roomID) {
+                $0.unreadMessages = badges.messages
+                $0.unseenElements = isOpen ? 0 : badges.elements
+            }
+        case .roomCreated(let room): load(room)
+        default: break
+        }
+    }
+
+    private mutating func apply(_ event: RoomEvent.ElementsChange) {
+        let roomID = event.roomID
+        guard rooms[roomID] != nil else { return }
+        if let rev = event.rev {
+            guard rev > notes[roomID]?.rev ?? .min else { return }
+            notes[roomID]?.rev = rev
+        }
+        if let count = event.elementCount {
+            change(roomID) { $0.elements = count }
+        } else if event.kind == .cleared {
+            change(roomID) { $0.elements = 0 }
+        } else if let id = event.elementID, let step = Self.step(event.kind),
+            noteOnce("\(event.kind) \(id)", in: roomID)
+        {
+            change(roomID) { $0.elements = max(0, $0.elements + step) }
+        }
+        if event.kind == .created, let id = event.elementID { countUnseen(id, by: event.userID, in: roomID) }
+    }
+
+    private static func step(_ kind: RoomEvent.ElementsChange.Kind) -> Int? {
+        switch kind {
+        case .created: 1
+        case .deleted: -1
+        case .updated, .cleared: nil
+        }
+    }
+
+    private mutating func countMessage(_ id: String, from senderID: String, in roomID: String) {
+        guard senderID != userID, let noted = notes[roomID], id > noted.lastMessageID ?? "", noteOnce(id, in: roomID)
+        else { return }
+        change(roomID) { $0.unreadMessages += 1 }
+    }
+
+    private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) {
+        guard creatorID != userID, noteOnce(id, in: roomID), !open.contains(roomID) else { return }
+        change(roomID) { $0.unseenElements += 1 }
+    }
+
+    private mutating func noteOnce(_ id: String, in roomID: String) -> Bool {
+        notes[roomID]?.counted.insert(id) ?? false
+    }
+
+    private mutating func change(_ roomID: String, _ body: (inout RoomCount) -> Void) {
+        guard var count = rooms[roomID] else { return }
+        body(&count)
+        set(count, of: roomID)
+    }
+
+    private mutating func set(_ count: RoomCount, of roomID: String) {
+        guard rooms.updateValue(count, forKey: roomID) != count else { return }
+        version += 1
+    }
+}

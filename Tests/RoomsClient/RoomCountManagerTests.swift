@@ -1,0 +1,72 @@
+import Foundation
+import Observation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@Suite("RoomCountManager", .timeLimit(.minutes(1))) @MainActor
+struct RoomCountManagerTests {
+    private let clock = TestClock()
+    private let manager: RoomCountManager
+
+    init() async {
+        manager = RoomCountManager(for: "me", clock: clock)
+        manager.load([Given.room("r")])
+        await clock.untilSleeping(1)
+        await clock.advance(by: RoomCountManager.interval)
+    }
+
+    @Test("the first change is shown at once, those that follow together after 100 ms")
+    func coalescing() async {
+        manager.apply(Given.newGlobal("m01"))
+        await clock.untilSleeping(1)
+        #expect(manager["r"].unreadMessages == 1)
+        for number in 2...50 { manager.apply(Given.newGlobal("m\(10 + number)")) }
+        await clock.advance(by: .milliseconds(99))
+        #expect(manager["r"].unreadMessages == 1)
+        #expect(manager.latest(of: "r")?.unreadMessages == 50)
+        await clock.advance(by: .milliseconds(1))
+        #expect(manager["r"].unreadMessages == 50)
+        #expect(manager.unreadMessages == 50)
+    }
+
+    @Test("what changes nothing tells nobody")
+    func quiet() async {
+        let told = Told()
+        withObservationTracking {
+            _ = manager.rooms
+        } onChange: {
+            Task { await told.note() }
+        }
+        manager.apply(Given.newGlobal("m1", in: "foreign"))
+        manager.apply(Given.newGlobal("m1", from: "me"))
+        await clock.advance(by: .seconds(1))
+        #expect(await told.count == 0)
+    }
+
+    @Test("events may come from any thread")
+    func threads() async {
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask { [manager] in
+                    for number in 0..<100 { manager.apply(Given.newGlobal("m\(thread)-\(number)")) }
+                }
+            }
+        }
+        #expect(manager.latest(of: "r")?.unreadMessages == 800)
+        await clock.advance(by: .seconds(1))
+        #expect(manager["r"].unreadMessages == 800)
+    }
+
+    @Test("a room that is forgotten is gone from what is shown")
+    func forgetting() async {
+        manager.forget("r")
+        await clock.advance(by: .seconds(1))
+        #expect(manager.rooms.isEmpty)
+    }
+
+    private actor Told {
+        private(set) var count = 0
+        func note() { count += 1 }
+    }
+}

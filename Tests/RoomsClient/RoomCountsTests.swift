@@ -1,0 +1,134 @@
+import Foundation
+import RoomsClient
+import Testing
+
+@Suite("RoomCounts")
+struct RoomCountsTests {
+    private func counts(_ room: Room = Given.room("r", elements: 2)) -> RoomCounts {
+        var counts = RoomCounts(for: "me")
+        counts.load([room])
+        return counts
+    }
+
+    @Test("counts come from the rooms")
+    func loading() {
+        let counts = counts(Given.room("r", elements: 4, badges: .init(messages: 2, elements: 3)))
+        #expect(counts.rooms == ["r": RoomCount(elements: 4, unseenElements: 3, unreadMessages: 2)])
+    }
+
+    @Test("an element of another's is unseen, one of one's own is not")
+    func unseen() {
+        var counts = counts()
+        counts.apply(Given.elements(.created, "e1", count: 3, rev: 5))
+        counts.apply(Given.elements(.created, "e2", by: "me", count: 4, rev: 6))
+        #expect(counts.rooms["r"] == RoomCount(elements: 4, unseenElements: 1))
+    }
+
+    @Test("by rev, counts are set, not added: doubled, late and lost events make nothing drift")
+    func rev() {
+        var counts = counts()
+        counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
+        counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
+        counts.apply(Given.elements(.created, "e1", count: 8, rev: 6))
+        #expect(counts.rooms["r"] == RoomCount(elements: 9, unseenElements: 1))
+        counts.apply(Given.elements(.updated, "e1", count: 11, rev: 12))
+        #expect(counts.rooms["r"]?.elements == 11)
+    }
+
+    @Test("older servers' events without rev are added")
+    func older() {
+        var counts = counts()
+        counts.apply(Given.elements(.created, "e1"))
+        counts.apply(Given.elements(.created, "e1"))
+        counts.apply(Given.elements(.created, "e2"))
+        counts.apply(Given.elements(.updated, "e2"))
+        counts.apply(Given.elements(.deleted, "e1"))
+        #expect(counts.rooms["r"] == RoomCount(elements: 3, unseenElements: 2))
+        counts.apply(Given.elements(.cleared))
+        counts.apply(Given.elements(.deleted, "e9"))
+        #expect(counts.rooms["r"]?.elements == 0)
+    }
+
+    @Test("deleting and clearing don't lower what is unseen")
+    func deleting() {
+        var counts = counts()
+        counts.apply(Given.elements(.created, "e1", count: 3, rev: 1))
+        counts.apply(Given.elements(.deleted, "e1", count: 2, rev: 2))
+        counts.apply(Given.elements(.cleared, count: 0, rev: 3))
+        #expect(counts.rooms["r"] == RoomCount(elements: 0, unseenElements: 1))
+    }
+
+    @Test("entering zeroes, and what comes while the room is open is seen")
+    func entering() {
+        var counts = counts(Given.room("r", badges: .init(messages: 1, elements: 5)))
+        counts.enter("r")
+        #expect(counts.rooms["r"] == RoomCount(unreadMessages: 1))
+        counts.apply(Given.elements(.created, "e1", count: 1, rev: 1))
+        #expect(counts.rooms["r"]?.unseenElements == 0)
+        counts.leave("r")
+        counts.apply(.elementCreated(Given.element("e1", in: "r")))
+        #expect(counts.rooms["r"]?.unseenElements == 0)
+        counts.apply(Given.elements(.created, "e2", count: 2, rev: 2))
+        #expect(counts.rooms["r"]?.unseenElements == 1)
+    }
+
+    @Test("a message is counted once, whether the room is told, everyone, or both")
+    func once() {
+        var counts = counts()
+        counts.apply(.messageNew(Given.message("m1", in: "r")))
+        counts.apply(Given.newGlobal("m1"))
+        counts.apply(Given.newGlobal("m2"))
+        counts.apply(Given.newGlobal("m3", from: "me"))
+        #expect(counts.rooms["r"]?.unreadMessages == 2)
+    }
+
+    @Test("what an answer has counted is not counted again when its event comes late")
+    func counted() {
+        var counts = counts(Given.room("r", badges: .init(messages: 1), last: Given.last("m5")))
+        counts.apply(Given.newGlobal("m5"))
+        #expect(counts.rooms["r"]?.unreadMessages == 1)
+        counts.apply(Given.newGlobal("m6"))
+        #expect(counts.rooms["r"]?.unreadMessages == 2)
+    }
+
+    @Test("badges are what the server says")
+    func badges() {
+        var counts = counts()
+        counts.apply(Given.newGlobal("m1"))
+        counts.apply(.badges(roomID: "r", badges: .init(messages: 0, elements: 4), hasUnread: true))
+        #expect(counts.rooms["r"] == RoomCount(elements: 2, unseenElements: 4))
+    }
+
+    @Test("rooms of others leave no trace")
+    func foreign() {
+        var counts = counts()
+        let version = counts.version
+        counts.apply(Given.newGlobal("m1", in: "x"))
+        counts.apply(Given.elements(.created, "e1", in: "x", count: 1, rev: 1))
+        counts.apply(.badges(roomID: "x", badges: .init(messages: 1), hasUnread: true))
+        #expect(counts.rooms.keys.sorted() == ["r"])
+        #expect(counts.version == version)
+    }
+
+    @Test("an answer that events have overtaken does not undo them")
+    func overtaken() {
+        var counts = counts()
+        counts.apply(Given.elements(.created, "e1", count: 3, rev: 1))
+        counts.load([Given.room("r", elements: 2), Given.room("s")], keeping: ["r"])
+        #expect(counts.rooms["r"] == RoomCount(elements: 3, unseenElements: 1))
+        #expect(counts.rooms["s"] == RoomCount())
+        counts.load([Given.room("s")])
+        #expect(counts.rooms.keys.sorted() == ["s"])
+    }
+
+    @Test("the version rises with each change, and not otherwise")
+    func version() {
+        var counts = counts()
+        let version = counts.version
+        counts.load([Given.room("r", elements: 2)])
+        counts.apply(Given.elements(.updated, "e1", count: 2, rev: 1))
+        #expect(counts.version == version)
+        counts.apply(Given.elements(.created, "e1", count: 3, rev: 2))
+        #expect(counts.version > version)
+    }
+}
