@@ -4,6 +4,7 @@ struct RecentIDs: Sendable {
     private var ids: [String] = []
 
     /// - Returns: false if it is among them already.
+    @discardableResult
     mutating func insert(_ id: String) -> Bool {
         guard !ids.contains(id) else { return false }
         if ids.count == Self.limit { ids.removeFirst() }

@@ -73,7 +73,8 @@ public struct RoomCounts: Sendable {
                 $0.unreadMessages = badges.messages
                 $0.unseenElements = isOpen ? 0 : badges.elements
             }
-        case .roomCreated(let room): load(room)
+        // As it was when it was made: one that is known already has moved on.
+        case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break
         }
     }

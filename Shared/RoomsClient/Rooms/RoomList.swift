@@ -1,0 +1,206 @@
+import Foundation
+import Observation
+
+/// The rooms of one person, live: in order, by person, and with the people one could begin a room with.
+///
+/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once; what it does
+/// not say, a message's text for one, is asked for that room alone and together for many events. What is shown stays when the
+/// server can't be reached, with the ``failure`` beside it.
+///
+/// An answer never undoes an event that came while it was on its way. An event about a room of somebody else's leaves no trace.
+@MainActor @Observable
+public final class RoomList {
+    /// On coming to the foreground, what is older is asked for again.
+    public nonisolated static let freshness: TimeInterval = 5 * 60
+
+    /// In the ``order``, latest first.
+    public private(set) var rooms: [Room] = []
+    /// Whether all rooms are being asked for.
+    public private(set) var isLoading = false
+    /// Whether there has been an answer: without one, no rooms does not mean that there are none.
+    public private(set) var isLoaded = false
+    /// Why the last try to load failed; nil once one has succeeded.
+    public private(set) var failure: ClientFailure?
+    /// What the rooms' rows count.
+    public let counts: RoomCountManager
+    public let peopleWithoutRooms: PeopleWithoutRooms
+
+    public var order: RoomOrder {
+        get {
+            access(keyPath: \.order)
+            return shelf.order
+        }
+        set {
+            withMutation(keyPath: \.order) { shelf.order = newValue }
+            show()
+        }
+    }
+
+    @ObservationIgnored var shelf: RoomShelf
+    @ObservationIgnored var fetching: Task<Void, Never>?
+    @ObservationIgnored let server: any RoomServer
+    @ObservationIgnored let clock: any ClientClock
+    @ObservationIgnored private var running: Task<Void, Never>?
+    @ObservationIgnored private var queued: Task<Void, Never>?
+    @ObservationIgnored private var loadedAt: Date?
+    @ObservationIgnored private var groups: [PersonWithRooms]?
+
+    /// - Parameter userID: whose rooms they are.
+    public init(for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock) {
+        shelf = RoomShelf(for: userID, order: order)
+        counts = RoomCountManager(for: userID, clock: clock)
+        peopleWithoutRooms = PeopleWithoutRooms(from: server)
+        self.server = server
+        self.clock = clock
+    }
+
+    /// The people one shares rooms with, latest activity first, each with these rooms by content.
+    public var people: [PersonWithRooms] {
+        let rooms = rooms
+        if let groups { return groups }
+        let made = RoomsByPerson(rooms, for: shelf.userID).people
+        groups = made
+        return made
+    }
+
+    public subscript(roomID: String) -> Room? { rooms.first { $0.id == roomID } }
+
+    // MARK: Loading
+
+    /// Asks for all rooms, and returns with an answer that was asked for after this call. Calls at the same time share it.
+    public func refresh() async {
+        if let queued { return await queued.value }
+        guard let current = running else {
+            let task = Task { await load() }
+            running = task
+            return await task.value
+        }
+        let next = Task {
+            await current.value
+            (running, queued) = (queued, nil)
+            await load()
+        }
+        queued = next
+        await next.value
+    }
+
+    /// To be called when the app comes to the foreground: what is shown is asked for again if it is older than five minutes.
+    public func becomeActive() async {
+        if let running { return await running.value }
+        if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
+        await refresh()
+    }
+
+    private func load() async {
+        isLoading = true
+        let load = shelf.beginLoad()
+        do {
+            let answer = try await server.rooms(sortedBy: order)
+            let overtaken = shelf.finish(load, with: answer, now: clock.now)
+            counts.load(answer, keeping: overtaken)
+            for room in answer { showCounts(of: room.id) }
+            (isLoaded, loadedAt, failure) = (true, clock.now, nil)
+            show()
+            fetchNeeded()
+        } catch {
+            shelf.abandon(load)
+            failure = ClientFailure(error)
+        }
+        isLoading = false
+        running = nil
+    }
+
+    // MARK: What happens
+
+    /// Takes what the socket tells.
+    ///
+    /// After each time it was away, rooms are asked for again unless the socket was told all that was missed.
+    public func apply(_ happening: SocketHappening) {
+        switch happening {
+        case .event(let event): apply(event)
+        case .recovered(false): Task { await refresh() }
+        case .recovered(true), .connected, .disconnected: break
+        }
+    }
+
+    /// Takes an event: of the room, of everyone, or of the person.
+    public func apply(_ event: RoomEvent) {
+        counts.apply(event)
+        guard let roomID = shelf.apply(event, now: clock.now) else { return }
+        showCounts(of: roomID)
+        show()
+        fetchNeeded()
+    }
+
+    /// The person has the room open from now on.
+    public func enter(_ roomID: String) {
+        counts.enter(roomID)
+        showCounts(of: roomID)
+        show()
+    }
+
+    public func leave(_ roomID: String) { counts.leave(roomID) }
+
+    // MARK: Changing
+
+    /// - Throws: `ClientFailure`.
+    public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
+        let load = shelf.beginLoad()
+        do {
+            let room = try await server.makeRoom(with: userID, name: name)
+            // Its event may have come first, and others after it.
+            guard let known = self[room.id] else {
+                take(room, load)
+                return room
+            }
+            shelf.abandon(load)
+            return known
+        } catch {
+            shelf.abandon(load)
+            throw error
+        }
+    }
+
+    /// An empty name takes it away.
+    ///
+    /// - Throws: `ClientFailure`.
+    public func rename(_ roomID: String, to name: String) async throws {
+        let load = shelf.beginLoad()
+        do {
+            take(try await server.rename(roomID, to: name), load)
+        } catch {
+            shelf.abandon(load)
+            throw error
+        }
+    }
+
+    /// Takes an answer with one room.
+    func take(_ room: Room, _ load: RoomShelf.Load) {
+        if shelf.finish(load, with: room, now: clock.now) || counts.latest(of: room.id) == nil { counts.load(room) }
+        showCounts(of: room.id)
+        show()
+        fetchNeeded()
+    }
+
+    func forget(_ roomID: String) {
+        shelf.forget(roomID)
+        counts.forget(roomID)
+        show()
+    }
+
+    private func showCounts(of roomID: String) {
+        guard let count = counts.latest(of: roomID) else { return }
+        shelf.change(roomID) { room in
+            room.elementCount = count.elements
+            room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
+            room.hasUnread = count.hasUnread
+        }
+    }
+
+    private func show() {
+        guard rooms != shelf.rooms else { return }
+        groups = nil
+        rooms = shelf.rooms
+        peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) }))
+    }
+}

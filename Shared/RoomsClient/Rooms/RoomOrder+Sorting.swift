@@ -1,0 +1,61 @@
+import Foundation
+
+extension RoomOrder {
+    /// Whether a room stands before another. Of the same time, the later made comes first, as with the server: so any two rooms
+    /// have one order.
+    func places(_ room: Room, before other: Room) -> Bool { (date(of: room), room.id) > (date(of: other), other.id) }
+
+    private func date(of room: Room) -> Date {
+        switch self {
+        case .activity: room.lastActivityDate
+        case .messages: room.messagesUpdatedAt ?? .distantPast
+        case .content: room.updatedAt
+        }
+    }
+}
+
+extension Room {
+    /// When something last happened in it, message or content.
+    public var lastActivityDate: Date { max(lastActivityAt, updatedAt, messagesUpdatedAt ?? .distantPast) }
+
+    /// As seen by the server: with the time of the last activity in full, which it has only once.
+    ///
+    /// Its other times are whole seconds. Without this, rooms of the same second would be in another order than the server's.
+    var withFullTimes: Room {
+        var room = self
+        switch lastActivityType {
+        case .message: room.messagesUpdatedAt = messagesUpdatedAt.map { max($0, lastActivityAt) }
+        case .roomUpdate: room.updatedAt = max(updatedAt, lastActivityAt)
+        }
+        return room
+    }
+
+    mutating func noteMessages(at time: Date) {
+        messagesUpdatedAt = max(messagesUpdatedAt ?? time, time)
+        guard time >= lastActivityAt else { return }
+        (lastActivityAt, lastActivityType) = (time, .message)
+    }
+
+    mutating func noteContent(at time: Date) {
+        updatedAt = max(updatedAt, time)
+        guard time >= lastActivityAt else { return }
+        (lastActivityAt, lastActivityType) = (time, .roomUpdate)
+    }
+
+    /// The name, or the participants as the server joins them, the creator first.
+    mutating func takeName(_ newName: String?) {
+        name = newName
+        let others = participants.filter { $0.userId != createdBy }
+        let people = participants.filter { $0.userId == createdBy } + others
+        let joined = people.map(\.displayName).joined(separator: " & ")
+        displayName = newName.flatMap { $0.isEmpty ? nil : $0 } ?? joined
+    }
+}
+
+extension Room.Participant {
+    /// The first name, unless there is nothing to see in it.
+    public var displayName: String {
+        guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
+        return firstName
+    }
+}

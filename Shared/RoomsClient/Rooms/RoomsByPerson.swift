@@ -1,0 +1,22 @@
+/// Rooms grouped by whom they are shared with.
+struct RoomsByPerson {
+    /// Latest activity first, of the same time the later person; rooms by content.
+    let people: [PersonWithRooms]
+
+    /// A room with several others stands with each of them. Their addresses are not known from rooms.
+    init(_ rooms: [Room], for userID: String) {
+        var people: [String: PersonWithRooms] = [:]
+        for room in rooms {
+            for other in room.participants where other.userId != userID {
+                let person = Person(id: other.userId, username: other.username, firstName: other.firstName)
+                people[person.id, default: PersonWithRooms(person: person, rooms: [])].rooms.append(room)
+            }
+        }
+        let groups = people.values.map { group in
+            let rooms = group.rooms.sorted { RoomOrder.content.places($0, before: $1) }
+            let latest = rooms.map(\.lastActivityDate).max() ?? .distantPast
+            return (latest: latest, group: PersonWithRooms(person: group.person, rooms: rooms))
+        }
+        self.people = groups.sorted { ($0.latest, $0.group.id) > ($1.latest, $1.group.id) }.map(\.group)
+    }
+}

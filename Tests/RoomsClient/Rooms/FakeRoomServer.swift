@@ -1,0 +1,81 @@
+import RoomsClient
+import Testing
+
+/// Answers with what a test has given, when the test lets it.
+@MainActor
+final class FakeRoomServer: RoomServer {
+    var all: [Room] = []
+    var failure: ClientFailure?
+    var pages: [String: Page<Person>] = [:]
+    private(set) var calls: [String] = []
+    private var isHeld = false
+    private var held: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// Calls are answered with what is true when they come, but not before `release`.
+    func hold() { isHeld = true }
+
+    func release() {
+        isHeld = false
+        for continuation in held { continuation.resume() }
+        held = []
+    }
+
+    func untilCalled(_ count: Int) async {
+        guard calls.count < count else { return }
+        await withCheckedContinuation { watchers.append((count, $0)) }
+    }
+
+    func set(_ room: Room) {
+        all.removeAll { $0.id == room.id }
+        all.append(room)
+    }
+
+    @MainActor func rooms(sortedBy order: RoomOrder) async throws -> [Room] {
+        let answer = all
+        try await respond("rooms")
+        return answer
+    }
+
+    @MainActor func room(_ id: String) async throws -> Room {
+        let room = all.first { $0.id == id }
+        try await respond("room \(id)")
+        guard let room else {
+            throw ClientFailure.refused(Refusal(code: "room_not_found", message: "", status: 404))
+        }
+        return room
+    }
+
+    @MainActor func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<
+        Person
+    > {
+        let name = "people \(prefix ?? "")\(cursor.map { " from \($0)" } ?? "")"
+        let page = pages[name]
+        try await respond(name)
+        return try #require(page, "not expected: \(name)")
+    }
+
+    @MainActor func makeRoom(with userID: String, name: String?) async throws -> Room {
+        let room = Given.room("made", with: [userID])
+        set(room)
+        try await respond("make \(userID)")
+        return room
+    }
+
+    @MainActor func rename(_ roomID: String, to name: String) async throws -> Room {
+        var room = try #require(all.first { $0.id == roomID })
+        (room.name, room.displayName) = (name, name)
+        set(room)
+        try await respond("rename \(roomID)")
+        return room
+    }
+
+    private func respond(_ call: String) async throws {
+        calls.append(call)
+        for watcher in watchers where watcher.count <= calls.count { watcher.continuation.resume() }
+        watchers.removeAll { $0.count <= calls.count }
+        let failure = failure
+        if isHeld { await withCheckedContinuation { held.append($0) } }
+        if let failure { throw failure }
+    }
+}

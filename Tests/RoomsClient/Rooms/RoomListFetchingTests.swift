@@ -1,0 +1,147 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@Suite("RoomList, of what events don't say", .timeLimit(.minutes(1))) @MainActor
+struct RoomListFetchingTests {
+    private let clock = TestClock(start: Given.at(1000))
+    private let server = FakeRoomServer()
+    private let list: RoomList
+
+    init() { list = RoomList(for: "me", from: server, clock: clock) }
+
+    private func load(_ rooms: Room...) async {
+        server.all = rooms
+        await list.refresh()
+        await clock.advance(by: .seconds(10))
+    }
+
+    private func untilFetched() async { await clock.advance(by: .milliseconds(100)) }
+
+    @Test("messages whose text is not told are asked for: their room alone, once for many")
+    func message() async {
+        await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
+        for number in 1...5 { list.apply(Given.newGlobal("m\(number)", in: "b", at: 20)) }
+        #expect(list.rooms.map(\.id) == ["b", "a"])
+        #expect(list["b"]?.badges.messages == 5)
+        server.set(
+            Given.room("b", updatedAt: 5, messagesUpdatedAt: 20.5, badges: .init(messages: 5), last: Given.last("m5")))
+        await untilFetched()
+        #expect(list["b"]?.lastMessage?.text == "m5")
+        #expect(server.calls == ["rooms", "room b"])
+    }
+
+    @Test("a new name that is not told is asked for")
+    func name() async {
+        await load(Given.room("a"))
+        var renamed = Given.room("a", updatedAt: 20)
+        (renamed.name, renamed.displayName) = ("Kitchen", "Kitchen")
+        server.set(renamed)
+        list.apply(.roomUpdatedGlobal(roomID: "a", updatedBy: "bob", updatedAt: Given.at(20)))
+        await untilFetched()
+        #expect(list["a"]?.displayName == "Kitchen")
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
+    @Test("the last message, deleted, is gone at once, and the one before is asked for")
+    func deletion() async {
+        await load(Given.room("a", messagesUpdatedAt: 10, last: Given.last("m2")))
+        list.apply(
+            .messageDeletedGlobal(roomID: "a", messageID: "m2", deletedBy: "bob", messagesUpdatedAt: Given.at(20)))
+        #expect(list["a"]?.lastMessage == nil)
+        list.apply(.messageNew(Given.message("m2", in: "a", at: 10)))
+        #expect(list["a"]?.lastMessage == nil)
+        server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
+        await untilFetched()
+        #expect(list["a"]?.lastMessage?.id == "m1")
+        list.apply(
+            .messageDeletedGlobal(roomID: "a", messageID: "m0", deletedBy: "bob", messagesUpdatedAt: Given.at(30)))
+        await clock.advance(by: .seconds(5))
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
+    @Test("of missed events, which everyone's don't follow, the counts are asked for")
+    func replayed() async {
+        await load(Given.room("a", elements: 1))
+        server.set(Given.room("a", updatedAt: 30, elements: 5, badges: .init(elements: 1)))
+        list.apply(.elementCreated(Given.element("e5", in: "a", at: 30)))
+        #expect(list["a"]?.badges.elements == 1)
+        await untilFetched()
+        #expect(list["a"]?.elementCount == 5)
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
+    @Test("a refresh that began before an event does not undo it")
+    func overtaken() async {
+        await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
+        server.hold()
+        let refreshing = Task { await list.refresh() }
+        await server.untilCalled(2)
+        list.apply(.messageNew(Given.message("m1", in: "b", at: 20)))
+        list.apply(Given.elements(.created, "e1", in: "b", at: 21, count: 7, rev: 1))
+        list.apply(.roomCreated(Given.room("c", updatedAt: 22)))
+        server.release()
+        await refreshing.value
+        #expect(list.rooms.map(\.id) == ["c", "b", "a"])
+        #expect(list["b"]?.lastMessage?.id == "m1")
+        #expect(list["b"]?.elementCount == 7)
+        #expect(list["b"]?.badges == .init(messages: 1, elements: 1))
+        // What such an answer leaves open is asked for once more.
+        server.set(Given.room("b", updatedAt: 21, messagesUpdatedAt: 20, elements: 8, last: Given.last("m1", at: 20)))
+        server.set(Given.room("c", updatedAt: 22))
+        await untilFetched()
+        #expect(server.calls == ["rooms", "rooms", "room b", "room c"])
+        #expect(list["b"]?.elementCount == 8)
+    }
+
+    @Test("an event that may be in the last answer already is settled by another one")
+    func doubtful() async {
+        let answer = Given.room("a", updatedAt: 20, elements: 1, badges: .init(elements: 1))
+        server.all = [answer]
+        await list.refresh()
+        list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 1))
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 1)
+    }
+
+    @Test("a room that is no longer one's own leaves no trace")
+    func gone() async {
+        await load(Given.room("a"), Given.room("b"))
+        server.all = [Given.room("b")]
+        list.apply(Given.newGlobal("m1", in: "a", at: 20))
+        await untilFetched()
+        #expect(list.rooms.map(\.id) == ["b"])
+        #expect(list.counts.latest(of: "a") == nil)
+    }
+
+    @Test("what could not be asked is asked again, later and later")
+    func again() async {
+        await load(Given.room("a"))
+        server.failure = .offline("away")
+        list.apply(Given.newGlobal("m1", in: "a", at: 20))
+        await untilFetched()
+        #expect(server.calls.count == 2)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 3)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 3)
+        server.failure = nil
+        server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 4)
+        #expect(list["a"]?.lastMessage?.id == "m1")
+    }
+
+    @Test("many rooms are asked for with one request")
+    func many() async {
+        let rooms = (10..<30).map { Given.room("r\($0)") }
+        server.all = rooms
+        await list.refresh()
+        for room in rooms { list.apply(Given.newGlobal("m1", in: room.id, at: 20)) }
+        server.all = rooms.map { Given.room($0.id, messagesUpdatedAt: 20, last: Given.last("m1")) }
+        await untilFetched()
+        #expect(server.calls == ["rooms", "rooms"])
+        #expect(list.rooms.allSatisfy { $0.lastMessage?.id == "m1" })
+    }
+}
