@@ -2,6 +2,12 @@
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol MessageServer: Sendable {
+    /// From its return on the room's events arrive, until ``leave(_:)``, and after every reconnect again without being asked.
+    /// Without a connection it returns at once, and the room is joined with the next.
+    func join(_ roomID: String) async throws
+
+    func leave(_ roomID: String) async
+
     /// Ascending by `seq`. Without a bound the newest page; `after: 0` the first.
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message>
 

@@ -1,0 +1,66 @@
+import Foundation
+
+extension Conversation {
+    /// What the socket tells, in its order. Of every room: what is not this one's is passed over.
+    public func apply(_ happening: SocketHappening) {
+        guard isEntered else { return }
+        switch happening {
+        case .event(let event): apply(event)
+        case .connected:
+            if !isVerified { Task { await refresh() } }
+        case .recovered(let isWhole):
+            if !isWhole || !isVerified { Task { await refresh() } }
+        case .disconnected:
+            typists.removeAll()
+            showTypists()
+        }
+    }
+
+    /// The one door for what the server tells of this room.
+    public func apply(_ event: RoomEvent) {
+        guard isEntered else { return }
+        switch event {
+        case .messageNew(let message) where message.roomId == roomID:
+            change { $0.insert(message) }
+            typists.end(message.senderId)
+            showTypists()
+        case .messageDeleted(roomID, let messageID, _):
+            change { $0.delete(messageID) }
+        case .messagesRead(roomID, let userID, let messageIDs, let readAt):
+            change { $0.markRead(messageIDs, by: userID, at: readAt) }
+        case .typing(roomID, let userID, let isTyping):
+            typists.note(userID, isTyping: isTyping, at: backing.clock.now)
+            showTypists()
+        default: break  // of another room, or nothing that is shown here
+        }
+    }
+
+    /// These can be seen: others' that were unread are read now.
+    public func noteVisible(_ visible: some Sequence<MessageItem>) {
+        let unread = visible.compactMap(\.message).filter { message in
+            message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
+        }
+        guard !unread.isEmpty else { return }
+        let messageIDs = unread.map(\.id)
+        Task { await backing.receipts.add(messageIDs, in: roomID) }
+    }
+
+    private func showTypists() {
+        if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
+        guard pruning == nil, typists.nextEnd != nil else { return }
+        pruning = Task { [weak self, clock = backing.clock] in
+            while let end = self?.typists.nextEnd {
+                let left = Duration.seconds(max(0, end.timeIntervalSince(clock.now)))
+                // Cancelled on leaving.
+                do { try await clock.sleep(for: left) } catch { return }
+                self?.pruneTypists()
+            }
+            self?.pruning = nil
+        }
+    }
+
+    private func pruneTypists() {
+        typists.prune(at: backing.clock.now)
+        if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
+    }
+}

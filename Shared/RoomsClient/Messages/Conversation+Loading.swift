@@ -1,0 +1,120 @@
+import Foundation
+
+extension Conversation {
+    /// Fetches the page before the first message; nothing if there is none, or one is being fetched.
+    public func loadOlder() async {
+        guard isEntered, isVerified, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
+        isLoadingOlder = true
+        defer { isLoadingOlder = false }
+        let asked = epoch
+        do {
+            let page = try await backing.server.messages(
+                in: roomID, before: floor, after: nil, limit: settings.pageSize)
+            guard epoch == asked else { return }
+            failure = nil
+            change { $0.merge(page, asked: .before(floor)) }
+        } catch {
+            if epoch == asked { note(error) }
+        }
+    }
+
+    /// Fetches anew what is shown: on entering, and when the server could not tell what was missed.
+    ///
+    /// One at a time; asked again meanwhile, it begins again, for the pages fetched may be older than what was missed.
+    public func refresh() async {
+        guard isEntered else { return }
+        needsRefresh = true
+        let task =
+            refreshing
+            ?? Task {
+                isLoading = true
+                while needsRefresh, isEntered {
+                    needsRefresh = false
+                    await refreshOnce()
+                }
+                isLoading = false
+                refreshing = nil
+            }
+        refreshing = task
+        await task.value
+    }
+
+    private func refreshOnce() async {
+        epoch += 1
+        let asked = epoch
+        // On entering, the newest page alone: what is kept below it may be far from it.
+        let oldest = wasVerified ? store.items.first?.seq : nil
+        store.markUnverified()
+        isVerified = false
+        do {
+            // Before the page: what is sent while it is fetched comes as an event.
+            try await backing.server.join(roomID)
+            guard epoch == asked else { return }
+            var page = try await backing.server.messages(
+                in: roomID, before: nil, after: nil, limit: settings.pageSize)
+            guard epoch == asked else { return }
+            change { $0.merge(page, asked: .newest) }
+            var fetched = page.items.count
+            while let oldest, let first = page.items.first?.seq, first > oldest, page.next != nil,
+                fetched < settings.refetchLimit
+            {
+                page = try await backing.server.messages(
+                    in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
+                guard epoch == asked else { return }
+                change { $0.merge(page, asked: .before(first)) }
+                fetched += page.items.count
+            }
+            isVerified = true
+            wasVerified = true
+            failure = nil
+            change { $0.dropUnverified() }
+            writeCacheSoon()
+        } catch {
+            if epoch == asked { note(error) }
+        }
+    }
+
+    /// A message is missing between two: it is late, or was lost, and then it is fetched.
+    func fillGapSoon() {
+        guard isEntered, isVerified, gapFilling == nil, store.firstGap != nil else { return }
+        gapFilling = Task { [weak self, clock = backing.clock, settings] in
+            var pause = settings.gapPause
+            while true {
+                // Cancelled on leaving.
+                do { try await clock.sleep(for: pause) } catch { return }
+                guard let self, !Task.isCancelled else { return }
+                if await self.fillGaps() { break }
+                pause = settings.gapRetryPause
+            }
+            self?.gapFilling = nil
+        }
+    }
+
+    /// - Returns: whether nothing is left to do.
+    private func fillGaps() async -> Bool {
+        let asked = epoch
+        while isEntered, isVerified, epoch == asked, let gap = store.firstGap {
+            guard gap.count <= settings.refetchLimit else {
+                await refresh()
+                return true
+            }
+            do {
+                let page = try await backing.server.messages(
+                    in: roomID, before: nil, after: gap.lowerBound - 1, limit: settings.refetchPageSize)
+                guard epoch == asked else { return true }
+                change { $0.merge(page, asked: .gap(gap)) }
+            } catch {
+                return Task.isCancelled
+            }
+        }
+        return true
+    }
+
+    private func note(_ error: any Error) {
+        guard let error = error as? ClientFailure else { return }  // cancelled: nobody waits for it
+        failure = error
+        guard case .refused(let refusal) = error, refusal.code == "room_not_found" else { return }
+        change { $0.removeAllStored() }
+        Task { await backing.cache.remove(roomID) }
+    }
+}

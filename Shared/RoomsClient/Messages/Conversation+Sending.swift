@@ -1,0 +1,101 @@
+import Foundation
+
+extension Conversation {
+    /// Shows the message at once, and has it sent, now or when the server can be reached.
+    ///
+    /// - Returns: its item's id; nil of white space alone, of which nothing is sent.
+    @discardableResult
+    public func send(_ text: String) -> MessageItem.ID? {
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty else { return nil }
+        typing.stopped()
+        let message = PendingMessage(tempID: backing.makeID(), text: text, createdAt: backing.clock.now)
+        unkept.append(message)
+        change { $0.addPending(message) }
+        keepUnkept()
+        return message.tempID
+    }
+
+    /// Sends a failed message again, under the same `tempId`.
+    public func retry(_ id: MessageItem.ID) async {
+        if let index = unkept.firstIndex(where: { $0.tempID == id }) {
+            unkept[index].state = .queued
+            change { $0.setState(.queued, of: id) }
+            keepUnkept()
+        } else {
+            _ = await backing.outbox.retry(id, in: roomID)  // one that it does not have any more has been stored
+        }
+    }
+
+    /// Gives an unsent message up.
+    ///
+    /// - Returns: false if it is on its way, or stored, and then ``delete(_:)`` is what takes it back.
+    @discardableResult
+    public func discard(_ id: MessageItem.ID) async -> Bool {
+        if let index = unkept.firstIndex(where: { $0.tempID == id && $0.state.isFailed }) {
+            unkept.remove(at: index)
+            change { $0.removePending(id) }
+            return true
+        }
+        return await backing.outbox.discard(id, in: roomID)
+    }
+
+    /// Deletes an own message for everyone. It disappears when the server has done so.
+    ///
+    /// - Throws: `ClientFailure`; `CancellationError`. Nothing, if the message is gone already or was never stored.
+    public func delete(_ id: MessageItem.ID) async throws {
+        guard let messageID = items.last(where: { $0.id == id })?.message?.id else { return }
+        do {
+            try await backing.server.deleteMessage(messageID, in: roomID)
+        } catch ClientFailure.refused(let refusal) where refusal.code == "message_not_found" {
+            // Someone was faster, or an earlier answer was lost.
+        }
+        change { $0.delete(messageID) }
+    }
+
+    /// What the outbox tells.
+    func take(_ change: OutboxChange) {
+        switch change {
+        case .all(let messages):
+            let kept = Set(messages.map(\.tempID))
+            let shown = messages + unkept.filter { !kept.contains($0.tempID) }
+            self.change { $0.setPending(shown) }
+            noteStored(messages.map { MessageItem($0, ownID: ownID) })
+        case .added(let message): self.change { $0.addPending(message) }
+        case .state(let tempID, let state): self.change { $0.setState(state, of: tempID) }
+        case .stored(let tempID, let message): self.change { $0.confirm(tempID, as: message) }
+        case .removed(let tempID): self.change { $0.removePending(tempID) }
+        }
+    }
+
+    /// What an echo or a page has shown to be stored need not be sent again.
+    ///
+    /// Only that: what is not pending here for another reason may be unsent still.
+    func noteStored(_ pendingBefore: [MessageItem]) {
+        guard !pendingBefore.isEmpty else { return }
+        let pending = Set(store.items.pending.map(\.id))
+        let stored = pendingBefore.map(\.id).filter { !pending.contains($0) && store.hasStored($0) }
+        guard !stored.isEmpty else { return }
+        Task { for tempID in stored { await backing.outbox.noteStored(tempID, in: roomID) } }
+    }
+
+    /// Into the outbox, one after the other: in the order typed. Goes on when the room is left.
+    private func keepUnkept() {
+        guard keeping == nil else { return }
+        keeping = Task {
+            while let message = unkept.first(where: { !$0.state.isFailed }) {
+                do {
+                    try await backing.outbox.append(message, in: roomID)
+                    unkept.removeAll { $0.tempID == message.tempID }
+                } catch {
+                    let failure = SendFailure(code: "not_kept", message: error.localizedDescription)
+                    if let index = unkept.firstIndex(where: { $0.tempID == message.tempID }) {
+                        unkept[index].state = .failed(failure)
+                    }
+                    change { $0.setState(.failed(failure), of: message.tempID) }
+                }
+            }
+            keeping = nil
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Observation
+
+/// One room's messages, live: what a screen shows and does.
+///
+/// ``enter()`` shows what is kept on this device at once, with ``isVerified`` false, and then what the server has. From then on
+/// ``apply(_:)-(RoomEvent)`` keeps it up to date. Own messages appear as they are typed, and go through the ``Outbox``.
+///
+/// Redraw by ``version``: it rises with every change of ``items``, and with nothing else.
+@MainActor
+@Observable
+public final class Conversation {
+    /// What all conversations of one person share.
+    public struct Backing: Sendable {
+        public var server: any MessageServer
+        public var outbox: Outbox
+        public var cache: MessageCache
+        public var receipts: ReadReceipts
+        public var clock: any ClientClock
+        /// Makes a `tempId`: no two alike, ever.
+        public var makeID: @Sendable () -> String
+
+        public init(
+            server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
+            clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString }
+        ) {
+            self.server = server
+            self.outbox = outbox
+            self.cache = cache
+            self.receipts = receipts
+            self.clock = clock
+            self.makeID = makeID
+        }
+    }
+
+    public struct Settings: Sendable {
+        /// Of the first page, and of each older one.
+        public var pageSize = 50
+        /// After an absence that the server cannot make up for, so many messages of those shown are fetched again; older ones are
+        /// let go, and come back with ``Conversation/loadOlder()``.
+        public var refetchLimit = 1_000
+        /// Of a page fetched again: the largest that the server gives.
+        public var refetchPageSize = 200
+        /// How long a missing message may be merely late.
+        public var gapPause: Duration = .milliseconds(500)
+        /// Between tries to fetch what is missing.
+        public var gapRetryPause: Duration = .seconds(5)
+        /// Changes within it are written to the cache at once.
+        public var cachePause: Duration = .milliseconds(500)
+
+        public init() {}
+    }
+
+    public let roomID: String
+    public let ownID: String
+
+    public private(set) var items = MessageItems()
+    public private(set) var version = 0
+    /// The server has confirmed all that is shown. False: it may be out of date.
+    public internal(set) var isVerified = false
+    public internal(set) var isLoading = false
+    public internal(set) var isLoadingOlder = false
+    public private(set) var hasOlder = false
+    /// Why the last loading failed; what is shown stays.
+    public internal(set) var failure: ClientFailure?
+    /// Others who type, in the order they began.
+    public internal(set) var typistIDs: [String] = []
+
+    @ObservationIgnored let backing: Backing
+    @ObservationIgnored let settings: Settings
+    @ObservationIgnored let typing: TypingSignal
+    @ObservationIgnored var store: MessageStore
+    @ObservationIgnored var typists: Typists
+    @ObservationIgnored var isEntered = false
+    /// The room has been shown verified since it was entered: what is shown then is worth fetching again.
+    @ObservationIgnored var wasVerified = false
+    /// Rises with every entering and leaving.
+    @ObservationIgnored private var visit = 0
+    /// Rises when what was asked before is no longer of use.
+    @ObservationIgnored var epoch = 0
+    @ObservationIgnored var needsRefresh = false
+    @ObservationIgnored var refreshing: Task<Void, Never>?
+    @ObservationIgnored var gapFilling: Task<Void, Never>?
+    @ObservationIgnored var pruning: Task<Void, Never>?
+    /// Typed, and not in the outbox: on their way there, or the disk has refused them.
+    @ObservationIgnored var unkept: [PendingMessage] = []
+    @ObservationIgnored var keeping: Task<Void, Never>?
+    @ObservationIgnored private var caching: Task<Void, Never>?
+    @ObservationIgnored private var cachedVersion = 0
+    @ObservationIgnored private var follower: Int?
+
+    /// - Parameter participantIDs: of the room, to tell when everyone has read a message; nil if not known.
+    public init(
+        roomID: String, ownID: String, participantIDs: Set<String>? = nil, backing: Backing,
+        settings: Settings = Settings()
+    ) {
+        self.roomID = roomID
+        self.ownID = ownID
+        self.backing = backing
+        self.settings = settings
+        store = MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs)
+        typists = Typists(ownID: ownID)
+        typing = TypingSignal(roomID: roomID, server: backing.server, clock: backing.clock)
+    }
+
+    /// Shows the room, and returns when the server has answered or ``failure`` says why it has not; then the next connection
+    /// tries again. Does nothing in a room that is entered already.
+    public func enter() async {
+        guard !isEntered else { return }
+        isEntered = true
+        visit += 1
+        let entered = visit
+        let cached = await backing.cache.openRoom(roomID)
+        guard visit == entered else { return }
+        change { $0.showCached(cached) }
+        cachedVersion = version
+        let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
+        guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
+        self.follower = follower
+        await refresh()
+    }
+
+    /// The screen is gone: nothing more arrives. What is shown stays, for the next time. Unsent messages go on being sent.
+    public func leave() async {
+        guard isEntered else { return }
+        isEntered = false
+        visit += 1
+        epoch += 1
+        isVerified = false
+        wasVerified = false
+        store.markUnverified()
+        typing.stopped()
+        typists.removeAll()
+        typistIDs = []
+        for task in [gapFilling, pruning] { task?.cancel() }
+        (gapFilling, pruning) = (nil, nil)
+        if let follower { await backing.outbox.unfollow(follower, in: roomID) }
+        follower = nil
+        await backing.server.leave(roomID)
+        await backing.receipts.flush()
+        await writeCache()
+    }
+
+    /// The app goes to the background, and may not come back: what waits to be written or told is so now.
+    public func enterBackground() async {
+        typing.stopped()
+        await writeCache()
+        await backing.receipts.flush()
+    }
+
+    /// The person has changed the text.
+    public func typed() { typing.typed() }
+
+    /// The text is empty again, or no longer edited.
+    public func stoppedTyping() { typing.stopped() }
+
+    /// The only way by which what is shown changes.
+    func change(_ body: (inout MessageStore) -> Void) {
+        let pendingBefore = store.items.pending
+        body(&store)
+        if hasOlder != store.hasOlder { hasOlder = store.hasOlder }
+        fillGapSoon()
+        guard store.version != version else { return }
+        items = store.items
+        version = store.version
+        noteStored(pendingBefore)
+        writeCacheSoon()
+    }
+
+    func writeCacheSoon() {
+        guard isEntered, wasVerified, caching == nil, cachedVersion != version else { return }
+        caching = Task { [weak self, clock = backing.clock, pause = settings.cachePause] in
+            // Cut short when it is written at once.
+            do { try await clock.sleep(for: pause) } catch { return }
+            await self?.writeCache()
+        }
+    }
+
+    private func writeCache() async {
+        caching?.cancel()
+        caching = nil
+        guard cachedVersion != version else { return }
+        cachedVersion = version
+        await backing.cache.keep(store.newest(backing.cache.messageLimit), of: roomID)
+    }
+}

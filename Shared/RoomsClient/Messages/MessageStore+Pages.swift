@@ -1,0 +1,109 @@
+/// What a page was asked for: where nothing is on it, nothing is on the server.
+public enum PagePlace: Equatable, Sendable {
+    case newest
+    case before(Int)
+    /// To fill what is missing: from its first on.
+    case gap(ClosedRange<Int>)
+}
+
+extension MessageStore {
+    /// What was kept from another time: shown, but the server may say otherwise.
+    public mutating func showCached(_ messages: [Message]) {
+        noteChange { store in
+            var hasChanged = false
+            for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
+                // Never over what the server has told meanwhile.
+                guard store.items.place(of: message.seq) == nil, !store.verified.contains(message.seq) else { continue }
+                if message.senderId == store.ownID { _ = store.dropPending(message.tempId) }
+                hasChanged = store.put(message) || hasChanged
+            }
+            return hasChanged
+        }
+    }
+
+    /// Something may have been missed: all that is shown stays, and has to be fetched again.
+    public mutating func markUnverified() { verified.removeAll() }
+
+    /// A page as the server answered: what it does not have within its bounds is deleted.
+    ///
+    /// A page is older than the events that arrive while it is fetched. Those win: a deleted message is not brought back, and
+    /// what is above the page's last stays, unless it was there unverified before.
+    public mutating func merge(_ page: Page<Message>, asked place: PagePlace) {
+        let messages = page.items.filter { $0.roomId == roomID }
+        noteChange { store in
+            var hasChanged = false
+            if let covered = store.bounds(of: messages, hasMore: page.next != nil, asked: place) {
+                let listed = Set(messages.map(\.seq))
+                hasChanged = store.removeStored(in: covered, except: listed)
+                store.verified.insert(covered)
+            }
+            for message in messages {
+                if message.senderId == store.ownID, store.dropPending(message.tempId) { hasChanged = true }
+                if store.gone[message.id] == nil, store.put(message) { hasChanged = true }
+            }
+            if case .gap = place { return hasChanged }
+            let lowest = page.next == nil ? 1 : messages.first?.seq
+            store.floor = [store.floor, lowest].compactMap(\.self).min()
+            return hasChanged
+        }
+    }
+
+    /// Takes away what has not been fetched since ``markUnverified()``; it comes back as older pages.
+    public mutating func dropUnverified() {
+        noteChange { store in
+            let dropped = store.items.stored.compactMap(\.seq).filter { !store.verified.contains($0) }
+            for seq in dropped {
+                if let place = store.items.place(of: seq) { store.items.remove(at: place) }
+            }
+            if let lowest = store.verified.lowest { store.floor = lowest }
+            return !dropped.isEmpty
+        }
+    }
+
+    /// The room is no longer one's own: nothing of it stays but what was not sent.
+    public mutating func removeAllStored() {
+        noteChange { store in
+            let hadAny = store.items.storedCount > 0
+            store.items.removeAllStored()
+            store.verified.removeAll()
+            store.floor = nil
+            return hadAny
+        }
+    }
+
+    /// The stretch of the counter about which a page says everything.
+    private func bounds(of messages: [Message], hasMore: Bool, asked place: PagePlace) -> ClosedRange<Int>? {
+        let low: Int?
+        let high: Int?
+        switch place {
+        case .newest:
+            low = hasMore ? messages.first?.seq : 1
+            // What stood here unverified was on the server before the page was asked for.
+            let unverified = items.stored.last { !verified.contains($0.seq ?? 0) }?.seq
+            high = [messages.last?.seq, unverified].compactMap(\.self).max()
+        case .before(let seq):
+            low = hasMore ? messages.first?.seq : 1
+            high = seq - 1
+        case .gap(let gap):
+            low = gap.lowerBound
+            high = hasMore ? messages.last?.seq : max(messages.last?.seq ?? 0, gap.upperBound)
+        }
+        guard let low, let high, low <= high else { return nil }
+        return low...high
+    }
+
+    private mutating func removeStored(in range: ClosedRange<Int>, except listed: Set<Int>) -> Bool {
+        var hasRemoved = false
+        var index = items.index(atOrAfter: range.lowerBound)
+        while index < items.storedCount, let message = items[index].message, message.seq <= range.upperBound {
+            if listed.contains(message.seq) {
+                index += 1
+                continue
+            }
+            gone.set(true, for: message.id)
+            items.remove(at: items.place(at: index))
+            hasRemoved = true
+        }
+        return hasRemoved
+    }
+}

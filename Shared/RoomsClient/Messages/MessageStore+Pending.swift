@@ -1,0 +1,54 @@
+extension MessageStore {
+    /// A message just typed, or one kept since before: after all the others.
+    ///
+    /// One that the server is known to have is not shown twice.
+    public mutating func addPending(_ message: PendingMessage) {
+        let item = MessageItem(message, ownID: ownID)
+        noteChange { store in
+            guard store.pendingIndex(message.tempID) == nil, !store.hasStored(message.tempID) else { return false }
+            store.items.pending.append(item)
+            return true
+        }
+    }
+
+    /// It waits, is on its way, or has failed. One that is no longer pending is left alone.
+    public mutating func setState(_ state: PendingMessage.State, of tempID: String) {
+        noteChange { store in
+            guard let index = store.pendingIndex(tempID), var message = store.items.pending[index].pending,
+                message.state != state
+            else { return false }
+            message.state = state
+            store.items.pending[index] = MessageItem(message, ownID: store.ownID)
+            return true
+        }
+    }
+
+    public mutating func removePending(_ tempID: String) {
+        noteChange { $0.dropPending(tempID) }
+    }
+
+    /// The pending ones are these, and what else is shown stays.
+    public mutating func setPending(_ messages: [PendingMessage]) {
+        let shown = messages.filter { !hasStored($0.tempID) }.map { MessageItem($0, ownID: ownID) }
+        noteChange { store in
+            guard store.items.pending != shown else { return false }
+            store.items.pending = shown
+            return true
+        }
+    }
+
+    mutating func dropPending(_ tempID: String?) -> Bool {
+        guard let tempID, let index = pendingIndex(tempID) else { return false }
+        items.pending.remove(at: index)
+        return true
+    }
+
+    private func pendingIndex(_ tempID: String) -> Int? {
+        items.pending.firstIndex { $0.id == tempID }
+    }
+
+    /// From the end: a message that is both here and pending is a new one.
+    func hasStored(_ tempID: String) -> Bool {
+        items.lastStoredIndex { $0.id == tempID && $0.senderID == ownID } != nil
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+
+/// One room's messages: every rule about their order, and none about where they come from.
+///
+/// Whatever arrives, late, doubled or out of turn, ``items`` comes out the same: by `seq`, each once, what was deleted gone, own
+/// messages that the server does not have yet at the end. ``version`` rises with every change of ``items``, a change of order
+/// alone too, and with nothing else.
+///
+/// It knows which stretches of the room's counter it has: in those, what is not there has been deleted.
+public struct MessageStore: Sendable {
+    /// Enough for what is still under way when a message is deleted; the ids of one's whole history are not kept.
+    private static let rememberedIDs = 1_000
+
+    public let roomID: String
+    public let ownID: String
+    /// Of the room; nil if not known, and then it is taken for a room of two.
+    public var participantIDs: Set<String>?
+
+    public internal(set) var items = MessageItems()
+    public private(set) var version = 0
+
+    /// What the server has told since the last ``markUnverified()``.
+    var verified = SeqRanges()
+    /// Down to which pages have been loaded: an event about an older message is history, and comes with its page.
+    var floor: Int?
+    /// Deleted, and not to come back with a late event or a page read before.
+    var gone = RecentValues<Bool>(limit: rememberedIDs)
+    /// Receipts that came before their message.
+    private var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
+
+    public init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
+        self.roomID = roomID
+        self.ownID = ownID
+        self.participantIDs = participantIDs
+    }
+
+    /// Whether the server has messages before the first.
+    public var hasOlder: Bool { (floor ?? 1) > 1 }
+
+    /// The lowest stretch that is missing between what the server has told.
+    public var firstGap: ClosedRange<Int>? { verified.firstGap }
+
+    /// The newest ones that the server has, for a cache.
+    public func newest(_ count: Int) -> [Message] { items.stored.suffix(count).compactMap(\.message) }
+
+    /// A message told by an event, or by the answer to sending it.
+    public mutating func insert(_ message: Message) {
+        guard message.roomId == roomID else { return }
+        noteChange { store in
+            let wasPending = message.senderId == store.ownID && store.dropPending(message.tempId)
+            guard store.gone[message.id] == nil else { return wasPending }
+            if store.items.place(of: message.seq) != nil { return store.put(message) || wasPending }
+            guard !store.verified.contains(message.seq), message.seq >= store.floor ?? 0 else { return wasPending }
+            store.verified.insert(message.seq)
+            return store.put(message) || wasPending
+        }
+    }
+
+    /// The server has the message that was pending under `tempID`.
+    public mutating func confirm(_ tempID: String, as message: Message) {
+        var stored = message
+        stored.tempId = message.tempId ?? tempID
+        noteChange { store in
+            let before = store.version
+            let wasPending = store.dropPending(tempID)
+            store.insert(stored)
+            return wasPending && store.version == before
+        }
+    }
+
+    /// A message of the server's is gone, for ever.
+    public mutating func delete(_ messageID: String) {
+        noteChange { store in
+            store.gone.set(true, for: messageID)
+            guard let index = store.storedIndex(of: messageID) else { return false }
+            store.items.remove(at: store.items.place(at: index))
+            return true
+        }
+    }
+
+    /// Someone has read these.
+    public mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
+        let receipt = Message.Receipt(userId: userID, readAt: time)
+        noteChange { store in
+            var missing = Set(messageIDs)
+            var hasChanged = false
+            // From the end: what is read is mostly new.
+            for index in (0..<store.items.storedCount).reversed() {
+                if missing.isEmpty { break }
+                guard var message = store.items[index].message, missing.remove(message.id) != nil else { continue }
+                guard store.add(receipt, to: &message) else { continue }
+                store.items[store.items.place(at: index)] = MessageItem(message, ownID: store.ownID)
+                hasChanged = true
+            }
+            for id in missing {
+                store.earlyReceipts.set((store.earlyReceipts[id] ?? []) + [receipt], for: id)
+            }
+            return hasChanged
+        }
+    }
+
+    /// One change of `version` for all that `change` does, if it says that it has changed anything.
+    mutating func noteChange(_ change: (inout MessageStore) -> Bool) {
+        if change(&self) { version += 1 }
+    }
+
+    /// Sets a message at its place, over what is known of it.
+    ///
+    /// - Returns: whether anything changed.
+    mutating func put(_ message: Message) -> Bool {
+        var message = message
+        for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }
+        message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
+        guard let place = items.place(of: message.seq) else {
+            items.insert(MessageItem(message, ownID: ownID), seq: message.seq)
+            return true
+        }
+        // What is told late is older than what is known: receipts are only ever added.
+        if let known = items[place].message, known.id == message.id {
+            for receipt in known.readBy where !message.readBy.contains(where: { $0.userId == receipt.userId }) {
+                _ = add(receipt, to: &message)
+            }
+            message.isRead = message.isRead || known.isRead
+            message.tempId = message.tempId ?? known.tempId
+            message.sender = message.sender ?? known.sender
+        }
+        let item = MessageItem(message, ownID: ownID)
+        guard items[place] != item else { return false }
+        items[place] = item
+        return true
+    }
+
+    private func storedIndex(of messageID: String) -> Int? {
+        items.lastStoredIndex { $0.message?.id == messageID }
+    }
+
+    private func add(_ receipt: Message.Receipt, to message: inout Message) -> Bool {
+        guard receipt.userId != message.senderId else { return false }
+        let before = message
+        message.readBy.removeAll { $0.userId == receipt.userId }
+        message.readBy.append(receipt)
+        message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
+        let readers = Set(message.readBy.map(\.userId))
+        message.isRead = message.isRead || (participantIDs ?? []).subtracting([message.senderId]).isSubset(of: readers)
+        return message != before
+    }
+}
+
+extension MessageStore: Equatable {
+    /// They show the same.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.roomID == rhs.roomID && lhs.items == rhs.items }
+}

@@ -1,0 +1,83 @@
+extension Outbox {
+    /// Has the room's messages sent, if nothing does already.
+    func wake(_ roomID: String) {
+        guard !isStopped, queues[roomID]?.sender == nil, firstQueued(in: roomID) != nil else { return }
+        queues[roomID]?.sender = Task { await sendAll(in: roomID) }
+    }
+
+    private func sendAll(in roomID: String) async {
+        while !isStopped, let message = firstQueued(in: roomID) {
+            await setState(.sent, of: message.tempID, in: roomID)
+            let connection = connections
+            let answer = await answer(to: message, in: roomID)
+            guard !isStopped else { break }
+            await take(answer, for: message.tempID, in: roomID, sentOver: connection)
+        }
+        // Nothing is awaited since the last look, so no message can have come that nobody sends.
+        queues[roomID]?.sender = nil
+    }
+
+    private enum Answer {
+        case stored(Message)
+        case deleted
+        case later(Duration?)
+        case failed(SendFailure)
+    }
+
+    private func answer(to message: PendingMessage, in roomID: String) async -> Answer {
+        do {
+            return .stored(try await server.send(message.text, tempID: message.tempID, in: roomID))
+        } catch ClientFailure.refused(let refusal) {
+            if refusal.isRetryable { return .later(refusal.retryAfter) }
+            // An earlier try has arrived, and the message was deleted since.
+            if refusal.code == "message_not_found" { return .deleted }
+            return .failed(SendFailure(code: refusal.code, message: refusal.message))
+        } catch ClientFailure.unreadable(let reason) {
+            return .failed(SendFailure(code: "unreadable", message: reason))
+        } catch {
+            // Offline, cancelled, or signed out for now: signing in again goes on, signing out for good removes all.
+            return .later(nil)
+        }
+    }
+
+    private func take(_ answer: Answer, for tempID: String, in roomID: String, sentOver connection: Int) async {
+        switch answer {
+        case .stored(let message):
+            queues[roomID]?.failures = 0
+            remove(tempID, in: roomID)
+            await tell(.stored(tempID: tempID, message), in: roomID)
+        case .deleted:
+            queues[roomID]?.failures = 0
+            remove(tempID, in: roomID)
+            await tell(.removed(tempID: tempID), in: roomID)
+        case .failed(let failure):
+            queues[roomID]?.failures = 0
+            await setState(.failed(failure), of: tempID, in: roomID)
+        case .later(let asked):
+            let failures = queues[roomID]?.failures ?? 0
+            queues[roomID]?.failures = failures + 1
+            await setState(.queued, of: tempID, in: roomID)
+            // The connection came while this was under way: then it is not what was lost.
+            guard asked != nil || connection == connections, !isStopped else { return }
+            await pause(for: asked ?? pauseLength(after: failures), endsOnConnection: asked == nil, in: roomID)
+        }
+    }
+
+    private func pauseLength(after failures: Int) -> Duration {
+        let ceiling = min(settings.firstPause * (1 << min(failures, 16)), settings.longestPause)
+        return ceiling * random()
+    }
+
+    private func pause(for duration: Duration, endsOnConnection: Bool, in roomID: String) async {
+        let clock = clock
+        // It throws when it is cut short, which is as good as its end.
+        let task = Task { _ = try? await clock.sleep(for: duration) }
+        queues[roomID]?.pause = Pause(task: task, endsOnConnection: endsOnConnection)
+        await task.value
+        queues[roomID]?.pause = nil
+    }
+
+    private func firstQueued(in roomID: String) -> PendingMessage? {
+        queues[roomID]?.messages.first { $0.state == .queued }
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+
+/// What happens to a message of one's own on its way.
+public enum OutboxChange: Equatable, Sendable {
+    /// These are all that the room has, in the order typed; told to who begins to follow.
+    case all([PendingMessage])
+    case added(PendingMessage)
+    case state(tempID: String, PendingMessage.State)
+    case stored(tempID: String, Message)
+    /// It was discarded, or the server had it and it is deleted since.
+    case removed(tempID: String)
+}
+
+/// Own messages until the server has them, across the end of the app.
+///
+/// A message is on disk when ``append(_:in:)`` returns. Each room has one message under way, in the order typed; rooms don't
+/// wait for one another. A message that may have arrived, but was not answered, is sent again with the same `tempId`, so the
+/// server stores it once. It leaves the outbox when the server has it, or when it is discarded, and in no other way.
+///
+/// While the server is not reached, or asks to wait, a room's messages wait behind the first: for the connection, or for a
+/// pause that doubles up to ``Settings/longestPause``. A message that the server refuses for good has failed; those after it go
+/// on, for they may be of use without it, and a text that is too long must not silence a room. Retried, it goes before those
+/// typed later that have not left yet.
+public actor Outbox {
+    public struct Settings: Sendable {
+        /// A pause is a random part of this, which doubles with every failure, so that devices don't come back all at once.
+        public var firstPause: Duration = .milliseconds(500)
+        public var longestPause: Duration = .seconds(30)
+        /// Whether a message outlives the loss of power too, not the end of the app alone.
+        public var isForced = true
+
+        public init() {}
+    }
+
+    public typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
+
+    /// A room's messages, and who sends and shows them.
+    struct Queue {
+        var messages: [PendingMessage] = []
+        var sender: Task<Void, Never>?
+        var pause: Pause?
+        /// In a row.
+        var failures = 0
+        var followers: [Int: Follower] = [:]
+        /// Rises with every change of `messages`.
+        var version = 0
+    }
+
+    struct Pause {
+        let task: Task<Void, Never>
+        /// Not, if the server has named the time.
+        let endsOnConnection: Bool
+    }
+
+    let server: any MessageServer
+    let clock: any ClientClock
+    let settings: Settings
+    let random: @Sendable () -> Double
+    private let files: OutboxFiles
+    var queues: [String: Queue] = [:]
+    private var lastFollower = 0
+    /// How often the connection has come.
+    var connections = 0
+    private(set) var isStopped = false
+    private var hasTakenOver = false
+    private var troubles: [OutboxTrouble] = []
+
+    /// - Parameters:
+    ///   - folder: of one person on one server, and of this outbox alone.
+    ///   - random: from 0 up to 1.
+    public init(
+        folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) {
+        files = OutboxFiles(files: RoomFiles(folder: folder), isForced: settings.isForced)
+        self.server = server
+        self.clock = clock
+        self.settings = settings
+        self.random = random
+    }
+
+    /// Reads what is kept, and goes on sending. Everything else here does so too, if this was not called before.
+    ///
+    /// - Returns: the files that could not be read, for the app to tell; each once.
+    /// - Throws: what the file system says of the folder; nothing is taken over then, and the next call tries again.
+    public func start() throws -> [OutboxTrouble] {
+        try takeOverKept()
+        defer { troubles = [] }
+        return troubles
+    }
+
+    /// Keeps a message, and sends it in its turn.
+    ///
+    /// - Throws: what the file system says; the message is not in the outbox then.
+    public func append(_ message: PendingMessage, in roomID: String) async throws {
+        try takeOverKept()
+        guard !isStopped, index(of: message.tempID, in: roomID) == nil else { return }
+        var message = message
+        message.state = .queued
+        try files.write((queues[roomID]?.messages ?? []) + [message], of: roomID)
+        queues[roomID, default: Queue()].messages.append(message)
+        queues[roomID]?.version += 1
+        await tell(.added(message), in: roomID)
+        wake(roomID)
+    }
+
+    /// Sends a failed message again, and those that wait at once.
+    ///
+    /// - Returns: false if the outbox does not have it.
+    public func retry(_ tempID: String, in roomID: String) async -> Bool {
+        guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
+        if queues[roomID]?.messages[index].state.isFailed == true { await setState(.queued, of: tempID, in: roomID) }
+        queues[roomID]?.pause?.task.cancel()
+        wake(roomID)
+        return true
+    }
+
+    /// Gives a message up.
+    ///
+    /// One that waits after a lost answer may be on the server all the same; it is shown then, as any message is.
+    ///
+    /// - Returns: false for one that is on its way: it cannot be called back.
+    public func discard(_ tempID: String, in roomID: String) async -> Bool {
+        guard let index = index(of: tempID, in: roomID), queues[roomID]?.messages[index].state != .sent else {
+            return false
+        }
+        remove(tempID, in: roomID)
+        await tell(.removed(tempID: tempID), in: roomID)
+        return true
+    }
+
+    /// The server is known to have it, from an event or a page: there is no need to ask again.
+    public func noteStored(_ tempID: String, in roomID: String) {
+        guard let index = index(of: tempID, in: roomID), queues[roomID]?.messages[index].state != .sent else { return }
+        remove(tempID, in: roomID)
+    }
+
+    /// The server can be reached again: who waits for that waits no longer.
+    public func noteConnection() {
+        connections += 1
+        for queue in queues.values {
+            if let pause = queue.pause, pause.endsOnConnection { pause.task.cancel() }
+        }
+    }
+
+    public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.messages ?? [] }
+
+    /// Tells of a room's messages: all that there are first, then every change, in order.
+    ///
+    /// - Returns: by what ``unfollow(_:in:)`` knows it.
+    public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
+        // Where it fails, `start()` and `append(_:in:)` tell so.
+        try? takeOverKept()
+        var seen: Int
+        repeat {
+            seen = queues[roomID]?.version ?? 0
+            await follower(.all(messages(in: roomID)))
+        } while seen != queues[roomID]?.version ?? 0
+        lastFollower += 1
+        queues[roomID, default: Queue()].followers[lastFollower] = follower
+        return lastFollower
+    }
+
+    public func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
+
+    /// Sends nothing any more, and leaves the disk as it is.
+    public func stop() {
+        isStopped = true
+        for queue in queues.values {
+            queue.pause?.task.cancel()
+            queue.sender?.cancel()
+        }
+    }
+
+    /// Signed out: stops, and nothing unsent stays on this device.
+    public func stopAndRemoveAll() throws {
+        stop()
+        queues.removeAll()
+        try files.files.removeAll()
+    }
+
+    // MARK: - Changes
+
+    /// Before anything is written: a room's file is replaced whole.
+    private func takeOverKept() throws {
+        guard !hasTakenOver, !isStopped else { return }
+        let kept = try files.readAll()
+        hasTakenOver = true
+        troubles = kept.troubles
+        for (roomID, messages) in kept.rooms {
+            queues[roomID, default: Queue()].messages = messages
+            queues[roomID]?.version += 1
+            wake(roomID)
+        }
+    }
+
+    func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {
+        guard let index = index(of: tempID, in: roomID) else { return }
+        let before = queues[roomID]?.messages[index].state
+        queues[roomID]?.messages[index].state = state
+        noteChange(in: roomID, isKept: before?.isFailed == true || state.isFailed)
+        await tell(.state(tempID: tempID, state), in: roomID)
+    }
+
+    func remove(_ tempID: String, in roomID: String) {
+        guard let index = index(of: tempID, in: roomID) else { return }
+        queues[roomID]?.messages.remove(at: index)
+        noteChange(in: roomID, isKept: true)
+    }
+
+    func tell(_ change: OutboxChange, in roomID: String) async {
+        let followers = (queues[roomID]?.followers ?? [:]).sorted { $0.key < $1.key }
+        for follower in followers { await follower.value(change) }
+    }
+
+    private func noteChange(in roomID: String, isKept: Bool) {
+        queues[roomID]?.version += 1
+        guard isKept, !isStopped else { return }
+        // A file that is behind has a message too many, or one as waiting that has failed: sent again, it is stored once.
+        try? files.write(messages(in: roomID), of: roomID)
+    }
+
+    private func index(of tempID: String, in roomID: String) -> Int? {
+        queues[roomID]?.messages.firstIndex { $0.tempID == tempID }
+    }
+}

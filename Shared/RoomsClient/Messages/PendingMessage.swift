@@ -1,0 +1,69 @@
+import Foundation
+
+/// A message of one's own that the server is not known to have.
+public struct PendingMessage: Equatable, Sendable, Identifiable {
+    public enum State: Equatable, Sendable {
+        /// Waits for its turn, or for the connection.
+        case queued
+        /// On its way, and not answered yet.
+        case sent
+        /// The server will not have it. It stays until it is retried or discarded.
+        case failed(SendFailure)
+
+        var isFailed: Bool {
+            if case .failed = self { true } else { false }
+        }
+    }
+
+    /// The idempotency key: the same at every try.
+    public let tempID: String
+    public let text: String
+    /// By this device's clock.
+    public let createdAt: Date
+    public var state: State
+
+    public var id: String { tempID }
+
+    public init(tempID: String, text: String, createdAt: Date, state: State = .queued) {
+        self.tempID = tempID
+        self.text = text
+        self.createdAt = createdAt
+        self.state = state
+    }
+}
+
+/// Why a message will not be sent unless one asks again.
+public struct SendFailure: Error, Codable, Equatable, Sendable {
+    /// The server's, as api.md lists them; or `unreadable` (an answer that is none) or `not_kept` (this device's disk refused).
+    public var code: String
+    /// For a person.
+    public var message: String
+
+    public init(code: String, message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+extension PendingMessage: Codable {
+    private enum CodingKeys: CodingKey {
+        case tempID, text, createdAt, failure
+    }
+
+    /// What was on its way when it was written is waiting when it is read: whether it arrived is not known.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        tempID = try container.decode(String.self, forKey: .tempID)
+        text = try container.decode(String.self, forKey: .text)
+        createdAt = try container.decode(Date.self, forKey: .createdAt)
+        state = try container.decodeIfPresent(SendFailure.self, forKey: .failure).map(State.failed) ?? .queued
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(tempID, forKey: .tempID)
+        try container.encode(text, forKey: .text)
+        try container.encode(createdAt, forKey: .createdAt)
+        if case .failed(let failure) = state { try container.encode(failure, forKey: .failure) }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// Tells the server what was read, in few calls.
+///
+/// Ids are gathered until none has come for ``Settings/pause``, at most for ``Settings/longestWait``. Those that could not be
+/// told are kept, and told with the next connection, the next message read, or after ``Settings/retryPause``. They are not kept
+/// on disk: who enters the room again reads again.
+public actor ReadReceipts {
+    public struct Settings: Sendable {
+        public var pause: Duration = .milliseconds(500)
+        public var longestWait: Duration = .seconds(2)
+        public var retryPause: Duration = .seconds(10)
+
+        public init() {}
+    }
+
+    /// What the server takes at once.
+    private static let callLimit = 500
+    /// Enough not to tell twice what is on the screen.
+    private static let rememberedIDs = 2_000
+
+    private struct Gathered {
+        /// In the order read, each once.
+        var ids: [String] = []
+        var firstAt: Date?
+        /// The wait until they are told.
+        var wait: Task<Void, Never>?
+        var isTelling = false
+    }
+
+    private let server: any MessageServer
+    private let clock: any ClientClock
+    private let settings: Settings
+    private var rooms: [String: Gathered] = [:]
+    /// Gathered or told before.
+    private var seen = RecentValues<Bool>(limit: rememberedIDs)
+
+    public init(server: any MessageServer, clock: any ClientClock, settings: Settings = Settings()) {
+        self.server = server
+        self.clock = clock
+        self.settings = settings
+    }
+
+    /// Others' messages that were read. What was told before is not told again.
+    public func add(_ messageIDs: [String], in roomID: String) {
+        let new = messageIDs.filter { seen[$0] == nil }
+        guard !new.isEmpty else { return }
+        for id in new { seen.set(true, for: id) }
+        var gathered = rooms[roomID] ?? Gathered()
+        gathered.ids += new
+        let firstAt = gathered.firstAt ?? clock.now
+        gathered.firstAt = firstAt
+        rooms[roomID] = gathered
+        let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
+        wait(for: max(.zero, min(settings.pause, left)), in: roomID)
+    }
+
+    /// Tells all at once: the app goes to the background, or a room is left.
+    public func flush() async {
+        for roomID in rooms.keys.sorted() { await tell(roomID) }
+    }
+
+    /// The server can be reached again.
+    public func noteConnection() async { await flush() }
+
+    /// Signed out: nothing is told any more.
+    public func removeAll() {
+        for gathered in rooms.values { gathered.wait?.cancel() }
+        rooms.removeAll()
+    }
+
+    private func wait(for duration: Duration, in roomID: String) {
+        rooms[roomID]?.wait?.cancel()
+        rooms[roomID]?.wait = Task {
+            do { try await clock.sleep(for: duration) } catch { return }  // another wait has taken its place
+            guard !Task.isCancelled else { return }
+            // What is read from here on must not cancel the call.
+            rooms[roomID]?.wait = nil
+            await tell(roomID)
+        }
+    }
+
+    private func tell(_ roomID: String) async {
+        guard let gathered = rooms[roomID], !gathered.isTelling, !gathered.ids.isEmpty else { return }
+        rooms[roomID]?.isTelling = true
+        rooms[roomID]?.firstAt = nil
+        var isReached = true
+        while isReached, let ids = rooms[roomID]?.ids.prefix(Self.callLimit), !ids.isEmpty {
+            do {
+                try await server.markRead(Array(ids), in: roomID)
+                rooms[roomID]?.ids.removeFirst(min(ids.count, rooms[roomID]?.ids.count ?? 0))
+            } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
+                // The room is no longer one's own: nobody will ever want these.
+                rooms[roomID]?.ids.removeFirst(min(ids.count, rooms[roomID]?.ids.count ?? 0))
+            } catch {
+                isReached = false
+            }
+        }
+        rooms[roomID]?.isTelling = false
+        if !isReached { wait(for: settings.retryPause, in: roomID) }
+    }
+}

@@ -1,0 +1,24 @@
+/// The values last set, by id: beyond `limit` the oldest is forgotten.
+struct RecentValues<Value: Sendable>: Sendable {
+    private let limit: Int
+    private var values: [String: Value] = [:]
+    private var order: [String] = []
+    /// Where the oldest of `order` stands; those before it are forgotten, and cleared away in bulk.
+    private var head = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    subscript(id: String) -> Value? { values[id] }
+
+    mutating func set(_ value: Value, for id: String) {
+        if values.updateValue(value, forKey: id) != nil { return }
+        order.append(id)
+        guard order.count - head > limit else { return }
+        values[order[head]] = nil
+        head += 1
+        if head > limit {
+            order.removeFirst(head)
+            head = 0
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// Stretches of a room's counter, in ascending order; neighbours are joined.
+struct SeqRanges: Equatable, Sendable {
+    private(set) var ranges: [ClosedRange<Int>] = []
+
+    var isEmpty: Bool { ranges.isEmpty }
+    var lowest: Int? { ranges.first?.lowerBound }
+
+    /// The lowest stretch missing between two.
+    var firstGap: ClosedRange<Int>? {
+        guard ranges.count > 1 else { return nil }
+        return (ranges[0].upperBound + 1)...(ranges[1].lowerBound - 1)
+    }
+
+    func contains(_ seq: Int) -> Bool {
+        let index = firstIndex(endingAtOrAfter: seq)
+        return index < ranges.count && ranges[index].lowerBound <= seq
+    }
+
+    mutating func insert(_ seq: Int) { insert(seq...seq) }
+
+    mutating func insert(_ range: ClosedRange<Int>) {
+        // Those that overlap or touch it become one with it.
+        let first = firstIndex(endingAtOrAfter: range.lowerBound - 1)
+        var joined = range
+        var end = first
+        while end < ranges.count, ranges[end].lowerBound <= range.upperBound + 1 {
+            joined = min(joined.lowerBound, ranges[end].lowerBound)...max(joined.upperBound, ranges[end].upperBound)
+            end += 1
+        }
+        ranges.replaceSubrange(first..<end, with: CollectionOfOne(joined))
+    }
+
+    mutating func removeAll() { ranges.removeAll() }
+
+    private func firstIndex(endingAtOrAfter seq: Int) -> Int {
+        // From the end: what is new comes last.
+        var index = ranges.count
+        while index > 0, ranges[index - 1].upperBound >= seq { index -= 1 }
+        return index
+    }
+}

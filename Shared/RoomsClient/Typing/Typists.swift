@@ -1,0 +1,43 @@
+import Foundation
+
+/// Who else types in a room: until they stop, their message comes, or nothing was heard of them for ``lifetime``.
+public struct Typists: Equatable, Sendable {
+    /// The server ends a typist after three seconds by itself; this is for an end that was lost.
+    public static let lifetime: TimeInterval = 3.5
+
+    private struct Typist: Equatable {
+        var userID: String
+        var heardAt: Date
+    }
+
+    private let ownID: String
+    private var typists: [Typist] = []
+
+    public init(ownID: String) { self.ownID = ownID }
+
+    /// In the order they began.
+    public var userIDs: [String] { typists.map(\.userID) }
+
+    /// When the next one is pruned; nil if nobody types.
+    public var nextEnd: Date? { typists.map(\.heardAt).min()?.addingTimeInterval(Self.lifetime) }
+
+    public mutating func note(_ userID: String, isTyping: Bool, at now: Date) {
+        guard userID != ownID else { return }
+        guard isTyping else { return end(userID) }
+        if let index = typists.firstIndex(where: { $0.userID == userID }) {
+            typists[index].heardAt = now
+        } else {
+            typists.append(Typist(userID: userID, heardAt: now))
+        }
+    }
+
+    /// Their message has come.
+    public mutating func end(_ userID: String) { typists.removeAll { $0.userID == userID } }
+
+    public mutating func prune(at now: Date) {
+        typists.removeAll { now >= $0.heardAt.addingTimeInterval(Self.lifetime) }
+    }
+
+    /// The connection is lost, and with it any word of an end.
+    public mutating func removeAll() { typists = [] }
+}
