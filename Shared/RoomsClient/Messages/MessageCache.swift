@@ -49,10 +49,12 @@ public actor MessageCache {
     /// still under way does not bring a removed room back.
     public func keep(_ messages: [Message], of roomID: String) {
         guard open.contains(roomID) else { return }
+        // Before the write: of the files that are there, this one may be new.
+        let isNew = opened()[roomID] == nil
         do {
             let contents = Contents(format: Self.format, messages: messages.suffix(messageLimit))
             try files.write(JSONEncoder().encode(contents), of: roomID, isForced: false)
-            if opened()[roomID] == nil {
+            if isNew {
                 openedAt?[roomID] = clock.now
                 evict()
             }

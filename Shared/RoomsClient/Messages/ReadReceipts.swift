@@ -88,15 +88,21 @@ public actor ReadReceipts {
         while isReached, let ids = rooms[roomID]?.ids.prefix(Self.callLimit), !ids.isEmpty {
             do {
                 try await server.markRead(Array(ids), in: roomID)
-                rooms[roomID]?.ids.removeFirst(min(ids.count, rooms[roomID]?.ids.count ?? 0))
+                drop(ids.count, in: roomID)
             } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
                 // The room is no longer one's own: nobody will ever want these.
-                rooms[roomID]?.ids.removeFirst(min(ids.count, rooms[roomID]?.ids.count ?? 0))
+                drop(ids.count, in: roomID)
             } catch {
                 isReached = false
             }
         }
         rooms[roomID]?.isTelling = false
         if !isReached { wait(for: settings.retryPause, in: roomID) }
+    }
+
+    /// Told, or of no more use. While a call is under way ids are only added, unless all were removed.
+    private func drop(_ count: Int, in roomID: String) {
+        guard let known = rooms[roomID]?.ids.count else { return }
+        rooms[roomID]?.ids.removeFirst(min(count, known))
     }
 }

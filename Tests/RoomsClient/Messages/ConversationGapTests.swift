@@ -1,0 +1,98 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+extension ConversationTests {
+    @Test("a message that is merely late is waited for")
+    func late() async {
+        await enter(page(1...2))
+        conversation.apply(.messageNew(sample(4)))
+        conversation.apply(.messageNew(sample(3)))
+        await clock.advance(by: .seconds(10))
+        await server.expectNoCall()
+        #expect(conversation.items.shown == ["m1", "m2", "m3", "m4"])
+    }
+
+    @Test("a message that was lost is fetched, again and again until the server answers")
+    func lost() async {
+        await enter(page(1...2))
+        conversation.apply(.messageNew(sample(5)))
+        await clock.untilSleeping(2)  // for the gap, and to write the cache
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.page(after: 2, limit: 200), .failure(offline))
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(5))
+        await server.expect(.page(after: 2, limit: 200), .page(page(3...3, next: "3")))
+        await server.expect(.page(after: 3, limit: 200), .page(page([5])))
+        await until { conversation.items.count == 4 }
+        #expect(conversation.items.shown == ["m1", "m2", "m3", "m5"])
+    }
+
+    @Test("not recovered, all that is shown is fetched anew: what was deleted goes, what came is there")
+    func notRecovered() async {
+        await enter(page(1...4))
+        conversation.apply(.recovered(false))
+        await server.expect(newest, .page(page(6...7, next: "6")))
+        let call = await server.next()
+        #expect(call.request == .page(before: 6, limit: 200))
+        #expect(!conversation.isVerified)
+        #expect(conversation.items.shown == ["m1", "m2", "m3", "m4", "m6", "m7"])
+        conversation.apply(.messageNew(sample(8)))
+        await server.answer(call, .page(page([1, 3, 5])))
+        await until { conversation.isVerified }
+        #expect(conversation.items.shown == ["m1", "m3", "m5", "m6", "m7", "m8"])
+    }
+
+    @Test("after a long absence what is older than the limit is let go, and comes back as older pages")
+    func longAbsence() async {
+        await enter(page(1...4))
+        conversation.apply(.recovered(false))
+        await server.expect(newest, .page(page(107...109, next: "107")))
+        await server.expect(.page(before: 107, limit: 200), .page(page(104...106, next: "104")))
+        await until { conversation.isVerified }
+        #expect(conversation.items.shown == (104...109).map { "m\($0)" })
+        async let loaded: Void = conversation.loadOlder()
+        await server.expect(.page(before: 104, limit: 50), .page(page(100...103, next: "100")))
+        await loaded
+        #expect(conversation.items.first?.seq == 100)
+    }
+
+    @Test("recovered, nothing is fetched")
+    func recovered() async {
+        await enter(page(1...4))
+        conversation.apply(.connected)
+        conversation.apply(.recovered(true))
+        await TestClock.settle()
+        await server.expectNoCall()
+    }
+
+    @Test("missed again while fetching, it begins again")
+    func missedAgain() async {
+        await enter(page(1...2))
+        conversation.apply(.recovered(false))
+        let first = await server.next()
+        conversation.apply(.recovered(false))
+        await TestClock.settle()
+        await server.expectNoCall()
+        await server.answer(first, .page(page(1...2)))
+        await server.expect(newest, .page(page(1...3)))
+        await until { conversation.isVerified && conversation.items.count == 3 }
+    }
+
+    @Test("a page asked for before an absence does not count after it")
+    func stalePage() async {
+        await enter(page(5...6, next: "5"))
+        async let loaded: Void = conversation.loadOlder()
+        let older = await server.next()
+        conversation.apply(.recovered(false))
+        let anew = await server.next()
+        await server.answer(older, .page(page(1...4)))
+        await loaded
+        #expect(conversation.items.shown == ["m5", "m6"])
+        await server.answer(anew, .page(page(5...6, next: "5")))
+        await until { conversation.isVerified }
+        #expect(conversation.hasOlder)
+    }
+}

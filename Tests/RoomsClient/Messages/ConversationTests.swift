@@ -1,0 +1,258 @@
+import Foundation
+import Observation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+@MainActor
+@Suite("Conversation", .timeLimit(.minutes(1)))
+struct ConversationTests {
+    let folder = freshFolder()
+    let server = FakeMessageServer()
+    let clock = TestClock(start: start)
+    let cache: MessageCache
+    let outbox: Outbox
+    let conversation: Conversation
+
+    init() {
+        cache = MessageCache(folder: folder.appending(path: "cache"), clock: clock)
+        outbox = Outbox(
+            folder: folder.appending(path: "outbox"), server: server, clock: clock, random: { 1 })
+        let ids = Guarded(0)
+        var settings = Conversation.Settings()
+        settings.refetchLimit = 6
+        conversation = Conversation(
+            roomID: "room", ownID: "me", participantIDs: ["me", "ann"],
+            backing: Conversation.Backing(
+                server: server, outbox: outbox, cache: cache,
+                receipts: ReadReceipts(server: server, clock: clock), clock: clock,
+                makeID: {
+                    ids.withLock { id in
+                        id += 1
+                        return "t\(id)"
+                    }
+                }),
+            settings: settings)
+    }
+
+    let newest = FakeMessageServer.Request.page(limit: 50)
+
+    func enter(_ page: Page<Message>) async {
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .page(page))
+        await entered
+    }
+
+    @Test("the cache is shown at once, unverified, and then what the server has")
+    func entering() async {
+        _ = await cache.openRoom("room")
+        await cache.keep((1...4).map { sample($0) }, of: "room")
+        async let entered: Void = conversation.enter()
+        let call = await server.next()
+        #expect(conversation.items.shown == ["m1", "m2", "m3", "m4"])
+        #expect(!conversation.isVerified)
+        #expect(await server.log == ["join"], "before the page, so that nothing is missed between")
+        await server.answer(call, .page(page([3, 5], next: "3")))
+        await entered
+        #expect(conversation.items.shown == ["m3", "m5"])
+        #expect(conversation.isVerified)
+        #expect(conversation.hasOlder)
+    }
+
+    @Test("what fails is told, what is shown stays, and the connection tries again")
+    func enteringOffline() async {
+        _ = await cache.openRoom("room")
+        await cache.keep([sample(1)], of: "room")
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .failure(offline))
+        await entered
+        #expect(conversation.failure == offline)
+        #expect(conversation.items.shown == ["m1"])
+        #expect(!conversation.isVerified)
+        conversation.apply(.connected)
+        await server.expect(newest, .page(page([1, 2])))
+        await until { conversation.isVerified }
+        #expect(conversation.failure == nil)
+        #expect(conversation.items.shown == ["m1", "m2"])
+    }
+
+    @Test("a room that is no longer one's own is emptied, and its cache too")
+    func goneRoom() async {
+        _ = await cache.openRoom("room")
+        await cache.keep([sample(1)], of: "room")
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .failure(refusal("room_not_found")))
+        await entered
+        #expect(conversation.items.isEmpty)
+        #expect(await cache.openRoom("room").isEmpty)
+    }
+
+    @Test("older pages come in front, until there are none")
+    func older() async {
+        await enter(page(5...6, next: "5"))
+        async let loaded: Void = conversation.loadOlder()
+        await server.expect(.page(before: 5, limit: 50), .page(page(1...3)))
+        await loaded
+        #expect(conversation.items.shown == ["m1", "m2", "m3", "m5", "m6"])
+        #expect(!conversation.hasOlder)
+        await conversation.loadOlder()
+        await server.expectNoCall()
+    }
+
+    @Test("events of this room change what is shown, and others' do not")
+    func events() async {
+        await enter(page(1...2))
+        conversation.apply(.messageNew(sample(3, from: "me")))
+        conversation.apply(.messageNew(sample(4, room: "another")))
+        conversation.apply(.messageDeleted(roomID: "another", messageID: "m2", deletedBy: "ann"))
+        conversation.apply(.messageDeleted(roomID: "room", messageID: "m1", deletedBy: "ann"))
+        conversation.apply(.messagesRead(roomID: "room", userID: "ann", messageIDs: ["m3"], readAt: start))
+        #expect(conversation.items.shown == ["m2", "m3"])
+        #expect(conversation.items.map(\.state) == [.stored, .read])
+    }
+
+    @Test("a message typed is shown at once, sent, and stored in the same row")
+    func sending() async throws {
+        await enter(page([1]))
+        let id = try #require(conversation.send("  hello\n"))
+        #expect(conversation.items.map(\.text) == ["text 1", "hello"])
+        let call = await server.next()
+        #expect(call.request == .send("hello", tempID: id))
+        await until { conversation.items.last?.state == .sent }
+        let stored = sample(2, from: "me", text: "hello", tempID: id)
+        conversation.apply(.messageNew(stored))
+        let version = conversation.version
+        await server.answer(call, .message(stored))
+        await TestClock.settle()
+        #expect(conversation.items.shown == ["m1", "m2"])
+        #expect(conversation.items.last?.id == id)
+        #expect(conversation.version == version)
+        #expect(conversation.send(" \n") == nil)
+    }
+
+    @Test("messages typed quickly are sent in the order typed")
+    func order() async {
+        await enter(page([1]))
+        for number in 0..<20 { conversation.send("\(number)") }
+        for number in 0..<20 {
+            await server.expect(
+                .send("\(number)", tempID: "t\(number + 1)"),
+                .message(sample(2 + number, from: "me", tempID: "t\(number + 1)")))
+        }
+        await until { conversation.items.allSatisfy { $0.state == .stored } }
+        #expect(conversation.items.shown == (1...21).map { "m\($0)" })
+    }
+
+    @Test("a refused message says why; it can be sent again or given up")
+    func refused() async {
+        await enter(page([1]))
+        conversation.send("a")
+        conversation.send("b")
+        for id in ["t1", "t2"] {
+            await server.expect(.send(id == "t1" ? "a" : "b", tempID: id), .failure(refusal("invalid_field")))
+        }
+        let failed = MessageItem.State.failed(SendFailure(code: "invalid_field", message: "no"))
+        await until { conversation.items.map(\.state) == [.stored, failed, failed] }
+        await conversation.discard("t2")
+        await conversation.retry("t1")
+        await server.expect(.send("a", tempID: "t1"), .message(sample(2, from: "me", tempID: "t1")))
+        await until { conversation.items.shown == ["m1", "m2"] }
+    }
+
+    @Test("a message that the disk refuses says so, and can be sent again")
+    func fullDisk() async throws {
+        await enter(page([1]))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let blocked = folder.appending(path: "outbox")
+        try Data().write(to: blocked)
+        conversation.send("a")
+        await until { conversation.items.last?.pending?.state.isFailed == true }
+        try FileManager.default.removeItem(at: blocked)
+        await conversation.retry("t1")
+        await server.expect(.send("a", tempID: "t1"), .message(sample(2, from: "me", tempID: "t1")))
+        await until { conversation.items.shown == ["m1", "m2"] }
+    }
+
+    @Test("unsent messages are there again after a restart, behind those of the server")
+    func unsent() async throws {
+        try await outbox.append(PendingMessage(tempID: "old", text: "old", createdAt: start), in: "room")
+        await server.expect(.send("old", tempID: "old"), .failure(offline))
+        await enter(page([1]))
+        #expect(conversation.items.shown == ["m1", "old"])
+        await outbox.noteConnection()
+        await server.expect(.send("old", tempID: "old"), .message(sample(2, from: "me", tempID: "old")))
+        await until { conversation.items.shown == ["m1", "m2"] }
+    }
+
+    @Test("deleting one's own: gone when the server says so, or has said so before")
+    func deleting() async throws {
+        await enter(Page(items: [sample(1), sample(2, from: "me", tempID: "t"), sample(3, from: "me")]))
+        async let deleted: Void = conversation.delete("t")
+        let call = await server.next()
+        #expect(call.request == .delete("m2"))
+        #expect(conversation.items.shown == ["m1", "m2", "m3"])
+        await server.answer(call, .done)
+        try await deleted
+        #expect(conversation.items.shown == ["m1", "m3"])
+        async let again: Void = conversation.delete("m3")
+        await server.expect(.delete("m3"), .failure(refusal("message_not_found")))
+        try await again
+        #expect(conversation.items.shown == ["m1"])
+        let foreign = Task { try await conversation.delete("m1") }
+        await server.expect(.delete("m1"), .failure(refusal("forbidden")))
+        await #expect(throws: refusal("forbidden")) { try await foreign.value }
+        #expect(conversation.items.shown == ["m1"])
+    }
+
+    @Test("others' unread messages that can be seen are told as read, one's own and those read before are not")
+    func reading() async {
+        await enter(Page(items: [sample(1), sample(2, from: "me"), sample(3, readBy: [receipt("me")]), sample(4)]))
+        conversation.noteVisible(conversation.items)
+        await clock.untilSleeping(2)  // the receipts' wait, and the cache's
+        async let background: Void = conversation.enterBackground()
+        await server.expect(.read(["m1", "m4"]), .done)
+        await background
+    }
+
+    @Test("who types is shown, until their message comes or the connection is lost")
+    func typists() async {
+        await enter(page([1]))
+        for user in ["ann", "bo", "me"] {
+            conversation.apply(.typing(roomID: "room", userID: user, isTyping: true))
+        }
+        #expect(conversation.typistIDs == ["ann", "bo"])
+        conversation.apply(.messageNew(sample(2, from: "ann")))
+        #expect(conversation.typistIDs == ["bo"])
+        await clock.untilSleeping(2)  // the pruning, and the cache's wait
+        await clock.advance(by: .seconds(3.5))
+        await until { conversation.typistIDs.isEmpty }
+        conversation.apply(.typing(roomID: "room", userID: "bo", isTyping: true))
+        conversation.apply(.disconnected(offline))
+        #expect(conversation.typistIDs.isEmpty)
+    }
+
+    @Test("left, the room hears nothing more, and its messages are in the cache")
+    func leaving() async {
+        await enter(page(1...3))
+        await conversation.leave()
+        #expect(await server.log == ["join", "leave"])
+        conversation.apply(.messageNew(sample(4)))
+        #expect(conversation.items.shown == ["m1", "m2", "m3"])
+        #expect(!conversation.isVerified)
+        #expect(await cache.openRoom("room").map(\.seq) == [1, 2, 3])
+        await enter(page(2...4, next: "2"))
+        #expect(conversation.items.shown == ["m2", "m3", "m4"])
+    }
+}
+
+/// Returns once it holds; looked at again whenever what it looks at has changed.
+@MainActor
+func until(_ condition: @MainActor () -> Bool) async {
+    while true {
+        let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let holds = withObservationTracking(condition) { changed.yield() }
+        if holds { return }
+        for await _ in changes { break }
+    }
+}

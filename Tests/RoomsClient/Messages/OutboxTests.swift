@@ -1,0 +1,259 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+@MainActor
+@Suite("Outbox", .timeLimit(.minutes(1)))
+struct OutboxTests {
+    let folder = freshFolder()
+    let server = FakeMessageServer()
+    let clock = TestClock(start: start)
+
+    /// Pauses are the longest that chance allows.
+    func makeOutbox() -> Outbox {
+        var settings = Outbox.Settings()
+        settings.firstPause = .seconds(1)
+        settings.longestPause = .seconds(8)
+        return Outbox(folder: folder, server: server, clock: clock, settings: settings, random: { 1 })
+    }
+
+    func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: "text of \(id)", createdAt: start) }
+
+    func request(_ id: String, room: String = "room") -> FakeMessageServer.Request {
+        .send("text of \(id)", tempID: id, room: room)
+    }
+
+    func stored(_ seq: Int, _ id: String) -> FakeMessageServer.Answer {
+        .message(sample(seq, from: "me", tempID: id))
+    }
+
+    @Test("a room's messages go one after the other, in the order typed")
+    func order() async throws {
+        let outbox = makeOutbox()
+        for id in ["a", "b", "c"] { try await outbox.append(typed(id), in: "room") }
+        for (seq, id) in ["a", "b", "c"].enumerated() {
+            let call = await server.next()
+            #expect(call.request == request(id))
+            await TestClock.settle()
+            await server.expectNoCall()
+            await server.answer(call, stored(seq + 1, id))
+        }
+        await TestClock.settle()
+        #expect(await outbox.messages(in: "room").isEmpty)
+    }
+
+    @Test("rooms do not wait for one another")
+    func rooms() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "one")
+        let first = await server.next()
+        try await outbox.append(typed("b"), in: "two")
+        let second = await server.next()
+        #expect([first.request, second.request] == [request("a", room: "one"), request("b", room: "two")])
+        for call in [first, second] { await server.answer(call, .failure(refusal("forbidden"))) }
+    }
+
+    @Test("what was not answered is sent again under the same tempId, after a pause that doubles, up to its limit")
+    func backOff() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        for pause in [1, 2, 4, 8, 8] {
+            await server.expect(request("a"), .failure(offline))
+            await clock.untilSleeping(1)
+            #expect(clock.sleepers == [.seconds(pause)])
+            #expect(await outbox.messages(in: "room").map(\.state) == [.queued])
+            await clock.advance(by: .seconds(pause))
+        }
+        await server.expect(request("a"), stored(1, "a"))
+    }
+
+    @Test("the connection ends the pause, and not one that the server asked for")
+    func connection() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        await server.expect(request("a"), .failure(offline))
+        await clock.untilSleeping(1)
+        await outbox.noteConnection()
+        await server.expect(
+            request("a"), .failure(refusal("rate_limited", isRetryable: true, retryAfter: .seconds(20))))
+        await clock.untilSleeping(1)
+        await outbox.noteConnection()
+        await TestClock.settle()
+        #expect(clock.sleepers == [.seconds(20)])
+        await server.expectNoCall()
+        await clock.advance(by: .seconds(20))
+        await server.expect(request("a"), stored(1, "a"))
+    }
+
+    @Test("a connection that came while a message was under way is not waited for")
+    func connectionUnderWay() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        let call = await server.next()
+        await outbox.noteConnection()
+        await server.answer(call, .failure(offline))
+        await server.expect(request("a"), stored(1, "a"))
+    }
+
+    @Test("a message refused for good has failed, and those after it go on; retried, it is sent as it was")
+    func refused() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        try await outbox.append(typed("b"), in: "room")
+        await server.expect(request("a"), .failure(refusal("invalid_field")))
+        await server.expect(request("b"), stored(1, "b"))
+        await TestClock.settle()
+        let failed = PendingMessage.State.failed(SendFailure(code: "invalid_field", message: "no"))
+        #expect(await outbox.messages(in: "room").map(\.state) == [failed])
+        #expect(await outbox.retry("a", in: "room"))
+        await server.expect(request("a"), stored(2, "a"))
+    }
+
+    @Test("a message that arrived before and was deleted since is done with")
+    func deletedMeanwhile() async throws {
+        let outbox = makeOutbox()
+        let changes = Changes()
+        _ = await outbox.follow("room") { changes.append($0) }
+        try await outbox.append(typed("a"), in: "room")
+        await server.expect(request("a"), .failure(refusal("message_not_found")))
+        await TestClock.settle()
+        #expect(await outbox.messages(in: "room").isEmpty)
+        #expect(changes.all.last == .removed(tempID: "a"))
+    }
+
+    @Test("what is in the outbox when the app ends is sent by the next, failures stay failures")
+    func restart() async throws {
+        let first = makeOutbox()
+        for id in ["a", "b", "c"] { try await first.append(typed(id), in: "room") }
+        await server.expect(request("a"), .failure(refusal("invalid_field")))
+        // Sent, and never answered.
+        let unanswered = await server.next()
+        #expect(unanswered.request == request("b"))
+        await first.stop()
+
+        let second = makeOutbox()
+        #expect(try await second.start() == [])
+        #expect(await second.messages(in: "room").map(\.tempID) == ["a", "b", "c"])
+        #expect(await second.messages(in: "room").first?.state.isFailed == true)
+        await server.expect(request("b"), stored(1, "b"))
+        await server.expect(request("c"), stored(2, "c"))
+        await server.answer(unanswered, stored(1, "b"))
+        await TestClock.settle()
+        await second.stop()
+
+        let third = makeOutbox()
+        _ = try await third.start()
+        #expect(await third.messages(in: "room").map(\.tempID) == ["a"])
+    }
+
+    @Test("a message typed before the kept ones were read does not replace them")
+    func appendFirst() async throws {
+        let first = makeOutbox()
+        try await first.append(typed("a"), in: "room")
+        let unanswered = await server.next()
+        await first.stop()
+
+        let second = makeOutbox()
+        try await second.append(typed("b"), in: "room")
+        #expect(await second.messages(in: "room").map(\.tempID) == ["a", "b"])
+        await server.expect(request("a"), stored(1, "a"))
+        await server.expect(request("b"), stored(2, "b"))
+        await server.answer(unanswered, stored(1, "a"))
+    }
+
+    @Test("a file that cannot be read, or is of another format, is kept aside and told; the other rooms go on")
+    func unreadable() async throws {
+        let first = makeOutbox()
+        try await first.append(typed("a"), in: "Good/Room")
+        let unanswered = await server.next()
+        await first.stop()
+        let broken = Data("{\"format\": 1, \"mess".utf8)
+        try broken.write(to: folder.appending(path: "broken.json"))
+        let foreign = Data("{\"format\": 2, \"roomID\": \"new\", \"messages\": []}".utf8)
+        try foreign.write(to: folder.appending(path: "new.json"))
+
+        let second = makeOutbox()
+        let troubles = try await second.start().sorted { $0.roomID < $1.roomID }
+        #expect(troubles.map(\.roomID) == ["broken", "new"])
+        #expect(try troubles.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign])
+        await server.expect(request("a", room: "Good/Room"), stored(1, "a"))
+        await server.answer(unanswered, stored(1, "a"))
+        #expect(try await second.start() == [], "told once")
+    }
+
+    @Test("a message that the disk refuses is not taken")
+    func fullDisk() async throws {
+        try FileManager.default.createDirectory(
+            at: folder.deletingLastPathComponent(), withIntermediateDirectories: true)
+        // A file where the folder should be.
+        try Data().write(to: folder)
+        let outbox = makeOutbox()
+        await #expect(throws: (any Error).self) { try await outbox.append(typed("a"), in: "room") }
+        #expect(await outbox.messages(in: "room").isEmpty)
+        await server.expectNoCall()
+    }
+
+    @Test("a waiting or failed message can be given up, one that is on its way cannot")
+    func discard() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        try await outbox.append(typed("b"), in: "room")
+        let call = await server.next()
+        #expect(await !outbox.discard("a", in: "room"))
+        #expect(await outbox.discard("b", in: "room"))
+        await server.answer(call, stored(1, "a"))
+        await TestClock.settle()
+        await server.expectNoCall()
+    }
+
+    @Test("a message that an echo has shown to be stored is not sent again")
+    func echo() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        await server.expect(request("a"), .failure(offline))
+        await clock.untilSleeping(1)
+        await outbox.noteStored("a", in: "room")
+        await clock.advance(by: .seconds(10))
+        await server.expectNoCall()
+    }
+
+    @Test("who follows hears all that is there, then each change in order")
+    func follow() async throws {
+        let outbox = makeOutbox()
+        let changes = Changes()
+        try await outbox.append(typed("a"), in: "room")
+        let call = await server.next()
+        let follower = await outbox.follow("room") { changes.append($0) }
+        await server.answer(call, stored(1, "a"))
+        await TestClock.settle()
+        var sent = typed("a")
+        sent.state = .sent
+        #expect(
+            changes.all == [.all([sent]), .stored(tempID: "a", sample(1, from: "me", tempID: "a"))])
+        await outbox.unfollow(follower, in: "room")
+        try await outbox.append(typed("b"), in: "room")
+        #expect(changes.all.count == 2)
+        await server.expect(request("b"), stored(2, "b"))
+    }
+
+    @Test("signed out, nothing is sent and nothing stays")
+    func signOut() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        let call = await server.next()
+        try await outbox.stopAndRemoveAll()
+        await server.answer(call, .failure(.signedOut))
+        await TestClock.settle()
+        await server.expectNoCall()
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+}
+
+@MainActor
+final class Changes {
+    private(set) var all: [OutboxChange] = []
+
+    func append(_ change: OutboxChange) { all.append(change) }
+}

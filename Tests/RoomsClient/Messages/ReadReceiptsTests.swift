@@ -1,0 +1,89 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@Suite("Read receipts", .timeLimit(.minutes(1)))
+struct ReadReceiptsTests {
+    let server = FakeMessageServer()
+    let clock = TestClock(start: start)
+    let receipts: ReadReceipts
+
+    init() { receipts = ReadReceipts(server: server, clock: clock) }
+
+    @Test("what is read within half a second of one another is told in one call, each once")
+    func gathered() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(400))
+        await receipts.add(["b", "a"], in: "room")
+        await clock.advance(by: .milliseconds(499))
+        await server.expectNoCall()
+        await clock.advance(by: .milliseconds(1))
+        await server.expect(.read(["a", "b"]), .done)
+        await receipts.add(["a", "b"], in: "room")
+        await clock.advance(by: .seconds(5))
+        await server.expectNoCall()
+    }
+
+    @Test("who goes on reading is told of after two seconds")
+    func longestWait() async {
+        for number in 0..<5 {
+            await receipts.add(["\(number)"], in: "room")
+            await clock.advance(by: .milliseconds(400))
+        }
+        await server.expect(.read(["0", "1", "2", "3", "4"]), .done)
+    }
+
+    @Test("more than 500 are told in several calls")
+    func many() async {
+        let ids = (0..<1_001).map { "\($0)" }
+        await receipts.add(ids, in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(Array(ids[..<500])), .done)
+        await server.expect(.read(Array(ids[500..<1_000])), .done)
+        await server.expect(.read(["1000"]), .done)
+    }
+
+    @Test("flushed, they do not wait")
+    func flush() async {
+        await receipts.add(["a"], in: "room")
+        async let flushed: Void = receipts.flush()
+        await server.expect(.read(["a"]), .done)
+        await flushed
+    }
+
+    @Test("what was not told is kept: told with the next connection, or after a while")
+    func kept() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["a"]), .failure(offline))
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(10))
+        await server.expect(.read(["a"]), .failure(offline))
+        await clock.untilSleeping(1)
+        async let told: Void = receipts.noteConnection()
+        await server.expect(.read(["a"]), .done)
+        await told
+        await clock.advance(by: .seconds(60))
+        await server.expectNoCall()
+    }
+
+    @Test("what is read while a call is under way does not break it off")
+    func underWay() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        let call = await server.next()
+        await receipts.add(["b"], in: "room")
+        await server.answer(call, .done)
+        await server.expect(.read(["b"]), .done)
+    }
+
+    @Test("those of a room that is no longer one's own are given up")
+    func goneRoom() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["a"]), .failure(refusal("room_not_found")))
+        await clock.advance(by: .seconds(60))
+        await server.expectNoCall()
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@MainActor
+@Suite("Typing")
+struct TypingTests {
+    let server = FakeMessageServer()
+    let clock = TestClock(start: start)
+
+    @Test("a key tells at once, further keys once a second at most")
+    func renewal() async {
+        let signal = TypingSignal(roomID: "room", server: server, clock: clock)
+        // At 0, 0.3, … 2.7 seconds.
+        for _ in 0..<10 {
+            signal.typed()
+            await clock.advance(by: .milliseconds(300))
+        }
+        #expect(await server.log == ["typing true", "typing true", "typing true"])
+    }
+
+    @Test("two seconds without a key end it, once")
+    func idle() async {
+        let signal = TypingSignal(roomID: "room", server: server, clock: clock)
+        signal.typed()
+        await clock.advance(by: .milliseconds(900))
+        signal.typed()
+        await clock.advance(by: .milliseconds(1_999))
+        #expect(await server.log == ["typing true"])
+        await clock.advance(by: .milliseconds(1))
+        #expect(await server.log == ["typing true", "typing false"])
+        signal.stopped()
+        await clock.advance(by: .seconds(5))
+        #expect(await server.log == ["typing true", "typing false"])
+    }
+
+    @Test("sending, leaving and the background end it at once; within the second nothing is told again")
+    func stopped() async {
+        let signal = TypingSignal(roomID: "room", server: server, clock: clock)
+        signal.typed()
+        await TestClock.settle()
+        signal.stopped()
+        await clock.advance(by: .milliseconds(900))
+        signal.typed()
+        await clock.advance(by: .milliseconds(100))
+        #expect(await server.log == ["typing true", "typing false"])
+        signal.typed()
+        await TestClock.settle()
+        #expect(await server.log == ["typing true", "typing false", "typing true"])
+    }
+
+    @Test("others type until they stop, their message comes, or nothing is heard for 3.5 seconds")
+    func typists() {
+        var typists = Typists(ownID: "me")
+        typists.note("ann", isTyping: true, at: start)
+        typists.note("bo", isTyping: true, at: start)
+        typists.note("cy", isTyping: true, at: start.addingTimeInterval(1))
+        typists.note("me", isTyping: true, at: start)
+        #expect(typists.userIDs == ["ann", "bo", "cy"])
+        typists.note("ann", isTyping: false, at: start)
+        #expect(typists.userIDs == ["bo", "cy"])
+        #expect(typists.nextEnd == start.addingTimeInterval(3.5))
+        typists.note("bo", isTyping: true, at: start.addingTimeInterval(2))
+        typists.prune(at: start.addingTimeInterval(4.5))
+        #expect(typists.userIDs == ["bo"])
+        typists.end("bo")
+        #expect(typists.nextEnd == nil)
+    }
+}
