@@ -1,0 +1,49 @@
+import Foundation
+
+/// The calls that give a session out: those that need none. ``SessionTokens`` keeps what they return.
+///
+/// Every call throws `ClientFailure` or `CancellationError`.
+public struct AccountsAPI: Sendable {
+    let caller: ServerCaller
+
+    /// - Parameter makeRequestID: names each request in the server's log.
+    public init(
+        transport: any HTTPTransport,
+        makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
+    ) {
+        caller = ServerCaller(transport: transport, makeRequestID: makeRequestID)
+    }
+
+    public func register(
+        username: String, password: String, firstName: String? = nil, email: String? = nil
+    ) async throws -> Session {
+        try await session(
+            "register",
+            .members([
+                "username": .string(username), "password": .string(password),
+                "firstName": firstName.map(JSON.string), "email": email.map(JSON.string),
+            ]))
+    }
+
+    /// - Parameter username: or the e-mail.
+    /// - Throws: a `Refusal` with the code `invalid_credentials`.
+    public func logIn(username: String, password: String) async throws -> Session {
+        try await session("login", ["username": .string(username), "password": .string(password)])
+    }
+
+    /// A refresh token works once: whoever sends it a second time loses the session.
+    public func refresh(_ refreshToken: String) async throws -> Session {
+        try await session("refresh", ["refreshToken": .string(refreshToken)])
+    }
+
+    private func session(_ route: String, _ body: JSON) async throws -> Session {
+        let request = try HTTPRequest("POST", to: ["auth", route], body: body)
+        return try caller.read(Session.self, try await caller.answer(to: request)).data
+    }
+}
+
+extension JSON: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral members: (String, JSON)...) {
+        self = .object(Dictionary(members, uniquingKeysWith: { $1 }))
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+extension RoomsAPI {
+    public func me() async throws -> Person {
+        try await value(of: try HTTPRequest("GET", to: ["users", "me"]))
+    }
+
+    /// Ends the session that the refresh token belongs to.
+    public func logOut(refreshToken: String) async throws {
+        try await answer(
+            to: try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
+    }
+
+    /// People that the caller shares no room with, by username.
+    ///
+    /// - Parameter prefix: of the username or the first name.
+    public func peopleWithoutRooms(
+        matching prefix: String? = nil, limit: Int? = nil, cursor: String? = nil
+    ) async throws -> Page<Person> {
+        try await page(
+            of: try HTTPRequest(
+                "GET", to: ["users", "without-rooms"],
+                query: [("q", prefix), ("limit", limit.map { String($0) }), ("cursor", cursor)]))
+    }
+}

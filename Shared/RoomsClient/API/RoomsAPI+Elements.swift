@@ -1,0 +1,79 @@
+import Foundation
+
+extension RoomsAPI {
+    /// Oldest first.
+    public func elements(in roomID: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Element> {
+        try await page(
+            of: try HTTPRequest(
+                "GET", to: ["rooms", roomID, "elements"],
+                query: [("limit", limit.map { String($0) }), ("cursor", cursor)]))
+    }
+
+    /// - Parameters:
+    ///   - content: a JSON object of at most 64 KiB; empty if none is given.
+    ///   - tempID: 1 to 64 characters; the same again returns the first element, and stores nothing.
+    public func makeElement(
+        type: String, content: JSON? = nil, position: Element.Position? = nil, tempID: String? = nil, in roomID: String
+    ) async throws -> Element {
+        try await value(
+            of: try HTTPRequest(
+                "POST", to: ["rooms", roomID, "elements"],
+                body: .members([
+                    "type": .string(type), "content": content, "position": position?.json,
+                    "tempId": tempID.map(JSON.string),
+                ])))
+    }
+
+    /// Any participant may; what is not given stays.
+    ///
+    /// - Parameter version: that the change is based on; another one now is refused with `version_conflict`.
+    public func update(
+        _ elementID: String, content: JSON? = nil, position: PositionChange = .keep, version: Int? = nil,
+        in roomID: String
+    ) async throws -> Element {
+        try await value(
+            of: try HTTPRequest(
+                "PATCH", to: ["rooms", roomID, "elements", elementID],
+                body: .members([
+                    "content": content, "position": position.json, "version": version.map(JSON.integer),
+                ])))
+    }
+
+    /// Any participant may.
+    public func deleteElement(_ id: String, in roomID: String) async throws {
+        try await answer(to: try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
+    }
+
+    /// Deletes all elements.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func clear(_ roomID: String) async throws -> Int {
+        let cleared: DeletedCount = try await value(
+            of: try HTTPRequest("DELETE", to: ["rooms", roomID, "elements"]))
+        return cleared.deletedCount
+    }
+}
+
+/// What becomes of an element's position.
+public enum PositionChange: Equatable, Sendable {
+    case keep
+    case move(Element.Position)
+    case remove
+
+    var json: JSON? {
+        switch self {
+        case .keep: nil
+        case .move(let position): position.json
+        case .remove: .null
+        }
+    }
+}
+
+extension Element.Position {
+    var json: JSON { ["x": .number(x), "y": .number(y)] }
+}
+
+struct DeletedCount: Decodable {
+    let deletedCount: Int
+}

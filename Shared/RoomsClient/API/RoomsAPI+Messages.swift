@@ -1,0 +1,56 @@
+import Foundation
+
+extension RoomsAPI {
+    /// Ascending by `seq`: the newest page without a bound, the first with `after: 0`.
+    ///
+    /// - Parameter limit: 1 to 200.
+    public func messages(
+        in roomID: String, before: Int? = nil, after: Int? = nil, limit: Int? = nil
+    ) async throws -> Page<Message> {
+        try await page(
+            of: try HTTPRequest(
+                "GET", to: ["rooms", roomID, "messages"],
+                query: [
+                    ("before", before.map { String($0) }), ("after", after.map { String($0) }),
+                    ("limit", limit.map { String($0) }),
+                ]))
+    }
+
+    /// - Parameter tempID: 1 to 64 characters; the same again returns the first message, and stores nothing.
+    public func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
+        try await value(
+            of: try HTTPRequest(
+                "POST", to: ["rooms", roomID, "messages"],
+                body: .members(["text": .string(text), "tempId": tempID.map(JSON.string)])))
+    }
+
+    /// One's own only.
+    public func deleteMessage(_ id: String, in roomID: String) async throws {
+        try await answer(to: try HTTPRequest("DELETE", to: ["rooms", roomID, "messages", id]))
+    }
+
+    /// - Parameter ids: 1 to 500.
+    /// - Returns: how many were newly read.
+    @discardableResult
+    public func markRead(_ ids: [String], in roomID: String) async throws -> Int {
+        let read: ReadCount = try await value(
+            of: try HTTPRequest(
+                "POST", to: ["rooms", roomID, "messages", "read"],
+                body: ["messageIds": .array(ids.map(JSON.string))]))
+        return read.readCount
+    }
+
+    /// The conversation with a person over all shared rooms, ascending by time.
+    ///
+    /// - Parameter before: the `next` of the page before.
+    public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
+        try await page(
+            of: try HTTPRequest(
+                "GET", to: ["users", userID, "messages"],
+                query: [("before", before), ("limit", limit.map { String($0) })]))
+    }
+}
+
+struct ReadCount: Decodable {
+    let readCount: Int
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The caller's rooms, and the position they were read at: what `RoomsAPI.missed(since:)` can go on from.
+public struct SyncSnapshot: Decodable, Equatable, Sendable {
+    public var cursor: String
+    public var rooms: [Room]
+}
+
+/// What was told since a cursor.
+public enum MissedEvents: Equatable, Sendable {
+    /// In order, each once. `hasMore`: ask again, with this cursor.
+    case recovered([RoomEvent], cursor: String, hasMore: Bool)
+    /// The cursor is too old: what is shown has to be fetched anew.
+    case lost
+}
+
+extension RoomsAPI {
+    public func syncSnapshot() async throws -> SyncSnapshot {
+        try await value(of: try HTTPRequest("GET", to: ["sync"]))
+    }
+
+    /// Every room event and person event of the caller's rooms; no `:global` ones, presence or typing.
+    ///
+    /// - Parameter limit: at most 1,000.
+    /// - Throws: a `Refusal` with the code `invalid_field` for what is no cursor of the caller's.
+    public func missed(since cursor: String, limit: Int? = nil) async throws -> MissedEvents {
+        let request = try HTTPRequest(
+            "GET", to: ["sync"], query: [("since", cursor), ("limit", limit.map { String($0) })])
+        let answer: SyncAnswer = try await value(of: request)
+        return answer.missed
+    }
+}
+
+private struct SyncAnswer: Decodable {
+    let missed: MissedEvents
+
+    private enum Member: CodingKey {
+        case recovered, events, cursor, more
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Member.self)
+        guard try members.decode(Bool.self, forKey: .recovered) else {
+            missed = .lost
+            return
+        }
+        missed = .recovered(
+            try members.decode([MissedEvent].self, forKey: .events).map(\.event),
+            cursor: try members.decode(String.self, forKey: .cursor),
+            hasMore: try members.decode(.more, or: false))
+    }
+}
+
+private struct MissedEvent: Decodable {
+    let event: RoomEvent
+
+    private enum Member: CodingKey {
+        case event, data
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Member.self)
+        let name = try members.decode(String.self, forKey: .event)
+        do {
+            event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
+        } catch {
+            // As on the socket: one that cannot be read must not take the others with it.
+            event = .unknown(name: name)
+        }
+    }
+}

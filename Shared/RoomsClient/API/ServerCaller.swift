@@ -1,0 +1,124 @@
+import Foundation
+
+/// Sends requests and reads answers, for whoever knows routes.
+struct ServerCaller: Sendable {
+    let transport: any HTTPTransport
+    let makeRequestID: @Sendable () -> String
+    let decoder = ServerDecoder()
+
+    /// - Returns: the answer of a success.
+    /// - Throws: `ClientFailure.refused` for any other status.
+    func answer(to request: HTTPRequest, token: String? = nil) async throws -> HTTPResponse {
+        var request = request
+        request.headers["Accept"] = "application/json"
+        request.headers["X-Request-Id"] = makeRequestID()
+        if request.body != nil { request.headers["Content-Type"] = "application/json" }
+        if let token { request.headers["Authorization"] = "Bearer \(token)" }
+        let response = try await transport.send(request)
+        guard (200..<300).contains(response.status) else {
+            throw ClientFailure.refused(Refusal(response, to: request, decoder))
+        }
+        return response
+    }
+
+    func read<Value: Decodable>(_ type: Value.Type, _ response: HTTPResponse) throws(ClientFailure) -> Envelope<Value> {
+        try decoder.decode(Envelope<Value>.self, from: response.body)
+    }
+}
+
+/// What stands around every answer's data.
+struct Envelope<Value: Decodable>: Decodable {
+    let data: Value
+    let page: Place?
+    /// Services that were down, whose numbers are the last known.
+    let degraded: [String]?
+
+    struct Place: Decodable {
+        let next: String?
+
+        private enum Member: CodingKey {
+            case next
+        }
+
+        /// Lists by `seq` may go on at a number.
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Member.self)
+            do {
+                next = try members.decodeIfPresent(String.self, forKey: .next)
+            } catch DecodingError.typeMismatch {
+                next = String(try members.decode(Int.self, forKey: .next))
+            }
+        }
+    }
+}
+
+extension Refusal {
+    private struct Answer: Decodable {
+        let error: Words
+
+        struct Words: Decodable {
+            let code: String
+            let message: String?
+            let requestId: String?
+        }
+    }
+
+    /// An answer that is not the server's own, a proxy's page for one, is a refusal by its status.
+    init(_ response: HTTPResponse, to request: HTTPRequest, _ decoder: ServerDecoder) {
+        let status = response.status
+        let words: Answer.Words?
+        do throws(ClientFailure) {
+            words = try decoder.decode(Answer.self, from: response.body).error
+        } catch {
+            words = nil
+        }
+        self.init(
+            code: words?.code ?? "http_\(status)",
+            message: words?.message ?? "The server answered with status \(status).",
+            isRetryable: status == 429 || status >= 500, status: status,
+            requestID: words?.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
+            // A date, which the contract does not use, is left aside.
+            retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(max($0, 0)) })
+    }
+}
+
+extension HTTPRequest {
+    /// A request for a route below `/api`.
+    init(
+        _ method: String, to segments: [String], query: [(name: String, value: String?)] = [], body: JSON? = nil
+    ) throws(ClientFailure) {
+        let path = segments.map { "/" + Self.percentEncode($0) }.joined()
+        let items = query.compactMap { item in item.value.map { URLQueryItem(name: item.name, value: $0) } }
+        self.init(method, "/api" + path, query: items, body: try body?.encoded())
+    }
+
+    /// All but RFC 3986's unreserved characters.
+    static func percentEncode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+}
+
+extension JSON {
+    /// - Throws: `ClientFailure.unreadable` for what JSON cannot say: a number that is none.
+    func encoded() throws(ClientFailure) -> Data {
+        do {
+            return try JSONEncoder().encode(self)
+        } catch {
+            throw .unreadable("this cannot be sent: \(error)")
+        }
+    }
+
+    /// An object of the members that there are.
+    static func members(_ members: [String: JSON?]) -> JSON { .object(members.compactMapValues(\.self)) }
+}

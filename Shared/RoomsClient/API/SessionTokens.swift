@@ -1,0 +1,102 @@
+import Foundation
+
+/// Keeps one session, and renews it.
+///
+/// It is renewed a minute before its token expires, by whoever asks then, and when the server refuses the token. Those who ask
+/// meanwhile wait for the same refresh. A refresh is never cancelled: its token works once, and the answer to it is the session.
+public actor SessionTokens: TokenProvider {
+    /// Room for clocks that differ, and for the request's own way. Of a token that lives for less than two minutes, half its life.
+    static let longestLeeway: TimeInterval = 60
+
+    private let accounts: AccountsAPI
+    private let clock: any ClientClock
+    private let onChange: @Sendable (Session?) -> Void
+    private var current: Session?
+    private var leeway = SessionTokens.longestLeeway
+    private var refreshing: Task<Session, any Error>?
+
+    /// - Parameters:
+    ///   - session: as it was kept; nil if nobody is signed in.
+    ///   - onChange: told of each new session before its token is given out, and of nil when it is over: the place to keep it in
+    ///     the keychain. A refresh token that was used works no more, so it has to be kept before this returns.
+    public init(
+        _ session: Session? = nil, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
+        onChange: @escaping @Sendable (Session?) -> Void
+    ) {
+        current = session
+        self.accounts = accounts
+        self.clock = clock
+        self.onChange = onChange
+    }
+
+    public var session: Session? { current }
+
+    /// Takes the session of somebody who has signed in; nil signs out here. The server is not told.
+    public func use(_ session: Session?) {
+        refreshing = nil
+        keep(session)
+    }
+
+    private func keep(_ session: Session?) {
+        current = session
+        let life = session?.expiresAt.timeIntervalSince(clock.now) ?? 0
+        leeway = min(Self.longestLeeway, max(life, 0) / 2)
+        onChange(session)
+    }
+
+    public func token() async throws -> String {
+        guard let session = current else { throw ClientFailure.signedOut }
+        let left = session.expiresAt.timeIntervalSince(clock.now)
+        if left > leeway { return session.token }
+        do {
+            return try await refresh(session)
+        } catch let failure as ClientFailure where failure.isRetryable && left > 0 {
+            // It is good for some seconds yet.
+            return session.token
+        }
+    }
+
+    public func token(replacing refused: String) async throws -> String {
+        guard let session = current else { throw ClientFailure.signedOut }
+        return session.token == refused ? try await refresh(session) : session.token
+    }
+
+    private func refresh(_ session: Session) async throws -> String {
+        let task = refreshing ?? startRefresh(of: session)
+        let renewed = try await task.value
+        try Task.checkCancellation()
+        return renewed.token
+    }
+
+    private func startRefresh(of session: Session) -> Task<Session, any Error> {
+        let task = Task { try await renew(session) }
+        refreshing = task
+        return task
+    }
+
+    private func renew(_ session: Session) async throws -> Session {
+        let outcome: Result<Session, any Error>
+        do {
+            outcome = .success(try await accounts.refresh(session.refreshToken))
+        } catch {
+            outcome = .failure(error)
+        }
+        // Somebody else has signed in meanwhile, or out: this answer is nobody's.
+        guard current == session else { throw ClientFailure.signedOut }
+        refreshing = nil
+        switch outcome {
+        case .success(let renewed):
+            keep(renewed)
+            return renewed
+        case .failure(ClientFailure.refused(let refusal)) where refusal.isOfRefreshToken:
+            keep(nil)
+            throw ClientFailure.signedOut
+        case .failure(let error): throw error
+        }
+    }
+}
+
+extension Refusal {
+    /// Not a proxy's, nor one that passes.
+    fileprivate var isOfRefreshToken: Bool { status == 401 || status == 400 || status == 422 || status == 403 }
+}

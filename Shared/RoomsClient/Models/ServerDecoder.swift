@@ -1,0 +1,57 @@
+import Foundation
+
+/// Reads what the server writes.
+public struct ServerDecoder: Sendable {
+    private let decoder: JSONDecoder
+
+    public init() {
+        decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            guard let date = ServerDate.parse(text) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no time")
+            }
+            return date
+        }
+    }
+
+    /// - Throws: `ClientFailure.unreadable`.
+    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws(ClientFailure) -> Value {
+        do {
+            return try decoder.decode(type, from: data)
+        } catch {
+            throw .unreadable(Self.describe(error, type))
+        }
+    }
+
+    func decode<Value: DecodableWithConfiguration>(
+        _ type: Value.Type, from data: Data, configuration: Value.DecodingConfiguration
+    ) throws(ClientFailure) -> Value {
+        do {
+            return try decoder.decode(type, from: data, configuration: configuration)
+        } catch {
+            throw .unreadable(Self.describe(error, type))
+        }
+    }
+
+    private static func describe(_ error: any Error, _ type: Any.Type) -> String {
+        let context: DecodingError.Context? =
+            switch error {
+            case DecodingError.keyNotFound(_, let context), DecodingError.valueNotFound(_, let context),
+                DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context):
+                context
+            default: nil
+            }
+        guard let context else { return "no \(type): \(error)" }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return "no \(type): \(path.isEmpty ? "" : "\(path): ")\(context.debugDescription)"
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The member; what stands for it if it is missing or null.
+    func decode<Value: Decodable>(_ key: Key, or standard: @autoclosure () throws -> Value) throws -> Value {
+        try decodeIfPresent(Value.self, forKey: key) ?? standard()
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+@Suite("SessionTokens")
+struct SessionTokensTests {
+    private let clock = HandClock()
+
+    private func session(_ token: String, for seconds: TimeInterval) -> Session {
+        Session(
+            token: token, expiresAt: clock.now + seconds, refreshToken: "r-" + token,
+            user: Person(id: "u1", username: "ada"))
+    }
+
+    private func answer(_ token: String, gate: Gate? = nil) -> ScriptedHTTP.Step {
+        .answer(
+            "POST /api/auth/refresh",
+            """
+            {"data":{"token":"\(token)","expiresAt":"2030-01-01T00:00:00Z","refreshToken":"r-\(token)",
+             "user":{"id":"u1","username":"ada"}}}
+            """, gate: gate)
+    }
+
+    private func tokens(_ session: Session?, _ steps: [ScriptedHTTP.Step]) -> (
+        SessionTokens, AsyncStream<String?>.Iterator, ScriptedHTTP
+    ) {
+        let server = ScriptedHTTP(steps)
+        // Unbounded: a test tells it a handful.
+        let (told, telling) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
+        let tokens = SessionTokens(session, accounts: AccountsAPI(transport: server), clock: clock) {
+            telling.yield($0?.token)
+        }
+        return (tokens, told.makeAsyncIterator(), server)
+    }
+
+    @Test("a token that lives on is given out as it is")
+    func lives() async throws {
+        let (tokens, _, _) = tokens(session("a", for: 3600), [])
+        #expect(try await tokens.token() == "a")
+        #expect(try await tokens.token(replacing: "an older one") == "a")
+    }
+
+    @Test("one that ends within a minute is renewed, and the session told")
+    func renews() async throws {
+        var (tokens, told, server) = tokens(session("a", for: 59), [answer("b")])
+        #expect(try await tokens.token() == "b")
+        #expect(await told.next() == "b")
+        #expect(await server.requests.first?.body == Data(#"{"refreshToken":"r-a"}"#.utf8))
+        #expect(await tokens.session?.refreshToken == "r-b")
+    }
+
+    @Test("calls at the same time share one refresh")
+    func singleFlight() async throws {
+        let gate = Gate()
+        let (tokens, _, server) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        let first = Task { try await tokens.token(replacing: "a") }
+        await gate.isReached()
+        let others = (0..<5).map { _ in Task { try await tokens.token(replacing: "a") } }
+        await gate.open()
+        for one in [first] + others { #expect(try await one.value == "b") }
+        #expect(await server.requests.count == 1)
+    }
+
+    @Test("a waiter that is cancelled does not cancel the refresh: its token works once")
+    func cancelling() async throws {
+        let gate = Gate()
+        var (tokens, told, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        let waiter = Task { try await tokens.token(replacing: "a") }
+        await gate.isReached()
+        waiter.cancel()
+        await gate.open()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        #expect(await told.next() == "b")
+        #expect(try await tokens.token() == "b")
+    }
+
+    @Test("a refresh that is refused ends the session, and is told")
+    func refused() async throws {
+        var (tokens, told, _) = tokens(
+            session("a", for: 3600), [.refusal("POST /api/auth/refresh", 401, "invalid_token")])
+        await #expect(throws: ClientFailure.signedOut) { try await tokens.token(replacing: "a") }
+        #expect(await told.next() == .some(nil))
+        await #expect(throws: ClientFailure.signedOut) { try await tokens.token() }
+    }
+
+    @Test("without a network the token is given out while it lives, and not after")
+    func offline() async throws {
+        let (living, _, _) = tokens(session("a", for: 30), [.offline("POST /api/auth/refresh")])
+        #expect(try await living.token() == "a")
+        let (dead, _, _) = tokens(
+            session("a", for: -1), [.offline("POST /api/auth/refresh"), answer("b")])
+        await #expect(throws: ClientFailure.offline("no network")) { try await dead.token() }
+        #expect(try await dead.token() == "b")
+    }
+
+    @Test("a refresh that ends after somebody else has signed in changes nothing")
+    func replaced() async throws {
+        let gate = Gate()
+        let (tokens, _, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        let waiter = Task { try await tokens.token(replacing: "a") }
+        await gate.isReached()
+        await tokens.use(session("c", for: 3600))
+        await gate.open()
+        await #expect(throws: ClientFailure.signedOut) { try await waiter.value }
+        #expect(try await tokens.token() == "c")
+    }
+
+    @Test("a token that lives for seconds is not renewed at every call")
+    func shortLife() async throws {
+        let (tokens, _, _) = tokens(nil, [])
+        await tokens.use(session("a", for: 10))
+        #expect(try await tokens.token() == "a")
+    }
+}
