@@ -1,9 +1,12 @@
 /// What a `RoomsSocket` tells, in this order: `connected`, the events that were missed, `recovered`, live events, `disconnected`.
 public enum SocketHappening: Sendable, Equatable {
     case connected
+    /// What was missed is told as it was told then; some of it may have been told before, in the same order.
     case event(RoomEvent)
-    /// The server has told all that was missed. False: it cannot, and what is shown has to be fetched anew.
+    /// The server has told all that was missed in the rooms. False: it cannot, and what is shown has to be fetched anew; so it is
+    /// after the first connect, and it may also come later, when a room that is joined could not be caught up with.
     case recovered(Bool)
-    /// It comes back by itself, but after `signedOut`.
+    /// Or an attempt to connect has failed, if it is the first one. It comes back by itself if the failure
+    /// ``ClientFailure/isRetryable``.
     case disconnected(ClientFailure)
 }

@@ -1,0 +1,83 @@
+import Foundation
+
+/// What conversations and lists ask of the server: over the socket while it is connected, and over HTTP otherwise.
+///
+/// What was asked over the socket and got no answer is asked again over HTTP, where that does no harm: a message under the same
+/// `tempID`, a deletion, receipts.
+public struct ServerConnection: Sendable {
+    let api: RoomsAPI
+    let socket: RoomsSocket
+
+    public init(api: RoomsAPI, socket: RoomsSocket) {
+        self.api = api
+        self.socket = socket
+    }
+
+    /// - Returns: nil if there was no connection, or it was lost before the answer.
+    private func ask(_ event: String, _ payload: JSON) async throws -> Data? {
+        do {
+            return try await socket.emit(event, payload)
+        } catch ClientFailure.offline {
+            return nil
+        }
+    }
+}
+
+extension ServerConnection: MessageServer {
+    public func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
+        try await api.messages(in: roomID, before: before, after: after, limit: limit)
+    }
+
+    public func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
+        let payload: JSON = ["roomId": .string(roomID), "text": .string(text), "tempId": .string(tempID)]
+        guard let answer = try await ask("message:send", payload) else {
+            return try await api.send(text, tempID: tempID, in: roomID)
+        }
+        return try ServerDecoder().decode(SentMessage.self, from: answer).message
+    }
+
+    public func deleteMessage(_ id: String, in roomID: String) async throws {
+        let mayBeDone = await socket.isConnected
+        let payload: JSON = ["roomId": .string(roomID), "messageId": .string(id)]
+        if try await ask("message:delete", payload) != nil { return }
+        do {
+            try await api.deleteMessage(id, in: roomID)
+        } catch ClientFailure.refused(let refusal) where mayBeDone && refusal.code == "message_not_found" {
+            // By the one whose answer was lost.
+        }
+    }
+
+    public func markRead(_ ids: [String], in roomID: String) async throws {
+        let payload: JSON = ["roomId": .string(roomID), "messageIds": .array(ids.map(JSON.string))]
+        if try await ask("messages:mark-read", payload) == nil { try await api.markRead(ids, in: roomID) }
+    }
+
+    /// Without a connection nobody is told: there is no such call over HTTP.
+    public func setTyping(_ isTyping: Bool, in roomID: String) async {
+        await socket.tell("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
+    }
+
+    private struct SentMessage: Decodable {
+        let message: Message
+    }
+}
+
+extension ServerConnection: RoomServer {
+    public func rooms(sortedBy order: RoomOrder) async throws -> [Room] { try await api.myRooms(sortedBy: order).rooms }
+
+    public func room(_ id: String) async throws -> Room { try await api.room(id) }
+
+    public func peopleWithoutRooms(
+        matching prefix: String?, limit: Int?, cursor: String?
+    ) async throws -> Page<Person> {
+        try await api.peopleWithoutRooms(matching: prefix, limit: limit, cursor: cursor)
+    }
+
+    public func makeRoom(with userID: String, name: String?) async throws -> Room {
+        try await api.makeRoom(with: userID, name: name)
+    }
+
+    public func rename(_ roomID: String, to name: String) async throws -> Room {
+        try await api.rename(roomID, to: name)
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// What one text message of an Engine.IO 4 connection says.
+enum EnginePacket: Equatable, Sendable {
+    case open(EngineHandshake)
+    case close
+    case ping(String)
+    case pong(String)
+    /// A Socket.IO packet.
+    case message(Substring)
+    case noop
+
+    /// - Throws: `ClientFailure.unreadable`; for an upgrade, too, as there is nothing to upgrade from.
+    init(_ text: String) throws(ClientFailure) {
+        let rest = text.dropFirst()
+        switch text.first {
+        case "0":
+            self = .open(try ServerDecoder().decode(EngineHandshake.self, from: Data(rest.utf8)))
+        case "1": self = .close
+        case "2": self = .ping(String(rest))
+        case "3": self = .pong(String(rest))
+        case "4": self = .message(rest)
+        case "6": self = .noop
+        default: throw .unreadable("no Engine.IO packet: \(text.prefix(100))")
+        }
+    }
+}
+
+/// What the server says first.
+struct EngineHandshake: Decodable, Equatable, Sendable {
+    let sid: String
+    /// In milliseconds.
+    let pingInterval: Int
+    let pingTimeout: Int
+
+    /// After so long without a word, the connection is dead: the server pings at every interval.
+    var longestSilence: Duration { .milliseconds(max(pingInterval, 0) + max(pingTimeout, 0)) }
+}

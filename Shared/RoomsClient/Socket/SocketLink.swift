@@ -1,0 +1,187 @@
+import Foundation
+
+/// One connection to the server, from its first packet to its end: speaks Engine.IO 4 and Socket.IO 5, answers pings, and matches
+/// acks with what was asked.
+actor SocketLink {
+    /// What `next` has read.
+    enum Incoming: Sendable, Equatable {
+        case event(name: String, data: Data)
+        /// The server wants this client not to come back.
+        case dismissed
+    }
+
+    enum Admission: Sendable, Equatable {
+        case accepted
+        case refused(message: String, code: String?)
+    }
+
+    /// How it is told that the server wants this client not to come back.
+    static let dismissal = ClientFailure.refused(
+        Refusal(code: "disconnected", message: "The server has ended this session."))
+
+    private enum Ack {
+        case awaited
+        case waiting(CheckedContinuation<Data, any Error>)
+        case settled(Result<Data, any Error>)
+    }
+
+    private let connection: any SocketConnection
+    private let clock: any ClientClock
+    /// Until the server has said otherwise, of its handshake.
+    private var longestSilence: Duration
+    private(set) var heardAt: Date
+    private var pingInterval: Duration = .seconds(25)
+    private var acks: [Int: Ack] = [:]
+    private var nextAck = 0
+    private var end: ClientFailure?
+
+    init(_ connection: any SocketConnection, clock: any ClientClock, handshakeTimeout: Duration) {
+        self.connection = connection
+        self.clock = clock
+        longestSilence = handshakeTimeout
+        heardAt = clock.now
+    }
+
+    // MARK: - Connecting
+
+    /// Waits for the server's handshake.
+    func open() async throws {
+        guard case .open(let handshake) = try await receive() else {
+            throw ClientFailure.offline("the server's first word is no handshake")
+        }
+        longestSilence = handshake.longestSilence
+        pingInterval = .milliseconds(handshake.pingInterval)
+    }
+
+    /// Joins the namespace. After a refusal it may be tried again, with another token.
+    func connect(auth: JSON) async throws -> Admission {
+        try await connection.send(try SocketPacket.connect(auth))
+        while true {
+            switch try await receivePacket() {
+            case .connected: return .accepted
+            case .refused(let message, let code): return .refused(message: message, code: code)
+            case .disconnect: throw Self.dismissal
+            case .event, .ack: continue
+            }
+        }
+    }
+
+    /// Whether nothing was heard for longer than pings are apart: it is dead, though nobody has said so yet.
+    func isStale() -> Bool {
+        clock.now.timeIntervalSince(heardAt) > (pingInterval + .seconds(5)) / .seconds(1)
+    }
+
+    // MARK: - Receiving
+
+    /// The next event. One caller at a time; until it is called again nothing is read, acks and pings neither.
+    ///
+    /// - Throws: `ClientFailure.offline` when the connection is over; `CancellationError`.
+    func next() async throws -> Incoming {
+        while true {
+            switch try await receivePacket() {
+            case .event(let name, let data): return .event(name: name, data: data)
+            case .ack(let id, let data): settle(id, .success(data))
+            case .disconnect: return .dismissed
+            case .connected, .refused: continue
+            }
+        }
+    }
+
+    private func receivePacket() async throws -> SocketPacket {
+        while true {
+            switch try await receive() {
+            case .message(let text): return try SocketPacket(text)
+            case .ping(let payload): try await connection.send("3" + payload)
+            case .close: throw ClientFailure.offline("the server closed the connection")
+            case .open, .pong, .noop: continue
+            }
+        }
+    }
+
+    private func receive() async throws -> EnginePacket {
+        if let end { throw end }
+        let text = try await within(longestSilence, by: clock, else: "the server has fallen silent") { [connection] in
+            try await connection.receive()
+        }
+        heardAt = clock.now
+        return try EnginePacket(text)
+    }
+
+    // MARK: - Asking
+
+    /// Sends an event, and waits for its ack.
+    ///
+    /// - Returns: the ack's object, of a success.
+    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if no ack has come in time: what was asked may have been done.
+    func ask(_ event: String, _ payload: JSON, timeout: Duration) async throws -> Data {
+        if let end { throw end }
+        let id = nextAck
+        nextAck += 1
+        let packet = try SocketPacket.event(event, payload, ackID: id)
+        acks[id] = .awaited
+        let timer = Task { [clock] in
+            // A sleep that is cancelled is one that is not needed any more.
+            guard (try? await clock.sleep(for: timeout)) != nil else { return }
+            settle(id, .failure(ClientFailure.offline("\(event) was not answered in time")))
+        }
+        defer {
+            timer.cancel()
+            acks[id] = nil
+        }
+        try await connection.send(packet)
+        let data = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { wait(for: id, $0) }
+        } onCancel: {
+            Task { await self.settle(id, .failure(CancellationError())) }
+        }
+        return try SocketAck.check(data)
+    }
+
+    /// Sends an event, and wants no answer.
+    func tell(_ event: String, _ payload: JSON) async throws {
+        if let end { throw end }
+        try await connection.send(try SocketPacket.event(event, payload, ackID: nil))
+    }
+
+    private func wait(for id: Int, _ continuation: CheckedContinuation<Data, any Error>) {
+        if case .settled(let result) = acks[id] { return continuation.resume(with: result) }
+        acks[id] = .waiting(continuation)
+    }
+
+    /// The first outcome counts. An ack that nobody waits for any more came too late.
+    private func settle(_ id: Int, _ result: Result<Data, any Error>) {
+        switch acks[id] {
+        case .awaited: acks[id] = .settled(result)
+        case .waiting(let continuation):
+            acks[id] = .settled(result)
+            continuation.resume(with: result)
+        case .settled, nil: break
+        }
+    }
+
+    // MARK: - Ending
+
+    /// Ends it; whoever waits for an ack is told. Only the first call counts.
+    func close(_ failure: ClientFailure) {
+        guard end == nil else { return }
+        end = failure
+        connection.close()
+        for id in acks.keys { settle(id, .failure(failure)) }
+    }
+}
+
+/// The object that answers an event.
+enum SocketAck {
+    private struct Head: Decodable {
+        let success: Bool
+        let error: SocketError?
+    }
+
+    /// - Throws: `ClientFailure.refused`, or `unreadable`.
+    static func check(_ data: Data) throws(ClientFailure) -> Data {
+        let head = try ServerDecoder().decode(Head.self, from: data)
+        if head.success { return data }
+        guard let error = head.error else { throw .unreadable("a refusal without a reason") }
+        throw .refused(error.refusal)
+    }
+}

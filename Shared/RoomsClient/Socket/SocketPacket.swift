@@ -1,0 +1,97 @@
+import Foundation
+
+/// A packet of Socket.IO 5 in the default namespace, without attachments.
+enum SocketPacket: Equatable, Sendable {
+    /// From the server: the namespace is joined.
+    case connected
+    case refused(message: String, code: String?)
+    case disconnect
+    /// Its first argument, as JSON; null if there is none.
+    case event(name: String, data: Data)
+    /// The first argument of the answer.
+    case ack(id: Int, data: Data)
+
+    /// - Throws: `ClientFailure.unreadable`, for another namespace and for attachments too: nobody has asked for them.
+    init(_ text: Substring) throws(ClientFailure) {
+        var rest = text.utf8.dropFirst()
+        // The default namespace may be named.
+        if rest.starts(with: "/,".utf8) {
+            rest = rest.dropFirst(2)
+        } else if rest.elementsEqual("/".utf8) {
+            rest = "".utf8[...]
+        }
+        guard rest.first != UInt8(ascii: "/") else { throw Self.unreadable(text) }
+        switch text.utf8.first {
+        case UInt8(ascii: "0"): self = .connected
+        case UInt8(ascii: "1"): self = .disconnect
+        case UInt8(ascii: "2"):
+            // The server asks for no answers; an id would stand here.
+            let arguments = try Self.arguments(rest.drop(while: Self.isDigit), of: text)
+            guard let (name, end) = try Self.name(arguments) else { throw Self.unreadable(text) }
+            let data = arguments[end...].dropFirst()
+            self = .event(name: name, data: data.isEmpty ? Data("null".utf8) : Data(data))
+        case UInt8(ascii: "3"):
+            let digits = rest.prefix(while: Self.isDigit)
+            guard let id = Int(String(decoding: digits, as: UTF8.self)) else { throw Self.unreadable(text) }
+            self = .ack(id: id, data: Data(try Self.arguments(rest[digits.endIndex...], of: text)))
+        case UInt8(ascii: "4"):
+            let words = try ServerDecoder().decode(ConnectError.self, from: Data(rest))
+            self = .refused(message: words.message, code: words.data?.code)
+        default: throw Self.unreadable(text)
+        }
+    }
+
+    /// As it goes out: an Engine.IO message.
+    static func connect(_ auth: JSON) throws(ClientFailure) -> String { "40" + (try text(auth)) }
+
+    /// - Parameter ackID: nil if no answer is wanted.
+    static func event(_ name: String, _ payload: JSON, ackID: Int?) throws(ClientFailure) -> String {
+        "42\(ackID.map { String($0) } ?? "")[\(try text(.string(name))),\(try text(payload))]"
+    }
+
+    private static func text(_ value: JSON) throws(ClientFailure) -> String {
+        String(decoding: try value.encoded(), as: UTF8.self)
+    }
+
+    private struct ConnectError: Decodable {
+        let message: String
+        let data: Details?
+
+        struct Details: Decodable {
+            let code: String?
+        }
+    }
+
+    private typealias Bytes = Substring.UTF8View
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func unreadable(_ text: Substring) -> ClientFailure {
+        .unreadable("no Socket.IO packet: \(text.prefix(100))")
+    }
+
+    /// What stands between the brackets.
+    private static func arguments(_ bytes: Bytes, of text: Substring) throws(ClientFailure) -> Bytes {
+        guard bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]"), bytes.count >= 2 else {
+            throw unreadable(text)
+        }
+        return bytes.dropFirst().dropLast()
+    }
+
+    /// The event's name, and where it ends; nil if the first argument is no string, or something else than a comma follows.
+    private static func name(_ arguments: Bytes) throws(ClientFailure) -> (String, Bytes.Index)? {
+        guard arguments.first == UInt8(ascii: "\"") else { return nil }
+        var index = arguments.index(after: arguments.startIndex)
+        while index < arguments.endIndex, arguments[index] != UInt8(ascii: "\"") {
+            if arguments[index] == UInt8(ascii: "\\") {
+                index = arguments.index(after: index)
+                guard index < arguments.endIndex else { return nil }
+            }
+            index = arguments.index(after: index)
+        }
+        guard index < arguments.endIndex else { return nil }
+        let end = arguments.index(after: index)
+        guard end == arguments.endIndex || arguments[end] == UInt8(ascii: ",") else { return nil }
+        return (try ServerDecoder().decode(String.self, from: Data(arguments[..<end])), end)
+    }
+}

@@ -1,0 +1,107 @@
+#if os(Linux)
+    import Foundation
+    import Reactor
+    import Security
+    import WebSocket
+
+    /// Parlor's own WebSocket, on a thread of its own.
+    ///
+    /// `ws://` only: there is no TLS here. A `wss://` address is refused with `ClientFailure.refused` (`unsupported_scheme`); put a
+    /// proxy that speaks TLS in between.
+    public struct WebSocketTransport: SocketTransport {
+        private let owner = LoopOwner()
+
+        public init() {}
+
+        public func connect(to url: URL) async throws -> any SocketConnection {
+            guard url.scheme == "ws", let host = url.host(percentEncoded: false) else {
+                throw ClientFailure.refused(
+                    Refusal(code: "unsupported_scheme", message: "On Linux only ws:// is spoken, not \(url)."))
+            }
+            let port = url.port.flatMap { UInt16(exactly: $0) } ?? 80
+            let path = url.path(percentEncoded: true)
+            let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+            // RFC 3986: an IPv6 address stands in brackets.
+            let name = host.contains(":") ? "[\(host)]" : host
+            let loop = try await owner.loop()
+            let channel: Channel
+            do {
+                // Its handshake's bytes are written as soon as there is a connection.
+                channel = try await loop.connect(host: host, port: port) {
+                    WebSocketChannel($0, host: port == 80 ? name : "\(name):\(port)", target: target)
+                }
+            } catch {
+                try Task.checkCancellation()
+                throw ClientFailure.offline("\(error)")
+            }
+            let handler = await withCheckedContinuation { continuation in
+                loop.execute {
+                    let handler = channel.handler as? WebSocketChannel
+                    continuation.resume(returning: handler.map { LoopBound($0, to: loop) })
+                }
+            }
+            guard let handler else { throw ClientFailure.offline("the server closed the connection") }
+            let connection = LoopConnection(channel: channel, handler: handler, owner: owner)
+            try await connection.isOpened()
+            return connection
+        }
+    }
+
+    /// Starts the loop when it is first needed, and ends it with the last connection.
+    private actor LoopOwner {
+        private var group: EventLoopGroup?
+
+        func loop() throws(ClientFailure) -> EventLoop {
+            if let group { return group.next() }
+            do throws(SystemError) {
+                let group = try EventLoopGroup(loopCount: 1)
+                self.group = group
+                return group.next()
+            } catch {
+                throw .offline("no event loop: \(error)")
+            }
+        }
+
+        // Nothing on the loop holds this, so it is never the loop that ends it.
+        deinit { group?.shutdown() }
+    }
+
+    private struct LoopConnection: SocketConnection {
+        let channel: Channel
+        /// The channel lets go of it when it closes; what has arrived by then is still received.
+        let handler: LoopBound<WebSocketChannel>
+        /// Keeps the loop running.
+        let owner: LoopOwner
+
+        func isOpened() async throws {
+            _ = try await ask { $0.whenOpened($1) }
+        }
+
+        func send(_ text: String) async throws {
+            _ = try await ask { $0.send(text, $1) }
+        }
+
+        func receive() async throws -> String { try await ask { $0.receive($1) } }
+
+        func close() {
+            channel.loop.execute { [channel] in channel.close() }
+        }
+
+        /// On the loop. A task that is cancelled ends the connection, and so whatever it waits for.
+        private func ask(
+            _ work: @escaping @Sendable (WebSocketChannel, @escaping WebSocketChannel.Completion) -> Void
+        ) async throws -> String {
+            let outcome: Result<String, ClientFailure> = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    channel.loop.execute { [handler] in
+                        work(handler.object) { continuation.resume(returning: $0) }
+                    }
+                }
+            } onCancel: {
+                channel.loop.execute { [channel] in channel.abort() }
+            }
+            if case .failure = outcome { try Task.checkCancellation() }
+            return try outcome.get()
+        }
+    }
+#endif
