@@ -112,8 +112,11 @@ extension HTTPRequest {
 extension JSON {
     /// - Throws: `ClientFailure.unreadable` for what JSON cannot say: a number that is none.
     func encoded() throws(ClientFailure) -> Data {
+        let encoder = JSONEncoder()
+        // The same bytes each time, for logs and tests.
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return try JSONEncoder().encode(self)
+            return try encoder.encode(self)
         } catch {
             throw .unreadable("this cannot be sent: \(error)")
         }

@@ -17,8 +17,10 @@ public actor RoomsSocket {
     static let stopped = ClientFailure.offline("stopped")
     /// What the contract takes for no cursor of anyone's.
     private static let noCursor = "none"
-    /// For a token, for the WebSocket, and for each answer of the handshake.
+    /// For a token, and for the WebSocket.
     static let connectTimeout: Duration = .seconds(15)
+    /// For the server's first word on it.
+    static let handshakeTimeout: Duration = .seconds(12)
     public static let ackTimeout: Duration = .seconds(10)
     /// A server that says no `sync:done` in this time is taken for one that knows no recovery.
     static let syncTimeout: Duration = .seconds(20)
@@ -56,7 +58,7 @@ public actor RoomsSocket {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         handler: @escaping @MainActor @Sendable (SocketHappening) async -> Void
     ) {
-        url = Self.socketURL(of: server)
+        url = server.socketAddress
         self.transport = transport
         self.tokens = tokens
         self.clock = clock
@@ -68,8 +70,6 @@ public actor RoomsSocket {
         // What had arrived is still told.
         Task { [queue] in await queue.finish() }
     }
-
-    public var isConnected: Bool { link != nil }
 
     // MARK: - Starting and stopping
 
@@ -112,26 +112,6 @@ public actor RoomsSocket {
         }
     }
 
-    // MARK: - Asking
-
-    /// Sends an event, and waits for its ack.
-    ///
-    /// - Returns: the ack's object.
-    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` at once if there is no connection, or if it ends, or no ack comes
-    ///   in time: then what was asked may have been done.
-    public func emit(
-        _ event: String, _ payload: JSON, timeout: Duration = RoomsSocket.ackTimeout
-    ) async throws -> Data {
-        guard let link else { throw ClientFailure.offline("not connected") }
-        return try await link.ask(event, payload, timeout: timeout)
-    }
-
-    /// Sends an event that wants no answer; a refusal comes as `RoomEvent.requestFailed`. Without a connection it is dropped.
-    public func tell(_ event: String, _ payload: JSON) async {
-        // A connection that is over says so to who reads it.
-        try? await link?.tell(event, payload)
-    }
-
     // MARK: - Staying connected
 
     private func stayConnected(_ run: Int) async {
@@ -140,16 +120,16 @@ public actor RoomsSocket {
             let startedAt = clock.now
             let (failure, wasConnected) = await connectOnce(run)
             guard run == self.run else { return }
-            if wasConnected || !wasTold || !failure.isRetryable { await queue.add(.disconnected(failure)) }
-            wasTold = true
-            guard run == self.run else { return }
             guard failure.isRetryable else {
+                // First, so that whoever is told may start it again.
                 running = nil
                 self.run += 1
-                return
+                return await queue.add(.disconnected(failure))
             }
+            if wasConnected || !wasTold { await queue.add(.disconnected(failure)) }
+            wasTold = true
             if wasConnected, clock.now.timeIntervalSince(startedAt) >= Self.goodConnection { backoff.reset() }
-            await waitForNextAttempt(after: failure)
+            if run == self.run { await waitForNextAttempt(after: failure) }
         }
     }
 
@@ -173,11 +153,14 @@ public actor RoomsSocket {
         var wasConnected = false
         let failure: ClientFailure
         do {
-            let token = try await bounded("no token") { [tokens] in try await tokens.token() }
-            let connection = try await bounded("no connection") { [transport, url] in
+            let token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
+                try await tokens.token()
+            }
+            let connection = try await within(Self.connectTimeout, by: clock, else: "no connection") {
+                [transport, url] in
                 try await transport.connect(to: url)
             }
-            let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.connectTimeout)
+            let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.handshakeTimeout)
             link = opened
             try await opened.open()
             try await join(opened, token)
@@ -196,12 +179,6 @@ public actor RoomsSocket {
         return (failure, wasConnected)
     }
 
-    private func bounded<Value: Sendable>(
-        _ complaint: String, _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await within(Self.connectTimeout, by: clock, else: complaint, work)
-    }
-
     /// Has the server accept the token; one that it refuses is replaced once, on the same connection.
     private func join(_ link: SocketLink, _ token: String) async throws {
         var token = token
@@ -215,7 +192,9 @@ public actor RoomsSocket {
                         Refusal(code: code ?? "refused", message: message, isRetryable: true))
                 }
                 if isLast { throw ClientFailure.signedOut }
-                token = try await bounded("no token") { [tokens, token] in try await tokens.token(replacing: token) }
+                token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens, token] in
+                    try await tokens.token(replacing: token)
+                }
             }
         }
     }
@@ -234,7 +213,10 @@ public actor RoomsSocket {
         rooms.forgetConnection()
         joinRooms(over: link)
         while true {
-            switch try await link.next() {
+            let incoming = try await link.next()
+            // What a connection says that was given up, the next one is told again.
+            guard link === self.link else { throw CancellationError() }
+            switch incoming {
             case .dismissed:
                 return SocketLink.dismissal
             case .event("sync:done", let data): await take(try ServerDecoder().decode(SyncDone.self, from: data))
@@ -264,19 +246,5 @@ public actor RoomsSocket {
             joiner = nil
         }
         await link.close(failure)
-    }
-
-    static func socketURL(of server: URL) -> URL {
-        guard var parts = URLComponents(url: server, resolvingAgainstBaseURL: true) else { return server }
-        parts.scheme = parts.scheme == "https" || parts.scheme == "wss" ? "wss" : "ws"
-        while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
-        parts.percentEncodedPath += "/socket.io/"
-        parts.percentEncodedQuery = "EIO=4&transport=websocket"
-        return parts.url ?? server
-    }
-
-    private struct SyncDone: Decodable {
-        let recovered: Bool
-        let cursor: String
     }
 }

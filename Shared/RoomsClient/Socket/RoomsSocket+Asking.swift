@@ -1,6 +1,28 @@
 import Foundation
 
 extension RoomsSocket {
+    public var isConnected: Bool { link != nil }
+
+    /// Sends an event, and waits for its ack.
+    ///
+    /// - Returns: the ack's object.
+    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` at once if there is no connection, or if it ends, or no ack comes
+    ///   in time: then what was asked may have been done.
+    public func emit(
+        _ event: String, _ payload: JSON, timeout: Duration = RoomsSocket.ackTimeout
+    ) async throws -> Data {
+        guard let link else { throw ClientFailure.offline("not connected") }
+        return try await link.ask(event, payload, timeout: timeout)
+    }
+
+    /// Sends an event that wants no answer; a refusal comes as `RoomEvent.requestFailed`. Without a connection it is dropped.
+    public func tell(_ event: String, _ payload: JSON) async {
+        // A connection that is over says so to who reads it.
+        try? await link?.tell(event, payload)
+    }
+
+    // MARK: - Rooms
+
     /// Opens a room: its events come from now on, at every connection, until it is left.
     ///
     /// - Parameter keepingOthers: else every other room is left.

@@ -1,0 +1,142 @@
+import Foundation
+import RoomsClient
+import Testing
+
+/// A server of sockets in a test's hands.
+actor FakeSockets: SocketTransport {
+    private(set) var attempts = 0
+    /// What the next attempts come to; nil: a connection.
+    private var failures: [ClientFailure]
+    private var connections: [FakeConnection] = []
+    private var waiter: CheckedContinuation<FakeConnection, Never>?
+
+    init(failures: [ClientFailure] = []) { self.failures = failures }
+
+    func connect(to url: URL) async throws -> any SocketConnection {
+        #expect(url.absoluteString == "wss://chat.example/socket.io/?EIO=4&transport=websocket")
+        attempts += 1
+        if !failures.isEmpty { throw failures.removeFirst() }
+        let connection = FakeConnection()
+        if let waiter {
+            self.waiter = nil
+            waiter.resume(returning: connection)
+        } else {
+            connections.append(connection)
+        }
+        return connection
+    }
+
+    /// The next one that a client makes.
+    func connection() async -> FakeConnection {
+        if !connections.isEmpty { return connections.removeFirst() }
+        return await withCheckedContinuation { waiter = $0 }
+    }
+
+    /// The next one, with the handshake done.
+    func accepted(token: String = "t1", since cursor: String = "none") async -> FakeConnection {
+        let connection = await connection()
+        await connection.opens()
+        #expect(await connection.heard() == #"40{"since":"\#(cursor)","token":"\#(token)"}"#)
+        await connection.says(#"40{"sid":"s"}"#)
+        return connection
+    }
+}
+
+actor FakeConnection: SocketConnection {
+    private var toClient: [String] = []
+    private var receiver: CheckedContinuation<String, any Error>?
+    private var fromClient: [String] = []
+    private var hearer: CheckedContinuation<String, Never>?
+    private var isOver = false
+    private var watchers: [CheckedContinuation<Void, Never>] = []
+
+    func send(_ text: String) async throws {
+        if isOver { throw ClientFailure.offline("dropped") }
+        if let hearer {
+            self.hearer = nil
+            hearer.resume(returning: text)
+        } else {
+            fromClient.append(text)
+        }
+    }
+
+    func receive() async throws -> String {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
+                if !toClient.isEmpty {
+                    continuation.resume(returning: toClient.removeFirst())
+                } else if isOver {
+                    continuation.resume(throwing: ClientFailure.offline("dropped"))
+                } else {
+                    receiver = continuation
+                }
+            }
+        } onCancel: {
+            close()
+        }
+    }
+
+    nonisolated func close() { Task { await drop() } }
+
+    // MARK: - The test's side
+
+    func opens() { says(#"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":9}"#) }
+
+    func says(_ text: String) {
+        if let receiver {
+            self.receiver = nil
+            receiver.resume(returning: text)
+        } else {
+            toClient.append(text)
+        }
+    }
+
+    func says(_ event: String, _ data: String) { says(#"42["\#(event)",\#(data)]"#) }
+
+    func synchronises(_ isRecovered: Bool, cursor: String) {
+        says("sync:done", #"{"recovered":\#(isRecovered),"cursor":"\#(cursor)"}"#)
+    }
+
+    /// The next text from the client.
+    func heard() async -> String {
+        if !fromClient.isEmpty { return fromClient.removeFirst() }
+        return await withCheckedContinuation { hearer = $0 }
+    }
+
+    func drop() {
+        isOver = true
+        receiver?.resume(throwing: ClientFailure.offline("dropped"))
+        receiver = nil
+        for watcher in watchers { watcher.resume() }
+        watchers = []
+    }
+
+    /// Returns once the client has ended it.
+    func isClosed() async {
+        if !isOver { await withCheckedContinuation { watchers.append($0) } }
+    }
+}
+
+/// What a socket has told.
+@MainActor
+final class Told {
+    private var happenings: [SocketHappening] = []
+    private var waiter: CheckedContinuation<SocketHappening, Never>?
+    /// Each telling waits for it, once it is set.
+    var gate: Gate?
+
+    func take(_ happening: SocketHappening) async {
+        if let waiter {
+            self.waiter = nil
+            waiter.resume(returning: happening)
+        } else {
+            happenings.append(happening)
+        }
+        await gate?.pass()
+    }
+
+    func next() async -> SocketHappening {
+        if !happenings.isEmpty { return happenings.removeFirst() }
+        return await withCheckedContinuation { waiter = $0 }
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+@MainActor
+@Suite("ServerConnection", .timeLimit(.minutes(1)))
+struct ServerConnectionTests {
+    private func connection(
+        _ world: SocketWorld, _ steps: [ScriptedHTTP.Step]
+    ) -> (ServerConnection, ScriptedHTTP) {
+        let server = ScriptedHTTP(steps)
+        let api = RoomsAPI(transport: server, tokens: world.tokens)
+        return (ServerConnection(api: api, socket: world.socket), server)
+    }
+
+    @Test("a message goes over the socket while that is connected")
+    func socket() async throws {
+        let world = try SocketWorld()
+        let link = await world.connected()
+        let (server, _) = connection(world, [])
+        let sending = Task { try await server.send("Hello", tempID: "t1", in: "r1") }
+        #expect(await link.heard() == #"420["message:send",{"roomId":"r1","tempId":"t1","text":"Hello"}]"#)
+        await link.says(#"430[{"success":true,"messageId":"m1","seq":7,"message":\#(DecodingTests.message)}]"#)
+        #expect(try await sending.value.seq == 7)
+        await world.socket.stop()
+    }
+
+    @Test("without a socket it goes over HTTP")
+    func http() async throws {
+        let (server, http) = connection(
+            try SocketWorld(), [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
+        #expect(try await server.send("Hello", tempID: "t1", in: "r1").id == "m1")
+        #expect(await http.missing.isEmpty)
+    }
+
+    @Test("one that got no answer on the socket is sent again over HTTP, under the same tempID")
+    func lostAck() async throws {
+        let world = try SocketWorld()
+        let link = await world.connected()
+        let (server, http) = connection(
+            world, [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
+        let sending = Task { try await server.send("Hello", tempID: "t1", in: "r1") }
+        _ = await link.heard()
+        await link.drop()
+        #expect(try await sending.value.id == "m1")
+        #expect(await http.requests.first?.body == Data(#"{"tempId":"t1","text":"Hello"}"#.utf8))
+        await world.socket.stop()
+    }
+
+    @Test("one that the server refuses is not sent again")
+    func refused() async throws {
+        let world = try SocketWorld()
+        let link = await world.connected()
+        let (server, _) = connection(world, [])
+        let sending = Task { try await server.send("", tempID: "t1", in: "r1") }
+        _ = await link.heard()
+        await link.says(
+            #"430[{"success":false,"error":{"code":"invalid_field","message":"No.","retryable":false}}]"#)
+        await #expect(throws: ClientFailure.self) { try await sending.value }
+        await world.socket.stop()
+    }
+
+    @Test("a deletion whose answer was lost, and that finds nothing more, has succeeded; another has not")
+    func deletion() async throws {
+        let world = try SocketWorld()
+        let link = await world.connected()
+        let call = "DELETE /api/rooms/r1/messages/m1"
+        let (server, _) = connection(
+            world, [.refusal(call, 404, "message_not_found"), .refusal(call, 404, "message_not_found")])
+        let deleting = Task { try await server.deleteMessage("m1", in: "r1") }
+        #expect(await link.heard() == #"420["message:delete",{"messageId":"m1","roomId":"r1"}]"#)
+        await link.drop()
+        try await deleting.value
+        await world.socket.stop()
+        await #expect(throws: ClientFailure.self) { try await server.deleteMessage("m1", in: "r1") }
+    }
+
+    @Test("receipts and typing")
+    func receipts() async throws {
+        let world = try SocketWorld()
+        let (server, http) = connection(
+            world, [.answer("POST /api/rooms/r1/messages/read", #"{"data":{"readCount":1}}"#)])
+        await server.setTyping(true, in: "r1")
+        try await server.markRead(["m1"], in: "r1")
+        #expect(await http.missing.isEmpty)
+        let link = await world.connected()
+        await server.setTyping(true, in: "r1")
+        #expect(await link.heard() == #"42["message:typing",{"isTyping":true,"roomId":"r1"}]"#)
+        let reading = Task { try await server.markRead(["m1"], in: "r1") }
+        #expect(await link.heard() == #"420["messages:mark-read",{"messageIds":["m1"],"roomId":"r1"}]"#)
+        await link.says(#"430[{"success":true,"readCount":1}]"#)
+        try await reading.value
+        await world.socket.stop()
+    }
+}
+
+@MainActor
+@Suite("RoomsClient", .timeLimit(.minutes(1)))
+struct RoomsClientTests {
+    @Test("what happens comes through one door, in order, and says how the connection stands")
+    func door() async throws {
+        let sockets = FakeSockets(failures: [.offline("no network")])
+        let clock = HandClock()
+        let told = Told()
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), tokens: ScriptedTokens(),
+            http: ScriptedHTTP([]), sockets: sockets, clock: clock, folder: FileManager.default.temporaryDirectory
+        ) { await told.take($0) }
+        #expect(client.connection == .idle)
+        await client.start()
+        #expect(client.connection == .connecting)
+        #expect(await told.next() == .disconnected(.offline("no network")))
+        #expect(client.connection == .waiting(.offline("no network")))
+        await client.reconnectNow()
+        let link = await sockets.accepted()
+        #expect(await told.next() == .connected)
+        #expect(client.connection == .connected)
+        await link.says("41")
+        #expect(await told.next() == .disconnected(SocketLink.dismissal))
+        #expect(client.connection == .ended(SocketLink.dismissal))
+        await client.start()
+        _ = await sockets.accepted()
+        #expect(await told.next() == .connected)
+        await client.stop()
+        #expect(await told.next() == .disconnected(RoomsSocket.stopped))
+        #expect(client.connection == .idle)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+@Suite("Packets")
+struct PacketTests {
+    @Test("of Engine.IO")
+    func engine() throws {
+        guard
+            case .open(let handshake) = try EnginePacket(
+                #"0{"sid":"a","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#)
+        else { throw ClientFailure.unreadable("no handshake") }
+        #expect(handshake.sid == "a" && handshake.longestSilence == .seconds(45))
+        #expect(try EnginePacket("1") == .close)
+        #expect(try EnginePacket("2") == .ping(""))
+        #expect(try EnginePacket("2probe") == .ping("probe"))
+        #expect(try EnginePacket("3") == .pong(""))
+        #expect(try EnginePacket("42[]") == .message("2[]"))
+        #expect(try EnginePacket("6") == .noop)
+    }
+
+    @Test("that are none of Engine.IO", arguments: ["", "0", "0{}", "5", "7", "b4AQ==", "\u{301}"])
+    func noEngine(text: String) {
+        #expect(throws: ClientFailure.self) { try EnginePacket(text) }
+    }
+
+    private func event(_ name: String, _ data: String) -> SocketPacket { .event(name: name, data: Data(data.utf8)) }
+
+    @Test("of Socket.IO, with the default namespace named or not")
+    func socket() throws {
+        #expect(try SocketPacket(#"0{"sid":"s"}"#) == .connected)
+        #expect(try SocketPacket(#"0/,{"sid":"s"}"#) == .connected)
+        #expect(try SocketPacket("1") == .disconnect)
+        #expect(try SocketPacket("1/,") == .disconnect)
+        #expect(try SocketPacket(#"2["a:b",{"c":[1,"]"]}]"#) == event("a:b", #"{"c":[1,"]"]}"#))
+        #expect(try SocketPacket(#"2/,["a",1]"#) == event("a", "1"))
+        #expect(try SocketPacket(#"27["a",1]"#) == event("a", "1"))
+        #expect(try SocketPacket(#"2["a"]"#) == event("a", "null"))
+        #expect(try SocketPacket(#"2["a\"\u00e9,",1]"#) == event(#"a"é,"#, "1"))
+        #expect(try SocketPacket(#"312[{"success":true}]"#) == .ack(id: 12, data: Data(#"{"success":true}"#.utf8)))
+        #expect(
+            try SocketPacket(#"4{"message":"unauthorized","data":{"code":"unauthenticated"}}"#)
+                == .refused(message: "unauthorized", code: "unauthenticated"))
+        #expect(try SocketPacket(#"4{"message":"later"}"#) == .refused(message: "later", code: nil))
+    }
+
+    @Test(
+        "that are none of Socket.IO",
+        arguments: [
+            "", "2", "2[", "2]", "2[]", "2[1]", #"2["a]"#, #"2["a\"]"#, #"2["a" 1]"#, "3[]", "3", "3x[1]", "4", "4{}",
+            #"51-["a",{"_placeholder":true,"num":0}]"#, "61-1[]", "9", #"2/other,["a",1]"#, #"2["\x",1]"#,
+        ])
+    func noSocket(text: String) {
+        #expect(throws: ClientFailure.self) { try SocketPacket(text[...]) }
+    }
+
+    @Test("of any text are read or refused, and nothing worse")
+    func anything() {
+        var random = SystemRandomNumberGenerator()
+        let letters = Array(#"0123456[]{}",\/:aé -"#)
+        for _ in 0..<20_000 {
+            let text = String((0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement() })
+            _ = try? EnginePacket(text)  // whether it is one does not matter
+            _ = try? SocketPacket(text[...])
+        }
+    }
+
+    @Test("as they go out")
+    func outgoing() throws {
+        #expect(try SocketPacket.connect(["token": .string("a\"b")]) == #"40{"token":"a\"b"}"#)
+        #expect(try SocketPacket.event("a", ["b": .integer(1)], ackID: nil) == #"42["a",{"b":1}]"#)
+        #expect(try SocketPacket.event("a", ["b": .bool(true)], ackID: 3) == #"423["a",{"b":true}]"#)
+    }
+
+    @Test("an ack says success, or why not")
+    func acks() throws {
+        func check(_ json: String) throws -> Data { try SocketAck.check(Data(json.utf8)) }
+        #expect(try check(#"{"success":true,"a":1}"#) == Data(#"{"success":true,"a":1}"#.utf8))
+        let refusal = Refusal(code: "room_not_found", message: "No.", isRetryable: false)
+        #expect(throws: ClientFailure.refused(refusal)) {
+            try check(#"{"success":false,"error":{"code":"room_not_found","message":"No.","retryable":false}}"#)
+        }
+        for json in ["null", "[]", "{}", #"{"success":false}"#] {
+            #expect(throws: ClientFailure.self) { try check(json) }
+        }
+    }
+}
+
+@Suite("Backoff")
+struct BackoffTests {
+    @Test("pauses are anything up to a bound that doubles from half a second to thirty")
+    func bounds() {
+        var backoff = Backoff()
+        let bounds = (0..<8).map { _ in backoff.next(random: 1, atLeast: nil) }
+        #expect(bounds == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+        #expect(backoff.next(random: 0.5, atLeast: nil) == .seconds(15))
+        #expect(backoff.next(random: 0, atLeast: nil) == .zero)
+        #expect(backoff.next(random: 0, atLeast: .seconds(7)) == .seconds(7))
+        backoff.reset()
+        #expect(backoff.next(random: 1, atLeast: nil) == .seconds(0.5))
+    }
+}
+
+@Suite("JoinedRooms")
+struct JoinedRoomsTests {
+    @Test("a room that is opened alone takes the place of the others")
+    func alone() {
+        var rooms = JoinedRooms()
+        rooms.want("a", keepingOthers: true)
+        rooms.want("b", keepingOthers: true)
+        rooms.noteJoined("a", keepingOthers: true)
+        #expect(rooms.next == "b")
+        rooms.want("c", keepingOthers: false)
+        rooms.noteJoined("c", keepingOthers: false)
+        #expect(rooms.wanted == ["c"] && rooms.joined == ["c"] && rooms.next == nil)
+        rooms.forgetConnection()
+        #expect(rooms.next == "c")
+        rooms.drop("c")
+        #expect(rooms.next == nil && !rooms.wants("c"))
+    }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+/// A socket, and everything around it in a test's hands.
+@MainActor
+struct SocketWorld {
+    let server: FakeSockets
+    let tokens: ScriptedTokens
+    let clock = HandClock()
+    let told = Told()
+    let socket: RoomsSocket
+
+    /// - Parameter random: half, so that pauses are told from other sleeps.
+    init(
+        failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
+    ) throws {
+        server = FakeSockets(failures: failures)
+        tokens = ScriptedTokens(replacements: replacements)
+        let url = try #require(URL(string: "https://chat.example/"))
+        socket = RoomsSocket(
+            server: url, transport: server, tokens: tokens, clock: clock, random: { random },
+            handler: { [told] in await told.take($0) })
+    }
+
+    /// Started, connected, synchronised.
+    func connected(cursor: String = "c1") async -> FakeConnection {
+        await socket.start()
+        let connection = await server.accepted()
+        #expect(await told.next() == .connected)
+        await connection.synchronises(false, cursor: cursor)
+        #expect(await told.next() == .recovered(false))
+        return connection
+    }
+}
+
+@MainActor
+@Suite("RoomsSocket", .timeLimit(.minutes(1)))
+struct RoomsSocketTests {
+    private let read = #"{"roomId":"r","userId":"u","isPresent":true}"#
+    private let present = SocketHappening.event(.presence(roomID: "r", userID: "u", isPresent: true))
+    private let cleared = SocketHappening.event(.roomCleared(roomID: "r", clearedBy: "u"))
+
+    @Test("comes back from the last cursor, and tells what was missed before it tells that it has recovered")
+    func resumes() async throws {
+        let world = try SocketWorld()
+        let first = await world.connected()
+        await first.says("room:presence", read)
+        #expect(await world.told.next() == present)
+        await first.drop()
+        #expect(await world.told.next() == .disconnected(.offline("dropped")))
+        await world.clock.wake(.milliseconds(250))
+
+        let second = await world.server.accepted(since: "c1")
+        await second.says("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#)
+        await second.synchronises(true, cursor: "c2")
+        await second.says("room:presence", read)
+        #expect(await world.told.next() == .connected)
+        #expect(await world.told.next() == cleared)
+        #expect(await world.told.next() == .recovered(true))
+        #expect(await world.told.next() == present)
+        await second.drop()
+        await world.clock.wake(.milliseconds(500))
+        _ = await world.server.accepted(since: "c2")
+        await world.socket.stop()
+    }
+
+    @Test("a cursor counts from sync:done on, and not before")
+    func lostWhileCatchingUp() async throws {
+        let world = try SocketWorld()
+        await world.connected().drop()
+        await world.clock.wake(.milliseconds(250))
+        let second = await world.server.accepted(since: "c1")
+        await second.says("room:presence", read)
+        await second.drop()
+        await world.clock.wake(.milliseconds(500))
+        _ = await world.server.accepted(since: "c1")
+        await world.socket.stop()
+    }
+
+    @Test("a room that could not be caught up with later is told, with its cursor")
+    func laterSync() async throws {
+        let world = try SocketWorld()
+        let first = await world.connected()
+        await first.synchronises(false, cursor: "c7")
+        #expect(await world.told.next() == .recovered(false))
+        await first.drop()
+        await world.clock.wake(.milliseconds(250))
+        _ = await world.server.accepted(since: "c7")
+        await world.socket.stop()
+    }
+
+    @Test("a server that knows no recovery is one that has lost what was missed")
+    func olderServer() async throws {
+        let world = try SocketWorld()
+        await world.socket.start()
+        _ = await world.server.accepted()
+        #expect(await world.told.next() == .connected)
+        await world.clock.wake(RoomsSocket.syncTimeout)
+        #expect(await world.told.next() == .recovered(false))
+        await world.socket.stop()
+    }
+
+    @Test("answers pings, and gives a silent server up")
+    func heartbeat() async throws {
+        let world = try SocketWorld()
+        let connection = await world.connected()
+        await connection.says("2")
+        #expect(await connection.heard() == "3")
+        await world.clock.wake(.seconds(45))
+        #expect(await world.told.next() == .disconnected(.offline("the server has fallen silent")))
+        await connection.isClosed()
+        await world.clock.wake(.milliseconds(250))
+        _ = await world.server.accepted(since: "c1")
+        await world.socket.stop()
+    }
+
+    @Test("a server that never says its handshake is given up")
+    func noHandshake() async throws {
+        let world = try SocketWorld()
+        await world.socket.start()
+        _ = await world.server.connection()
+        await world.clock.wake(RoomsSocket.handshakeTimeout)
+        #expect(await world.told.next() == .disconnected(.offline("the server has fallen silent")))
+        await world.socket.stop()
+    }
+
+    @Test("pauses double, the first failure alone is told, and reconnectNow waits for none")
+    func pauses() async throws {
+        let failures = (0..<4).map { ClientFailure.offline("no \($0)") }
+        let world = try SocketWorld(failures: failures)
+        await world.socket.start()
+        #expect(await world.told.next() == .disconnected(.offline("no 0")))
+        await world.clock.wake(.milliseconds(250))
+        await world.clock.wake(.milliseconds(500))
+        await world.clock.wake(.seconds(1))
+        await world.clock.isAsleep(.seconds(2))
+        await world.socket.reconnectNow()
+        _ = await world.server.accepted()
+        #expect(await world.told.next() == .connected)
+        #expect(await world.server.attempts == 5)
+        await world.socket.stop()
+    }
+
+    @Test("a token that is refused is replaced once, on the same connection")
+    func replacesToken() async throws {
+        let world = try SocketWorld(replacements: [.success("t2")])
+        await world.socket.start()
+        let connection = await world.server.connection()
+        await connection.opens()
+        #expect(await connection.heard() == #"40{"since":"none","token":"t1"}"#)
+        await connection.says(#"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#)
+        #expect(await connection.heard() == #"40{"since":"none","token":"t2"}"#)
+        await connection.says(#"40{"sid":"s"}"#)
+        #expect(await world.told.next() == .connected)
+        #expect(await world.tokens.refused == ["t1"])
+        await world.socket.stop()
+    }
+
+    @Test("a second refusal signs out, and it does not come back by itself")
+    func signedOut() async throws {
+        let world = try SocketWorld(replacements: [.success("t2")])
+        await world.socket.start()
+        let connection = await world.server.connection()
+        await connection.opens()
+        for _ in 0..<2 {
+            _ = await connection.heard()
+            await connection.says(#"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#)
+        }
+        #expect(await world.told.next() == .disconnected(.signedOut))
+        await connection.isClosed()
+        #expect(await world.server.attempts == 1)
+    }
+
+    @Test("one whom the server sends away stays away until it is started again")
+    func dismissed() async throws {
+        let world = try SocketWorld()
+        let first = await world.connected()
+        await first.says("41")
+        #expect(await world.told.next() == .disconnected(SocketLink.dismissal))
+        await first.isClosed()
+        await world.socket.start()
+        _ = await world.server.accepted(since: "c1")
+        #expect(await world.told.next() == .connected)
+        await world.socket.stop()
+    }
+
+    @Test("what had arrived before stop is told, then the end; a later start catches up")
+    func stops() async throws {
+        let world = try SocketWorld()
+        let first = await world.connected()
+        await first.says("room:presence", read)
+        #expect(await world.told.next() == present)
+        await world.socket.stop()
+        await world.socket.stop()
+        #expect(await world.told.next() == .disconnected(RoomsSocket.stopped))
+        await first.isClosed()
+        await world.socket.start()
+        _ = await world.server.accepted(since: "c1")
+        #expect(await world.told.next() == .connected)
+        await world.socket.stop()
+    }
+
+    @Test("events wait for whoever is told of them, acks and pings do not, and reading stops when enough wait")
+    func backpressure() async throws {
+        let world = try SocketWorld()
+        let connection = await world.connected()
+        let gate = Gate()
+        world.told.gate = gate
+        await connection.says("room:presence", read)
+        await gate.isReached()
+        for _ in 0..<HappeningQueue.capacity { await connection.says("room:presence", read) }
+        let asked = Task { try await world.socket.emit("a", [:]) }
+        #expect(await connection.heard() == #"420["a",{}]"#)
+        await connection.says(#"430[{"success":true}]"#)
+        await connection.says("2")
+        #expect(try await asked.value == Data(#"{"success":true}"#.utf8))
+        #expect(await connection.heard() == "3")
+        await gate.open()
+        for _ in 0..<(HappeningQueue.capacity + 1) { #expect(await world.told.next() == present) }
+        await world.socket.stop()
+    }
+}
+
+@MainActor
+@Suite("HappeningQueue", .timeLimit(.minutes(1)))
+struct HappeningQueueTests {
+    @Test("one who adds to a full queue waits until something is taken")
+    func full() async {
+        let queue = HappeningQueue()
+        for _ in 0..<HappeningQueue.capacity { await queue.add(.connected) }
+        var isAdded = false
+        let adding = Task {
+            await queue.add(.recovered(true))
+            isAdded = true
+        }
+        // As often as it takes to add, if it did not wait.
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(!isAdded)
+        await queue.put(.recovered(false))
+        for _ in 0..<HappeningQueue.capacity { #expect(await queue.next() == .connected) }
+        await adding.value
+        #expect(await queue.next() == .recovered(true))
+        #expect(await queue.next() == .recovered(false))
+    }
+
+    @Test("what is in it when it is finished is still taken, and nothing after")
+    func finishes() async {
+        let queue = HappeningQueue()
+        await queue.add(.connected)
+        await queue.finish()
+        await queue.add(.recovered(true))
+        #expect(await queue.next() == .connected)
+        #expect(await queue.next() == nil)
+    }
+}
