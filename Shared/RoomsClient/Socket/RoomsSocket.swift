@@ -25,7 +25,7 @@ public actor RoomsSocket {
     /// A server that says no `sync:done` in this time is taken for one that knows no recovery.
     static let syncTimeout: Duration = .seconds(20)
     /// A connection that held for so long was a good one, and the next attempts begin with short pauses.
-    private static let goodConnection: TimeInterval = 10
+    private static let goodConnection: TimeInterval = 2
 
     let url: URL
     private let transport: any SocketTransport

@@ -124,6 +124,7 @@ final class Told {
     private var waiter: CheckedContinuation<SocketHappening, Never>?
     /// Each telling waits for it, once it is set.
     var gate: Gate?
+    var onTelling: (SocketHappening) async -> Void = { _ in }
 
     func take(_ happening: SocketHappening) async {
         if let waiter {
@@ -133,6 +134,7 @@ final class Told {
             happenings.append(happening)
         }
         await gate?.pass()
+        await onTelling(happening)
     }
 
     func next() async -> SocketHappening {

@@ -186,6 +186,23 @@ struct RoomsSocketTests {
         await world.socket.stop()
     }
 
+    @Test("whoever is told of the end may start it again, or stop it, then and there")
+    func fromTheHandler() async throws {
+        let world = try SocketWorld()
+        world.told.onTelling = { happening in
+            if happening == .disconnected(SocketLink.dismissal) { await world.socket.start() }
+            if happening == .recovered(true) { await world.socket.stop() }
+        }
+        let first = await world.connected()
+        await first.says("41")
+        #expect(await world.told.next() == .disconnected(SocketLink.dismissal))
+        let second = await world.server.accepted(since: "c1")
+        await second.synchronises(true, cursor: "c2")
+        #expect(await world.told.next() == .connected)
+        #expect(await world.told.next() == .recovered(true))
+        #expect(await world.told.next() == .disconnected(RoomsSocket.stopped))
+    }
+
     @Test("what had arrived before stop is told, then the end; a later start catches up")
     func stops() async throws {
         let world = try SocketWorld()
