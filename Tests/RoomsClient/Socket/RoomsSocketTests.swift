@@ -3,38 +3,6 @@ import Testing
 
 @testable import RoomsClient
 
-/// A socket, and everything around it in a test's hands.
-@MainActor
-struct SocketWorld {
-    let server: FakeSockets
-    let tokens: ScriptedTokens
-    let clock = HandClock()
-    let told = Told()
-    let socket: RoomsSocket
-
-    /// - Parameter random: half, so that pauses are told from other sleeps.
-    init(
-        failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
-    ) throws {
-        server = FakeSockets(failures: failures)
-        tokens = ScriptedTokens(replacements: replacements)
-        let url = try #require(URL(string: "https://chat.example/"))
-        socket = RoomsSocket(
-            server: url, transport: server, tokens: tokens, clock: clock, random: { random },
-            handler: { [told] in await told.take($0) })
-    }
-
-    /// Started, connected, synchronised.
-    func connected(cursor: String = "c1") async -> FakeConnection {
-        await socket.start()
-        let connection = await server.accepted()
-        #expect(await told.next() == .connected)
-        await connection.synchronises(false, cursor: cursor)
-        #expect(await told.next() == .recovered(false))
-        return connection
-    }
-}
-
 @MainActor
 @Suite("RoomsSocket", .timeLimit(.minutes(1)))
 struct RoomsSocketTests {
@@ -237,38 +205,5 @@ struct RoomsSocketTests {
         await gate.open()
         for _ in 0..<(HappeningQueue.capacity + 1) { #expect(await world.told.next() == present) }
         await world.socket.stop()
-    }
-}
-
-@MainActor
-@Suite("HappeningQueue", .timeLimit(.minutes(1)))
-struct HappeningQueueTests {
-    @Test("one who adds to a full queue waits until something is taken")
-    func full() async {
-        let queue = HappeningQueue()
-        for _ in 0..<HappeningQueue.capacity { await queue.add(.connected) }
-        var isAdded = false
-        let adding = Task {
-            await queue.add(.recovered(true))
-            isAdded = true
-        }
-        // As often as it takes to add, if it did not wait.
-        for _ in 0..<1000 { await Task.yield() }
-        #expect(!isAdded)
-        await queue.put(.recovered(false))
-        for _ in 0..<HappeningQueue.capacity { #expect(await queue.next() == .connected) }
-        await adding.value
-        #expect(await queue.next() == .recovered(true))
-        #expect(await queue.next() == .recovered(false))
-    }
-
-    @Test("what is in it when it is finished is still taken, and nothing after")
-    func finishes() async {
-        let queue = HappeningQueue()
-        await queue.add(.connected)
-        await queue.finish()
-        await queue.add(.recovered(true))
-        #expect(await queue.next() == .connected)
-        #expect(await queue.next() == nil)
     }
 }

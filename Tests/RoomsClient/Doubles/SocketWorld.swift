@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+/// A socket, and everything around it in a test's hands.
+@MainActor
+struct SocketWorld {
+    let server: FakeSockets
+    let tokens: ScriptedTokens
+    let clock = HandClock()
+    let told = Told()
+    let socket: RoomsSocket
+
+    /// - Parameter random: half, so that pauses are told from other sleeps.
+    init(
+        failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
+    ) throws {
+        server = FakeSockets(failures: failures)
+        tokens = ScriptedTokens(replacements: replacements)
+        let url = try #require(URL(string: "https://chat.example/"))
+        socket = RoomsSocket(
+            server: url, transport: server, tokens: tokens, clock: clock, random: { random },
+            handler: { [told] in await told.take($0) })
+    }
+
+    /// Started, connected, synchronised.
+    func connected(cursor: String = "c1") async -> FakeConnection {
+        await socket.start()
+        let connection = await server.accepted()
+        #expect(await told.next() == .connected)
+        await connection.synchronises(false, cursor: cursor)
+        #expect(await told.next() == .recovered(false))
+        return connection
+    }
+}
