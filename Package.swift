@@ -74,7 +74,8 @@ let package = Package(
             "RoomsClient",
             ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
         .target(
-            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting", exclude: ["README.md"],
+            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting",
+            exclude: ["README.md"],
             swiftSettings: settings),
         shared(
             "ServiceKit",

@@ -24,6 +24,19 @@ public struct ServerConnection: Sendable {
 }
 
 extension ServerConnection: MessageServer {
+    public func join(_ roomID: String) async throws {
+        do {
+            _ = try await socket.join(roomID, keepingOthers: true)
+        } catch let failure as ClientFailure where failure.isRetryable {
+            // It is joined as soon as can be.
+        }
+    }
+
+    public func leave(_ roomID: String) async {
+        // Whatever becomes of it: the room is not joined again.
+        try? await socket.leave(roomID)
+    }
+
     public func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
         try await api.messages(in: roomID, before: before, after: after, limit: limit)
     }

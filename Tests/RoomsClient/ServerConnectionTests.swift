@@ -94,36 +94,3 @@ struct ServerConnectionTests {
         await world.socket.stop()
     }
 }
-
-@MainActor
-@Suite("RoomsClient", .timeLimit(.minutes(1)))
-struct RoomsClientTests {
-    @Test("what happens comes through one door, in order, and says how the connection stands")
-    func door() async throws {
-        let sockets = FakeSockets(failures: [.offline("no network")])
-        let clock = HandClock()
-        let told = Told()
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), tokens: ScriptedTokens(),
-            http: ScriptedHTTP([]), sockets: sockets, clock: clock, folder: FileManager.default.temporaryDirectory
-        ) { await told.take($0) }
-        #expect(client.connection == .idle)
-        await client.start()
-        #expect(client.connection == .connecting)
-        #expect(await told.next() == .disconnected(.offline("no network")))
-        #expect(client.connection == .waiting(.offline("no network")))
-        await client.reconnectNow()
-        let link = await sockets.accepted()
-        #expect(await told.next() == .connected)
-        #expect(client.connection == .connected)
-        await link.says("41")
-        #expect(await told.next() == .disconnected(SocketLink.dismissal))
-        #expect(client.connection == .ended(SocketLink.dismissal))
-        await client.start()
-        _ = await sockets.accepted()
-        #expect(await told.next() == .connected)
-        await client.stop()
-        #expect(await told.next() == .disconnected(RoomsSocket.stopped))
-        #expect(client.connection == .idle)
-    }
-}

@@ -114,12 +114,13 @@ public final class RoomList {
 
     /// Takes what the socket tells.
     ///
-    /// After each time it was away, rooms are asked for again unless the socket was told all that was missed.
+    /// After each time it was away, rooms are asked for again, also if it was told all that was missed: what is told to everyone is
+    /// never told again, and badges that are may be old.
     public func apply(_ happening: SocketHappening) {
         switch happening {
         case .event(let event): apply(event)
-        case .recovered(false): Task { await refresh() }
-        case .recovered(true), .connected, .disconnected: break
+        case .recovered: Task { await refresh() }
+        case .connected, .disconnected: break
         }
     }
 

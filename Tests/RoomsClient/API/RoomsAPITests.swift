@@ -5,7 +5,7 @@ import Testing
 @Suite("RoomsAPI")
 struct RoomsAPITests {
     private func api(
-        _ steps: [ScriptedHTTP.Step], tokens: ScriptedTokens = ScriptedTokens()
+        _ steps: [ScriptedHTTP.Step], tokens: ListedTokens = ListedTokens()
     ) -> (RoomsAPI, ScriptedHTTP) {
         let server = ScriptedHTTP(steps)
         return (RoomsAPI(transport: server, tokens: tokens, makeRequestID: { "q1" }), server)
@@ -124,7 +124,7 @@ struct RoomsAPITests {
 
     @Test("a token that is refused is replaced, and the call repeated, once")
     func replacesToken() async throws {
-        let tokens = ScriptedTokens(replacements: [.success("t2"), .success("t3")])
+        let tokens = ListedTokens(replacements: [.success("t2"), .success("t3")])
         let (api, server) = api(
             [
                 .refusal("GET /api/users/me", 401, "unauthenticated"),

@@ -78,7 +78,7 @@ actor Gate {
 }
 
 /// Gives tokens out as a test says.
-actor ScriptedTokens: TokenProvider {
+actor ListedTokens: TokenProvider {
     private var current: Result<String, ClientFailure>
     private var replacements: [Result<String, ClientFailure>]
     private(set) var refused: [String] = []

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 struct SocketWorld {
     let server: FakeSockets
-    let tokens: ScriptedTokens
+    let tokens: ListedTokens
     let clock = HandClock()
     let told = Told()
     let socket: RoomsSocket
@@ -17,7 +17,7 @@ struct SocketWorld {
         failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
     ) throws {
         server = FakeSockets(failures: failures)
-        tokens = ScriptedTokens(replacements: replacements)
+        tokens = ListedTokens(replacements: replacements)
         let url = try #require(URL(string: "https://chat.example/"))
         socket = RoomsSocket(
             server: url, transport: server, tokens: tokens, clock: clock, random: { random },
