@@ -116,7 +116,13 @@ let package = Package(
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
-        tests("RoomsClient", ["RoomsClient", "RoomsClientTesting"]),
+        tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "WebSocket"]),
+        .target(
+            name: "Chat", dependencies: ["RoomsClient"], path: "Clients/Chat", exclude: ["README.md", "Main"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
+        tests("Chat", ["Chat"]),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
         tests(

@@ -1,0 +1,4 @@
+import Chat
+import Foundation
+
+exit(await ChatCommand.run(CommandLine.arguments.dropFirst()))

@@ -1,0 +1,93 @@
+/// A list to choose from: rooms, people, or people with their rooms below them.
+struct ListScreen: Equatable {
+    struct Row: Equatable {
+        enum Kind: Equatable {
+            case choice
+            /// A person above their rooms: shown, and passed over.
+            case heading
+        }
+
+        var kind = Kind.choice
+        var title: String
+        /// Beside the title, where there is room for it.
+        var detail = ""
+        /// What is unseen; empty if nothing is.
+        var badge = ""
+        /// At the right end.
+        var time = ""
+        /// Someone has it open.
+        var isActive = false
+    }
+
+    var title: String
+    var status: String
+    var rows: [Row]
+    var selection: Int
+    /// In place of rows where there are none.
+    var emptyText: String
+    var help: String
+    /// What is being asked, and what was typed so far.
+    var question: (prompt: String, answer: LineEditor)?
+
+    static func == (one: ListScreen, other: ListScreen) -> Bool {
+        one.title == other.title && one.status == other.status && one.rows == other.rows
+            && one.selection == other.selection && one.help == other.help
+            && one.question?.prompt == other.question?.prompt && one.question?.answer == other.question?.answer
+    }
+
+    func frame(in size: WindowSize) -> Frame {
+        var lines = [header(in: size.columns)]
+        let height = size.rows - 2
+        let first = rows.isEmpty ? 0 : max(0, min(selection - height / 2, rows.count - height))
+        for (place, row) in rows.enumerated().dropFirst(first).prefix(height) {
+            lines.append(line(of: row, isSelected: place == selection, in: size.columns))
+        }
+        if rows.isEmpty { lines.append(Style.dim("  \(emptyText)".fitted(to: size.columns))) }
+        lines += Array(repeating: "", count: max(0, height + 1 - lines.count))
+        guard let question else {
+            lines.append(Style.dim(help.fitted(to: size.columns)))
+            return Frame(lines: lines, cursor: nil)
+        }
+        let (line, column) = InputLine(prompt: question.prompt, editor: question.answer).drawn(in: size.columns)
+        lines.append(line)
+        return Frame(lines: lines, cursor: (column, lines.count - 1))
+    }
+
+    private func header(in width: Int) -> String {
+        let status = status.cut(to: width / 2)
+        return Style.bold(title.harmless.fitted(to: max(0, width - status.columns))) + Style.dim(status)
+    }
+
+    private func line(of row: Row, isSelected: Bool, in width: Int) -> String {
+        if row.kind == .heading { return Style.bold(" \(row.title.harmless)".fitted(to: width)) }
+        let mark = isSelected ? "› " : "  "
+        let presence = row.isActive ? "● " : ""
+        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", row.time].filter { !$0.isEmpty }
+            .joined(separator: "  ")
+        let room = max(0, width - right.columns - 1)
+        var left = mark + presence + row.title.harmless
+        if !row.detail.isEmpty { left += "  " + row.detail.harmless }
+        let text = left.fitted(to: room) + " " + right
+        if isSelected { return Style.reverse(text.fitted(to: width)) }
+        return row.badge.isEmpty ? text : Style.bold(text)
+    }
+}
+
+/// A line that is typed into, behind a prompt; of a long one the part around the cursor is shown.
+struct InputLine {
+    var prompt: String
+    var editor: LineEditor
+
+    func drawn(in width: Int) -> (line: String, column: Int) {
+        let prompt = prompt.cut(to: width / 2)
+        let room = width - prompt.columns - 1
+        var start = editor.cursor
+        var used = 0
+        while start > 0, used + editor.characters[start - 1].columns <= room {
+            start -= 1
+            used += editor.characters[start].columns
+        }
+        let visible = String(editor.characters[start...]).cut(to: room + 1)
+        return (Style.accent(prompt) + visible, prompt.columns + used)
+    }
+}

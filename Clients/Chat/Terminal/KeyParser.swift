@@ -1,0 +1,83 @@
+/// From a terminal's bytes to keys (ECMA-48 control sequences, xterm's variants of them), a byte at a time if need be.
+///
+/// An escape alone and the beginning of a sequence are the same byte: whoever reads says by `finish` that nothing came after it.
+struct KeyParser: Sendable {
+    private var pending: [UInt8] = []
+    /// Longer than any key's: what is longer is no key.
+    private static let maxSequence = 16
+
+    init() {}
+
+    /// Something may follow that changes its meaning.
+    var isInside: Bool { !pending.isEmpty }
+
+    mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
+        var keys: [Key] = []
+        for byte in bytes {
+            pending.append(byte)
+            keys += takeKeys()
+        }
+        return keys
+    }
+
+    /// Nothing more came for a while.
+    mutating func finish() -> [Key] {
+        defer { pending = [] }
+        return pending == [0x1b] ? [.escape] : []
+    }
+
+    private mutating func takeKeys() -> [Key] {
+        guard let first = pending.first else { return [] }
+        switch first {
+        case 0x1b: return takeSequence()
+        case 0x0d, 0x0a: return take(.enter)
+        case 0x09: return take(.tab)
+        case 0x7f, 0x08: return take(.backspace)
+        case 0x01...0x1a: return take(.control(Character(Unicode.Scalar(first + 0x60))))
+        case ..<0x20: return take(nil)
+        default: return takeCharacter(first)
+        }
+    }
+
+    private mutating func take(_ key: Key?) -> [Key] {
+        pending = []
+        return key.map { [$0] } ?? []
+    }
+
+    private mutating func takeCharacter(_ first: UInt8) -> [Key] {
+        let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+        guard pending.count == length else { return [] }
+        guard let text = String(validating: pending, as: UTF8.self), let character = text.first else {
+            return take(nil)
+        }
+        return take(.character(character))
+    }
+
+    private mutating func takeSequence() -> [Key] {
+        guard pending.count > 1 else { return [] }
+        // Two escapes: the first was the key.
+        if pending[1] == 0x1b {
+            pending = [0x1b]
+            return [.escape]
+        }
+        guard pending[1] == UInt8(ascii: "[") || pending[1] == UInt8(ascii: "O") else { return take(nil) }
+        guard pending.count > 2, let last = pending.last else { return [] }
+        // A final byte ends it (ECMA-48, 5.4).
+        guard (0x40...0x7e).contains(last) else { return pending.count > Self.maxSequence ? take(nil) : [] }
+        switch last {
+        case UInt8(ascii: "A"): return take(.up)
+        case UInt8(ascii: "B"): return take(.down)
+        case UInt8(ascii: "C"): return take(.right)
+        case UInt8(ascii: "D"): return take(.left)
+        case UInt8(ascii: "H"): return take(.home)
+        case UInt8(ascii: "F"): return take(.end)
+        case UInt8(ascii: "~"): return take(Self.numbered[pending[2]])
+        default: return take(nil)
+        }
+    }
+
+    private static let numbered: [UInt8: Key] = [
+        UInt8(ascii: "1"): .home, UInt8(ascii: "3"): .delete, UInt8(ascii: "4"): .end, UInt8(ascii: "5"): .pageUp,
+        UInt8(ascii: "6"): .pageDown, UInt8(ascii: "7"): .home, UInt8(ascii: "8"): .end,
+    ]
+}

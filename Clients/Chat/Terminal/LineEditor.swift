@@ -1,0 +1,56 @@
+/// A line that is being typed.
+struct LineEditor: Equatable, Sendable {
+    private(set) var characters: [Character] = []
+    /// Between which characters the next one goes: 0 is before the first.
+    private(set) var cursor = 0
+
+    init() {}
+
+    var text: String { String(characters) }
+    var isEmpty: Bool { characters.isEmpty }
+
+    /// - Returns: whether it was a key of an editor's; Enter and Escape are not.
+    @discardableResult
+    mutating func press(_ key: Key) -> Bool {
+        switch key {
+        case .character(let character):
+            characters.insert(character, at: cursor)
+            cursor += 1
+        case .backspace:
+            guard cursor > 0 else { return true }
+            cursor -= 1
+            characters.remove(at: cursor)
+        case .delete:
+            if cursor < characters.count { characters.remove(at: cursor) }
+        case .left: cursor = max(0, cursor - 1)
+        case .right: cursor = min(characters.count, cursor + 1)
+        case .home, .control("a"): cursor = 0
+        case .end, .control("e"): cursor = characters.count
+        case .control("u"):
+            characters.removeSubrange(..<cursor)
+            cursor = 0
+        case .control("k"): characters.removeSubrange(cursor...)
+        case .control("w"):
+            let start = characters[..<cursor].lastWord
+            characters.removeSubrange(start..<cursor)
+            cursor = start
+        default: return false
+        }
+        return true
+    }
+
+    mutating func take() -> String {
+        defer { self = LineEditor() }
+        return text
+    }
+}
+
+extension ArraySlice<Character> {
+    /// Where the last word begins, with the spaces behind it.
+    fileprivate var lastWord: Int {
+        var place = endIndex
+        while place > startIndex, self[place - 1] == " " { place -= 1 }
+        while place > startIndex, self[place - 1] != " " { place -= 1 }
+        return place
+    }
+}

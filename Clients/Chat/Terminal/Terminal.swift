@@ -1,0 +1,116 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The terminal that the program runs in: raw keys in, whole screens out. Its first state is restored by `close`.
+final class Terminal {
+    private let original: termios
+    private var shown: [String] = []
+
+    /// What an escape key is told from the beginning of a sequence by.
+    private static let escapeDelayMilliseconds: Int32 = 30
+
+    /// - Returns: nil if standard input or output is no terminal.
+    init?() {
+        var state = termios()
+        guard isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &state) == 0 else { return nil }
+        original = state
+        cfmakeraw(&state)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
+        // The other screen, so that what was there is there again afterwards; pasted text comes as it is typed.
+        write("\u{1b}[?1049h\u{1b}[2J")
+    }
+
+    func close() {
+        write("\u{1b}[?25h\u{1b}[?1049l")
+        var state = original
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
+    }
+
+    /// Asks on standard error, and shows nothing of the answer.
+    static func askForPassword(of username: String) -> String {
+        write("Password of \(username): ", to: STDERR_FILENO)
+        var state = termios()
+        let isTerminal = tcgetattr(STDIN_FILENO, &state) == 0
+        var silent = state
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) }
+        let answer = readLine() ?? ""
+        if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &state) }
+        write("\n", to: STDERR_FILENO)
+        return answer
+    }
+
+    var size: (columns: Int, rows: Int) {
+        var window = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(window.ws_col), Int(window.ws_row))
+    }
+
+    /// Shows lines from the top, each no wider than the terminal; writes only those that have changed.
+    ///
+    /// - Parameter cursor: where it is shown, both from 0; nil hides it.
+    func show(_ lines: [String], cursor: (column: Int, row: Int)?) {
+        var output = "\u{1b}[?25l"
+        for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
+            output += "\u{1b}[\(row + 1);1H\(line)\u{1b}[0m\u{1b}[K"
+        }
+        if lines.count < shown.count { output += "\u{1b}[\(lines.count + 1);1H\u{1b}[J" }
+        if let cursor { output += "\u{1b}[\(cursor.row + 1);\(cursor.column + 1)H\u{1b}[?25h" }
+        shown = lines
+        write(output)
+    }
+
+    /// After the window has changed its size, nothing on it is known any more.
+    func forget() {
+        shown = []
+        write("\u{1b}[2J")
+    }
+
+    /// Waits for keys; a call that blocks, for a thread of its own.
+    ///
+    /// - Returns: nil when there is no more input.
+    static func readKeys(with parser: inout KeyParser) -> [Key]? {
+        if parser.isInside {
+            var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            if systemPoll(&poll, escapeDelayMilliseconds) == 0 { return parser.finish() }
+        }
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count < 0, errno == EINTR { return [] }
+        guard count > 0 else { return nil }
+        return parser.parse(buffer[..<count])
+    }
+
+    private static func systemPoll(_ descriptor: inout pollfd, _ milliseconds: Int32) -> Int32 {
+        poll(&descriptor, 1, milliseconds)
+    }
+
+    private func write(_ text: String) { Self.write(text, to: STDOUT_FILENO) }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                #if canImport(Glibc)
+                    let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                #elseif canImport(Musl)
+                    let written = Musl.write(descriptor, rest.baseAddress, rest.count)
+                #else
+                    let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
+                #endif
+                if written < 0, errno == EINTR || errno == EAGAIN { continue }
+                // A terminal that is gone: what reads it will notice.
+                guard written > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+extension Character {
+    /// The columns that it takes on a terminal: none, one, or two (Unicode Standard Annex 11, by its large blocks; emoji are wide).
+    var columns: Int {
+        guard let scalar = unicodeScalars.first else { return 0 }
+        if scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) { return 0 }
+        if scalar.properties.isEmojiPresentation { return 2 }
+        // A text symbol that a variation selector makes an emoji.
+        if unicodeScalars.contains("\u{fe0f}"), scalar.properties.isEmoji { return 2 }
+        return Self.wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f,
+        0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1faff, 0x20000...0x3fffd,
+    ]
+}
+
+extension String {
+    /// The columns that it takes.
+    var columns: Int { reduce(0) { $0 + $1.columns } }
+
+    /// As much of it as fits, with `…` for the rest.
+    func cut(to limit: Int) -> String {
+        guard columns > limit else { return self }
+        guard limit > 0 else { return "" }
+        var (taken, room) = ("", limit - 1)
+        for character in self {
+            guard character.columns <= room else { break }
+            room -= character.columns
+            taken.append(character)
+        }
+        return taken + "…"
+    }
+
+    /// In exactly so many columns: cut, or filled up with spaces.
+    func fitted(to width: Int) -> String {
+        let text = cut(to: width)
+        return text + String(repeating: " ", count: Swift.max(0, width - text.columns))
+    }
+
+    /// In lines of at most so many columns, broken at spaces where there are any.
+    func wrapped(to width: Int) -> [String] {
+        guard width > 0 else { return [] }
+        return split(separator: "\n", omittingEmptySubsequences: false).flatMap { String($0).wrappedLine(to: width) }
+    }
+
+    private func wrappedLine(to width: Int) -> [String] {
+        var lines: [String] = []
+        var line: [Character] = []
+        var used = 0
+        for character in self {
+            if used + character.columns > width, character == " " {
+                lines.append(String(line))
+                (line, used) = ([], 0)
+                continue
+            }
+            while used + character.columns > width, !line.isEmpty {
+                // The word that no longer fits goes to the next line whole, unless it is a line of its own.
+                let start = line.lastIndex(of: " ").map { $0 + 1 } ?? line.count
+                lines.append(String(line[..<start]).trimmedEnd)
+                line = Array(line[start...])
+                used = line.reduce(0) { $0 + $1.columns }
+            }
+            line.append(character)
+            used += character.columns
+        }
+        return lines + [String(line)]
+    }
+
+    private var trimmedEnd: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+
+    /// Without what could steer a terminal: what people write is not to move somebody else's cursor.
+    var harmless: String {
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { scalar in
+                    scalar == "\n" || (scalar.value >= 0x20 && !(0x7f..<0xa0).contains(scalar.value)) ? scalar : " "
+                }))
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import Chat
+
+@Suite("Screens")
+struct ScreenTests {
+    private let size = WindowSize(columns: 40, rows: 8)
+
+    private func plain(_ frame: Frame) -> [String] {
+        frame.lines.map { $0.replacing(#/\u{1b}\[[0-9]*m/#, with: "") }
+    }
+
+    private func rooms(_ count: Int, selection: Int) -> ListScreen {
+        ListScreen(
+            title: "Rooms", status: "connected",
+            rows: (0..<count).map { ListScreen.Row(title: "Room \($0)", badge: $0 == 1 ? "3" : "", time: "now") },
+            selection: selection, emptyText: "No rooms yet.", help: "Enter opens")
+    }
+
+    @Test("every line fits, and there are as many as the window has", arguments: [0, 1, 3, 50])
+    func fits(count: Int) {
+        for selection in stride(from: 0, to: max(1, count), by: 7) {
+            let lines = plain(rooms(count, selection: selection).frame(in: size))
+            #expect(lines.count == 8)
+            #expect(lines.allSatisfy { $0.columns <= 40 })
+            if count > 0 { #expect(lines.contains { $0.hasPrefix("› Room \(selection) ") }) }
+        }
+    }
+
+    @Test("what is unseen and when stand at the right end")
+    func badges() {
+        let lines = plain(rooms(3, selection: 0).frame(in: size))
+        #expect(lines[2].hasPrefix("  Room 1 ") && lines[2].hasSuffix("(3)  now"))
+        #expect(plain(rooms(0, selection: 0).frame(in: size))[1].hasPrefix("  No rooms yet."))
+    }
+
+    @Test("a question takes the last line, with the cursor behind what was typed")
+    func question() {
+        var answer = LineEditor()
+        for character in "Plans" { answer.press(.character(character)) }
+        var screen = rooms(1, selection: 0)
+        screen.question = ("Name: ", answer)
+        let frame = screen.frame(in: size)
+        #expect(plain(frame).last == "Name: Plans")
+        #expect(frame.cursor?.column == 11 && frame.cursor?.row == 7)
+    }
+
+    @Test("of a line that is too long the part around the cursor is shown")
+    func longInput() {
+        var editor = LineEditor()
+        for character in String(repeating: "x", count: 100) + "end" { editor.press(.character(character)) }
+        let (line, column) = InputLine(prompt: "> ", editor: editor).drawn(in: 20)
+        #expect(line.hasSuffix("end") && column == 19)
+        for _ in 0..<200 { editor.press(.left) }
+        let start = InputLine(prompt: "> ", editor: editor).drawn(in: 20)
+        #expect(start.column == 2 && start.line.hasSuffix("…"))
+    }
+
+    @Test("the newest messages stand at the bottom, long ones are wrapped, failed ones say why")
+    func messages() {
+        let entries = (0..<20).map {
+            RoomScreen.Entry(
+                author: "Ada", text: "Message \($0) " + String(repeating: "word ", count: 6), time: "09:45")
+        }
+        let failed = RoomScreen.Entry(
+            author: "You", text: "no", time: "09:46", isMine: true, mark: "not sent: offline", hasFailed: true)
+        var screen = RoomScreen(
+            title: "Plans", status: "2 elements", entries: entries + [failed], typing: "Ben is typing…",
+            input: LineEditor())
+        var lines = plain(screen.frame(in: size))
+        #expect(lines.count == 8 && lines.allSatisfy { $0.columns <= 40 })
+        #expect(lines[5] == "09:46  You: no  not sent: offline")
+        #expect(lines[6].hasPrefix("Ben is typing…"))
+        screen.offset = 1
+        lines = plain(screen.frame(in: size))
+        #expect(lines[5].hasPrefix("            "))
+        #expect(lines.contains { $0.contains("Message 19") })
+    }
+}

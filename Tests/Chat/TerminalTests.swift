@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Chat
+
+@Suite("A terminal's keys and columns")
+struct TerminalTests {
+    @Test("bytes are keys, also when they come one at a time")
+    func keys() {
+        let bytes = Array("hé👍\r\u{1b}[A\u{1b}OB\u{1b}[3~\u{1b}[1;5C\u{7f}\u{1}\t".utf8)
+        let expected: [Key] = [
+            .character("h"), .character("é"), .character("👍"), .enter, .up, .down, .delete, .right, .backspace,
+            .control("a"), .tab,
+        ]
+        var whole = KeyParser()
+        let together = whole.parse(bytes)
+        #expect(together == expected)
+        var single = KeyParser()
+        let keys = bytes.flatMap { single.parse([$0]) }
+        #expect(keys == expected)
+    }
+
+    @Test("an escape is a key once nothing follows it")
+    func escape() {
+        var parser = KeyParser()
+        var keys = parser.parse([0x1b])
+        #expect(keys == [] && parser.isInside)
+        keys = parser.finish()
+        #expect(keys == [.escape])
+        keys = parser.parse([0x1b, 0x1b])
+        #expect(keys == [.escape])
+        keys = parser.finish()
+        #expect(keys == [.escape])
+    }
+
+    @Test("any bytes at all make keys or nothing, and leave the parser usable")
+    func noise() {
+        var random = SplitMix(seed: 1)
+        for _ in 0..<2000 {
+            var parser = KeyParser()
+            _ = parser.parse(
+                (0..<Int.random(in: 1...40, using: &random)).map { _ in .random(in: 0...255, using: &random) })
+            _ = parser.finish()
+            let keys = parser.parse([UInt8(ascii: "x")])
+            #expect(keys == [.character("x")])
+        }
+    }
+
+    @Test("a line is edited where the cursor stands")
+    func editing() {
+        var line = LineEditor()
+        for character in "one two three" { line.press(.character(character)) }
+        line.press(.control("w"))
+        #expect(line.text == "one two ")
+        line.press(.home)
+        line.press(.delete)
+        line.press(.character("O"))
+        #expect(line.text == "One two " && line.cursor == 1)
+        line.press(.control("k"))
+        #expect(line.text == "O")
+        line.press(.backspace)
+        line.press(.backspace)
+        #expect(line.isEmpty)
+        let isEdited = line.press(.enter)
+        #expect(!isEdited)
+    }
+
+    @Test("wide characters take two columns, and nothing is wider than it may be")
+    func widths() {
+        #expect("añ日👍".columns == 6)
+        #expect("日本語".cut(to: 4) == "日…")
+        #expect("ab".fitted(to: 4) == "ab  ")
+        #expect("the quick brown fox".wrapped(to: 9) == ["the quick", "brown fox"])
+        #expect("abcdefghij".wrapped(to: 4) == ["abcd", "efgh", "ij"])
+        #expect("a\n\nb".wrapped(to: 4) == ["a", "", "b"])
+        var random = SplitMix(seed: 2)
+        for _ in 0..<500 {
+            let text = String((0..<60).map { _ in "ab 日👍é ".randomElement(using: &random) ?? " " })
+            let width = Int.random(in: 2...20, using: &random)
+            #expect(text.wrapped(to: width).allSatisfy { $0.columns <= width }, "\(text)")
+            #expect(text.cut(to: width).columns <= width)
+        }
+    }
+
+    @Test("what people write cannot steer a terminal")
+    func harmless() {
+        #expect("a\u{1b}[2Jb\u{7}\u{9b}c\nd".harmless == "a [2Jb  c\nd")
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed.
+private struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}

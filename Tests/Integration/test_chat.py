@@ -1,0 +1,114 @@
+"""parlor-chat, as two people see it: real terminals (tmux), a real server, a server that goes away."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from parlor import BINARIES
+
+PATIENCE = 20  # seconds
+
+
+class Terminal:
+    """A terminal of tmux's own, in which the program runs."""
+
+    def __init__(self, tmux, name: str, *arguments: str):
+        self.tmux, self.name = tmux, name
+        self.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "20", "--", str(BINARIES / "parlor-chat"), *arguments)
+
+    def type(self, *keys: str):
+        self.tmux("send-keys", "-t", self.name, *keys)
+
+    def write(self, text: str):
+        self.tmux("send-keys", "-t", self.name, "-l", text)
+        self.type("Enter")
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p", "-t", self.name)
+
+    def shows(self, pattern: str) -> re.Match:
+        end = time.monotonic() + PATIENCE
+        while not (found := re.search(pattern, screen := self.screen())):
+            assert time.monotonic() < end, f"no {pattern!r} on the screen of {self.name}:\n{screen}"
+            time.sleep(0.05)
+        return found
+
+
+@pytest.fixture
+def tmux(tmp_path):
+    """Commands to a tmux server of this test's own."""
+    environment = os.environ | {"PARLOR_PASSWORD": "correct horse", "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+
+    def run(*arguments: str) -> str:
+        command = ["tmux", "-S", str(tmp_path / "tmux"), "-u", "-f", "/dev/null", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    yield run
+    subprocess.run(["tmux", "-S", str(tmp_path / "tmux"), "kill-server"], capture_output=True)
+
+
+def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_away_arrives(start, tmux, tmp_path):
+    server = start("one")
+
+    def sign_in(name):
+        return Terminal(tmux, name, server.url, "--user", name, "--register", "--data", str(tmp_path / name))
+
+    ben = sign_in("ben")
+    ben.shows("No rooms yet")
+    ada = sign_in("ada")
+    ada.shows("No rooms yet")
+    ada.shows("connected")
+    ada.type("+")
+    ada.shows("› ben")
+    ada.type("Enter")
+    ada.shows("A room with ben")
+    ada.write("Plans")
+    ada.shows("› Plans  ben, 0 elements")
+    ben.shows("› Plans  ada, 0 elements")
+
+    ada.type("Enter")
+    ada.shows("(?m)^> ")
+    ada.write("Hello Ben")
+    ada.shows("You: Hello Ben  ✓")
+    ben.shows(r"Plans .*\(1\)")
+    ben.type("Enter")
+    ben.shows("ada: Hello Ben")
+    ada.shows("You: Hello Ben  ✓✓")
+    ben.type("w")
+    ada.shows("ben is typing…")
+    ada.write("/note milk")
+    ben.shows("1 element,")
+
+    server.stop()
+    ada.shows("offline|cannot be reached")
+    ada.write("typed while away")
+    ada.shows("typed while away  …")
+    again = start("one", "--port", server.url.rsplit(":", 1)[1], "--data", server.data)
+    assert again.url == server.url
+    ada.shows("typed while away  ✓")
+    ben.shows("ada: typed while away")
+    ada.type("Escape")
+    ada.shows("› .*Plans")
+    ada.type("q")
+    ben.type("C-c")
+
+
+def test_what_cannot_be_is_said_in_a_line(tmp_path):
+    def run(*arguments, **variables):
+        return subprocess.run(
+            [BINARIES / "parlor-chat", *arguments, "--data", str(tmp_path)], env=os.environ | variables,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+        )  # fmt: skip
+
+    assert run("--what").returncode == 2
+    nobody = run()
+    assert (nobody.returncode, nobody.stderr) == (
+        1, "parlor-chat: nobody is signed in: --user NAME (and --register for a new account)\n",
+    )  # fmt: skip
+    nowhere = run("http://127.0.0.1:1", "--user", "ada", PARLOR_PASSWORD="correct horse")
+    assert (nowhere.returncode, nowhere.stderr) == (1, "parlor-chat: The server cannot be reached.\n")
+
+
