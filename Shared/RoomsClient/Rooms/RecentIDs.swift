@@ -1,16 +1,19 @@
-/// The last ids that were seen. An event comes a second time soon or not at all, so that a few are enough.
+/// Which ids were seen, as far as that matters: the last ones each, and of all others that they are not newer than these. Ids sort
+/// by creation.
 struct RecentIDs: Sendable {
+    /// So late an event may come behind newer ones, in events.
     private static let limit = 64
     private var ids: [String] = []
+    private var newestForgotten = ""
 
-    /// - Returns: false if it is among them already.
-    @discardableResult
+    /// Takes all up to this one for seen.
+    mutating func skip(through id: String) { newestForgotten = max(newestForgotten, id) }
+
+    /// - Returns: false if it was seen already.
     mutating func insert(_ id: String) -> Bool {
-        guard !ids.contains(id) else { return false }
-        if ids.count == Self.limit { ids.removeFirst() }
+        guard id > newestForgotten, !ids.contains(id) else { return false }
+        if ids.count == Self.limit { skip(through: ids.removeFirst()) }
         ids.append(id)
         return true
     }
-
-    func contains(_ id: String) -> Bool { ids.contains(id) }
 }

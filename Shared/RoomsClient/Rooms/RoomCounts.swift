@@ -19,9 +19,11 @@ public struct RoomCounts: Sendable {
 
     private struct Notes: Sendable {
         var rev: Int?
-        /// The last message that an answer has counted: ids sort by creation.
-        var lastMessageID: String?
-        var counted = RecentIDs()
+        var messages = RecentIDs()
+        var created = RecentIDs()
+        /// Of older servers, whose events are added.
+        var deleted = RecentIDs()
+        var added = RecentIDs()
     }
 
     /// - Parameter userID: whose counts they are.
@@ -40,7 +42,8 @@ public struct RoomCounts: Sendable {
     public mutating func load(_ room: Room) {
         var count = RoomCount(room)
         if open.contains(room.id) { count.unseenElements = 0 }
-        notes[room.id, default: Notes()].lastMessageID = room.lastMessage?.id
+        // An answer has counted all up to its last one.
+        notes[room.id, default: Notes()].messages.skip(through: room.lastMessage?.id ?? "")
         set(count, of: room.id)
     }
 
@@ -90,35 +93,29 @@ public struct RoomCounts: Sendable {
             change(roomID) { $0.elements = count }
         } else if event.kind == .cleared {
             change(roomID) { $0.elements = 0 }
-        } else if let id = event.elementID, let step = Self.step(event.kind),
-            noteOnce("\(event.kind) \(id)", in: roomID)
-        {
-            change(roomID) { $0.elements = max(0, $0.elements + step) }
+        } else if let id = event.elementID {
+            add(event.kind, id, in: roomID)
         }
         if event.kind == .created, let id = event.elementID { countUnseen(id, by: event.userID, in: roomID) }
     }
 
-    private static func step(_ kind: RoomEvent.ElementsChange.Kind) -> Int? {
+    private mutating func add(_ kind: RoomEvent.ElementsChange.Kind, _ id: String, in roomID: String) {
         switch kind {
-        case .created: 1
-        case .deleted: -1
-        case .updated, .cleared: nil
+        case .created where notes[roomID]?.added.insert(id) == true: change(roomID) { $0.elements += 1 }
+        case .deleted where notes[roomID]?.deleted.insert(id) == true:
+            change(roomID) { $0.elements = max(0, $0.elements - 1) }
+        default: break
         }
     }
 
     private mutating func countMessage(_ id: String, from senderID: String, in roomID: String) {
-        guard senderID != userID, let noted = notes[roomID], id > noted.lastMessageID ?? "", noteOnce(id, in: roomID)
-        else { return }
+        guard senderID != userID, notes[roomID]?.messages.insert(id) == true else { return }
         change(roomID) { $0.unreadMessages += 1 }
     }
 
     private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) {
-        guard creatorID != userID, noteOnce(id, in: roomID), !open.contains(roomID) else { return }
+        guard creatorID != userID, notes[roomID]?.created.insert(id) == true, !open.contains(roomID) else { return }
         change(roomID) { $0.unseenElements += 1 }
-    }
-
-    private mutating func noteOnce(_ id: String, in roomID: String) -> Bool {
-        notes[roomID]?.counted.insert(id) ?? false
     }
 
     private mutating func change(_ roomID: String, _ body: (inout RoomCount) -> Void) {

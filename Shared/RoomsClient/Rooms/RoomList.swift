@@ -43,6 +43,8 @@ public final class RoomList {
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
+    /// Between a connect and the word that all that was missed has been told.
+    @ObservationIgnored private var isCatchingUp = false
     @ObservationIgnored private var groups: [PersonWithRooms]?
 
     /// - Parameter userID: whose rooms they are.
@@ -114,23 +116,38 @@ public final class RoomList {
 
     /// Takes what the socket tells.
     ///
-    /// After each time it was away, rooms are asked for again, also if it was told all that was missed: what is told to everyone is
-    /// never told again, and badges that are may be old.
+    /// After each time it was away, rooms are asked for again, also if it is told all that was missed: presence is never told again,
+    /// and badges that are may be old.
     public func apply(_ happening: SocketHappening) {
         switch happening {
         case .event(let event): apply(event)
-        case .recovered: Task { await refresh() }
-        case .connected, .disconnected: break
+        case .connected: isCatchingUp = true
+        case .recovered:
+            endCatchingUp()
+            Task { await refresh() }
+        case .disconnected: endCatchingUp()
         }
     }
 
     /// Takes an event: of the room, of everyone, or of the person.
     public func apply(_ event: RoomEvent) {
-        counts.apply(event)
+        // What is told again may have been told before, and badges as they were then would undo what came after them.
+        let isOld = isCatchingUp && event.isRepeated
+        if !isOld { counts.apply(event) }
         guard let roomID = shelf.apply(event, now: clock.now) else { return }
+        if isOld {
+            if counts.latest(of: roomID) == nil { counts.apply(event) }
+            shelf.need(.answer, of: roomID)
+        }
         showCounts(of: roomID)
         show()
-        fetchNeeded()
+        if !isOld { fetchNeeded() }
+    }
+
+    private func endCatchingUp() {
+        isCatchingUp = false
+        // Everyone's events, which would have followed, are never told again.
+        shelf.namedAt = [:]
     }
 
     /// The person has the room open from now on.
@@ -201,7 +218,8 @@ public final class RoomList {
     private func show() {
         guard rooms != shelf.rooms else { return }
         groups = nil
+        let isSame = rooms.count == shelf.rooms.count && Set(rooms.map(\.id)) == Set(shelf.rooms.map(\.id))
         rooms = shelf.rooms
-        peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) }))
+        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
     }
 }

@@ -54,7 +54,7 @@ extension RoomShelf {
 
     private mutating func applyDeletion(of id: String, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        deletedMessages.insert(id)
+        noteDeletion(of: id)
         meet(.message(id), of: roomID)
         if let time {
             let time = fullTime(of: time)
@@ -135,5 +135,20 @@ extension RoomShelf {
             newest.timeIntervalSince(second) < 0.999
         else { return second }
         return newest.addingTimeInterval(0.0005)
+    }
+}
+
+extension RoomEvent {
+    /// Whether it is among those that a server tells again to who comes back: the room's and the person's, but no signs.
+    var isRepeated: Bool {
+        switch self {
+        case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,
+            .roomCleared,
+            .roomUpdated, .roomCreated, .badges:
+            true
+        case .typing, .presence, .messageNewGlobal, .messageDeletedGlobal, .elementsChangedGlobal, .roomCreatedGlobal,
+            .roomUpdatedGlobal, .requestFailed, .unknown:
+            false
+        }
     }
 }

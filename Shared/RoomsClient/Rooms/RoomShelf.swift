@@ -32,14 +32,15 @@ struct RoomShelf: Sendable {
     private var events = 0
     /// When, counted in events, each room was last told of: while answers are on their way, since any of these may be older.
     /// Also of rooms that are not on the shelf: whose they are is not known until then.
-    private var touched: [String: Int] = [:]
+    private(set) var touched: [String: Int] = [:]
     /// Likewise, when each was told its name.
     private var named: [String: Int] = [:]
     private var loadsUnderWay = 0
     private var answeredAt: [String: Date] = [:]
     /// By room, the time of a name that was told to the room, until everyone is told.
     var namedAt: [String: Date] = [:]
-    var deletedMessages = RecentIDs()
+    /// The last ones, so that none comes back with an event or an answer from before.
+    private(set) var deletedMessages: [String] = []
 
     init(for userID: String, order: RoomOrder) {
         self.userID = userID
@@ -136,6 +137,11 @@ struct RoomShelf: Sendable {
             needs[id, default: []].insert(.answer)
         }
         return true
+    }
+
+    mutating func noteDeletion(of messageID: String) {
+        if deletedMessages.count == 64 { deletedMessages.removeFirst() }
+        deletedMessages.append(messageID)
     }
 
     mutating func noteName(of id: String, at time: Date) {

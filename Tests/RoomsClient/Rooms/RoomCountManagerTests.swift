@@ -46,16 +46,18 @@ struct RoomCountManagerTests {
 
     @Test("events may come from any thread")
     func threads() async {
+        let ids = (0..<8).map { "r\($0)" }
+        manager.load(ids.map { Given.room($0) })
         await withTaskGroup(of: Void.self) { group in
-            for thread in 0..<8 {
+            for id in ids {
                 group.addTask { [manager] in
-                    for number in 0..<100 { manager.apply(Given.newGlobal("m\(thread)-\(number)")) }
+                    for number in 100..<300 { manager.apply(Given.newGlobal("m\(number)", in: id)) }
                 }
             }
         }
-        #expect(manager.latest(of: "r")?.unreadMessages == 800)
+        #expect(ids.allSatisfy { manager.latest(of: $0)?.unreadMessages == 200 })
         await clock.advance(by: .seconds(1))
-        #expect(manager["r"].unreadMessages == 800)
+        #expect(manager.unreadMessages == 1600)
     }
 
     @Test("a room that is forgotten is gone from what is shown")

@@ -82,6 +82,15 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
+    @Test("nothing is counted twice, however long ago it was counted")
+    func longAgo() {
+        var counts = counts()
+        for _ in 1...2 {
+            for number in 100..<300 { counts.apply(.messageNew(Given.message("m\(number)", in: "r"))) }
+        }
+        #expect(counts.rooms["r"]?.unreadMessages == 200)
+    }
+
     @Test("what an answer has counted is not counted again when its event comes late")
     func counted() {
         var counts = counts(Given.room("r", badges: .init(messages: 1), last: Given.last("m5")))

@@ -72,6 +72,26 @@ struct RoomListFetchingTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
+    @Test("catching up, what is told again counts nothing twice and undoes nothing: those rooms are asked for")
+    func repeated() async {
+        await load(Given.room("a"), Given.room("b"))
+        for number in 1...3 { list.apply(Given.newGlobal("m\(number)", in: "a", at: 20)) }
+        let now = Given.room("a", messagesUpdatedAt: 20, badges: .init(messages: 4), last: Given.last("m4"))
+        server.set(now)
+        list.apply(SocketHappening.connected)
+        list.apply(.messageNew(Given.message("m1", in: "a", at: 20)))
+        list.apply(.badges(roomID: "a", badges: .init(), hasUnread: false))
+        for number in 2...4 { list.apply(.messageNew(Given.message("m\(number)", in: "a", at: 20))) }
+        #expect(list["a"]?.badges.messages == 3)
+        #expect(list["a"]?.lastMessage?.id == "m4")
+        list.apply(SocketHappening.recovered(true))
+        await untilFetched()
+        #expect(list["a"]?.badges.messages == 4)
+        #expect(server.calls == ["rooms", "room a"])
+        list.apply(.messageNew(Given.message("m5", in: "a", at: 30)))
+        #expect(list["a"]?.badges.messages == 5)
+    }
+
     @Test("a refresh that began before an event does not undo it")
     func overtaken() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
