@@ -73,10 +73,7 @@ let package = Package(
         shared(
             "RoomsClient",
             ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
-        .target(
-            name: "RoomsClientTesting", dependencies: ["RoomsClient"], path: "Shared/RoomsClientTesting",
-            exclude: ["README.md"],
-            swiftSettings: settings),
+        shared("RoomsClientTesting", ["RoomsClient"]),
         shared(
             "ServiceKit",
             [

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from parlor import BINARIES
+from parlor import binaries
 
 PATIENCE = 20  # seconds
 
@@ -17,7 +17,7 @@ class Terminal:
 
     def __init__(self, tmux, name: str, *arguments: str):
         self.tmux, self.name = tmux, name
-        self.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "20", "--", str(BINARIES / "parlor-chat"), *arguments)
+        self.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "20", "--", str(binaries() / "parlor-chat"), *arguments)
 
     def type(self, *keys: str):
         self.tmux("send-keys", "-t", self.name, *keys)
@@ -52,9 +52,10 @@ def tmux(tmp_path):
 
 def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_away_arrives(start, tmux, tmp_path):
     server = start("one")
+    address = server.address
 
     def sign_in(name):
-        return Terminal(tmux, name, server.url, "--user", name, "--register", "--data", str(tmp_path / name))
+        return Terminal(tmux, name, address, "--user", name, "--register", "--data", str(tmp_path / name))
 
     ben = sign_in("ben")
     ben.shows("No rooms yet")
@@ -82,12 +83,11 @@ def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_aw
     ada.write("/note milk")
     ben.shows("1 element,")
 
-    server.stop()
+    assert server.stop() == 0
     ada.shows("offline|cannot be reached")
     ada.write("typed while away")
     ada.shows("typed while away  …")
-    again = start("one", "--port", server.url.rsplit(":", 1)[1], "--data", server.data)
-    assert again.url == server.url
+    server.start_again()
     ada.shows("typed while away  ✓")
     ben.shows("ada: typed while away")
     ada.type("Escape")
@@ -99,7 +99,7 @@ def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_aw
 def test_what_cannot_be_is_said_in_a_line(tmp_path):
     def run(*arguments, **variables):
         return subprocess.run(
-            [BINARIES / "parlor-chat", *arguments, "--data", str(tmp_path)], env=os.environ | variables,
+            [binaries() / "parlor-chat", *arguments, "--data", str(tmp_path)], env=os.environ | variables,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
 

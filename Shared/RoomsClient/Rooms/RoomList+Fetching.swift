@@ -16,10 +16,11 @@ extension RoomList {
     }
 
     func fetchNeeded() {
-        guard fetching == nil, !shelf.needs.isEmpty else { return }
+        guard fetching == nil, owesRefresh || !shelf.needs.isEmpty else { return }
+        let isRetry = owesRefresh
         // A list that is no longer shown asks for nothing more.
         fetching = Task { [weak self, clock] in
-            var wait = Self.gathering
+            var wait = isRetry ? Self.pause : Self.gathering
             while true {
                 // Only cancelling would end it early, and nobody cancels.
                 try? await clock.sleep(for: wait)
@@ -33,7 +34,7 @@ extension RoomList {
     private func fetchRound(after wait: Duration) async -> Duration? {
         let ids = shelf.needs.keys.sorted()
         var failures: [ClientFailure] = []
-        if ids.count > Self.maxSingle {
+        if owesRefresh || ids.count > Self.maxSingle {
             await refresh()
             if let failure { failures = [failure] }
         } else {
@@ -42,7 +43,7 @@ extension RoomList {
                 for await case .failed(let failure) in group { failures.append(failure) }
             }
         }
-        guard !shelf.needs.isEmpty else {
+        guard owesRefresh || !shelf.needs.isEmpty else {
             fetching = nil
             return nil
         }

@@ -40,6 +40,8 @@ public final class RoomList {
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
+    /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
+    @ObservationIgnored var owesRefresh = true
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
@@ -101,12 +103,15 @@ public final class RoomList {
             let overtaken = shelf.finish(load, with: answer, now: clock.now)
             counts.load(answer, keeping: overtaken)
             for room in answer { showCounts(of: room.id) }
-            (isLoaded, loadedAt, failure) = (true, clock.now, nil)
+            (isLoaded, loadedAt, failure, owesRefresh) = (true, clock.now, nil, false)
             show()
             fetchNeeded()
         } catch {
             shelf.abandon(load)
-            failure = ClientFailure(error)
+            let reason = ClientFailure(error)
+            failure = reason
+            if !reason.isRetryable { owesRefresh = false }
+            fetchNeeded()
         }
         isLoading = false
         running = nil
@@ -124,6 +129,7 @@ public final class RoomList {
         case .connected: isCatchingUp = true
         case .recovered:
             endCatchingUp()
+            owesRefresh = true
             Task { await refresh() }
         case .disconnected: endCatchingUp()
         }

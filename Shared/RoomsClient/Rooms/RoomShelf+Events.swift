@@ -46,7 +46,7 @@ extension RoomShelf {
         // Ids sort by creation: one that is not newer than what is shown was told before, or is in an answer.
         if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
         guard !deletedMessages.contains(id) else { return roomID }
-        let time = fullTime(of: time)
+        let time = fullTime(of: time, in: roomID)
         change(roomID) { $0.noteMessages(at: time) }
         need(.message(id), of: roomID)
         return roomID
@@ -57,7 +57,7 @@ extension RoomShelf {
         noteDeletion(of: id)
         meet(.message(id), of: roomID)
         if let time {
-            let time = fullTime(of: time)
+            let time = fullTime(of: time, in: roomID)
             change(roomID) { $0.noteMessages(at: time) }
             meet(.deletion(id), of: roomID)
         } else {
@@ -83,7 +83,7 @@ extension RoomShelf {
         let isUnseen = event.kind == .created && event.userID != userID
         guard touch(event.roomID, isDoubtful: isUnseen, now: now) else { return nil }
         meet(event.elementID.map(Need.element) ?? .clearing, of: event.roomID)
-        let time = fullTime(of: event.updatedAt)
+        let time = fullTime(of: event.updatedAt, in: event.roomID)
         change(event.roomID) { $0.noteContent(at: time) }
         return event.roomID
     }
@@ -91,7 +91,7 @@ extension RoomShelf {
     private mutating func applyName(_ name: String?, of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         noteName(of: roomID, at: time)
-        let full = fullTime(of: time)
+        let full = fullTime(of: time, in: roomID)
         change(roomID) { room in
             room.takeName(name)
             room.noteContent(at: full)
@@ -103,7 +103,7 @@ extension RoomShelf {
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
-        let time = fullTime(of: time)
+        let time = fullTime(of: time, in: roomID)
         change(roomID) { $0.noteContent(at: time) }
         need(.answer, of: roomID)
         return roomID
@@ -129,12 +129,12 @@ extension RoomShelf {
     }
 
     /// The time of an event that has only its second: what is told later happened later, so that it is behind all that is known
-    /// of this second.
-    private func fullTime(of second: Date) -> Date {
-        guard let newest = rooms.lazy.map(\.lastActivityDate).max(), newest >= second,
-            newest.timeIntervalSince(second) < 0.999
-        else { return second }
-        return newest.addingTimeInterval(0.0005)
+    /// of this second. Whether that holds for other rooms, of which an answer may have said more, an answer has to say.
+    private mutating func fullTime(of second: Date, in roomID: String) -> Date {
+        let sameSecond = rooms.filter { (0..<1).contains($0.lastActivityDate.timeIntervalSince(second)) }
+        if sameSecond.contains(where: { $0.id != roomID }) { need(.answer, of: roomID) }
+        let newest = sameSecond.map(\.lastActivityDate).max()
+        return newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) } ?? second
     }
 }
 

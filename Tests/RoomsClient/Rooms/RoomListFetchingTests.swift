@@ -72,7 +72,7 @@ struct RoomListFetchingTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("catching up, what is told again counts nothing twice and undoes nothing: those rooms are asked for")
+    @Test("catching up, what is told again counts nothing twice and undoes nothing: rooms are asked for")
     func repeated() async {
         await load(Given.room("a"), Given.room("b"))
         for number in 1...3 { list.apply(Given.newGlobal("m\(number)", in: "a", at: 20)) }
@@ -85,9 +85,10 @@ struct RoomListFetchingTests {
         #expect(list["a"]?.badges.messages == 3)
         #expect(list["a"]?.lastMessage?.id == "m4")
         list.apply(SocketHappening.recovered(true))
-        await untilFetched()
+        await server.untilCalled(2)
+        await TestClock.settle()
         #expect(list["a"]?.badges.messages == 4)
-        #expect(server.calls == ["rooms", "room a"])
+        #expect(server.calls == ["rooms", "rooms"])
         list.apply(.messageNew(Given.message("m5", in: "a", at: 30)))
         #expect(list["a"]?.badges.messages == 5)
     }
@@ -111,7 +112,7 @@ struct RoomListFetchingTests {
         server.set(Given.room("b", updatedAt: 21, messagesUpdatedAt: 20, elements: 8, last: Given.last("m1", at: 20)))
         server.set(Given.room("c", updatedAt: 22))
         await untilFetched()
-        #expect(server.calls == ["rooms", "rooms", "room b", "room c"])
+        #expect(server.calls.sorted() == ["room b", "room c", "rooms", "rooms"])
         #expect(list["b"]?.elementCount == 8)
     }
 

@@ -169,6 +169,25 @@ struct RoomListTests {
         #expect(ids.isEmpty)
     }
 
+    @Test("what was missed is asked for until there is an answer")
+    func owing() async {
+        await load(Given.room("a"))
+        server.failure = .offline("away")
+        server.all = [Given.room("b")]
+        list.apply(SocketHappening.recovered(false))
+        await server.untilCalled(2)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 3)
+        #expect(ids == ["a"])
+        server.failure = nil
+        list.apply(SocketHappening.recovered(true))
+        await server.untilCalled(4)
+        await TestClock.settle()
+        #expect(ids == ["b"])
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls.count == 4)
+    }
+
     @Test("on coming to the foreground, what is older than five minutes is asked for again")
     func foreground() async {
         await list.becomeActive()
