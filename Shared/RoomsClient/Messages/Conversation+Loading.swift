@@ -42,6 +42,8 @@ extension Conversation {
     private func refreshOnce() async {
         epoch += 1
         let asked = epoch
+        retrying?.cancel()
+        retrying = nil
         // On entering, the newest page alone: what is kept below it may be far from it.
         let oldest = wasVerified ? store.items.first?.seq : nil
         store.markUnverified()
@@ -70,7 +72,20 @@ extension Conversation {
             change { $0.dropUnverified() }
             writeCacheSoon()
         } catch {
-            if epoch == asked { note(error) }
+            guard epoch == asked else { return }
+            note(error)
+            if let error = error as? ClientFailure, error.isRetryable { refreshLater() }
+        }
+    }
+
+    private func refreshLater() {
+        retrying = Task { [weak self, clock = backing.clock, pause = settings.retryPause] in
+            // Cancelled on leaving, and when something else has it fetched before.
+            do { try await clock.sleep(for: pause) } catch { return }
+            guard let self, !Task.isCancelled else { return }
+            // From here on it is the fetching itself, which must not cancel itself.
+            self.retrying = nil
+            await self.refresh()
         }
     }
 
@@ -84,7 +99,7 @@ extension Conversation {
                 do { try await clock.sleep(for: pause) } catch { return }
                 guard let self, !Task.isCancelled else { return }
                 if await self.fillGaps() { break }
-                pause = settings.gapRetryPause
+                pause = settings.retryPause
             }
             self?.gapFilling = nil
         }

@@ -43,8 +43,8 @@ public final class Conversation {
         public var refetchPageSize = 200
         /// How long a missing message may be merely late.
         public var gapPause: Duration = .milliseconds(500)
-        /// Between tries to fetch what is missing.
-        public var gapRetryPause: Duration = .seconds(5)
+        /// Between tries to fetch what could not be, as long as no connection comes before.
+        public var retryPause: Duration = .seconds(5)
         /// Changes within it are written to the cache at once.
         public var cachePause: Duration = .milliseconds(500)
 
@@ -80,6 +80,7 @@ public final class Conversation {
     @ObservationIgnored var epoch = 0
     @ObservationIgnored var needsRefresh = false
     @ObservationIgnored var refreshing: Task<Void, Never>?
+    @ObservationIgnored var retrying: Task<Void, Never>?
     @ObservationIgnored var gapFilling: Task<Void, Never>?
     @ObservationIgnored var pruning: Task<Void, Never>?
     /// Typed, and not in the outbox: on their way there, or the disk has refused them.
@@ -103,8 +104,8 @@ public final class Conversation {
         typing = TypingSignal(roomID: roomID, server: backing.server, clock: backing.clock)
     }
 
-    /// Shows the room, and returns when the server has answered or ``failure`` says why it has not; then the next connection
-    /// tries again. Does nothing in a room that is entered already.
+    /// Shows the room, and returns when the server has answered or ``failure`` says why it has not. It is tried again then,
+    /// after a pause and with the next connection. Does nothing in a room that is entered already.
     public func enter() async {
         guard !isEntered else { return }
         isEntered = true
@@ -132,8 +133,8 @@ public final class Conversation {
         typing.stopped()
         typists.removeAll()
         typistIDs = []
-        for task in [gapFilling, pruning] { task?.cancel() }
-        (gapFilling, pruning) = (nil, nil)
+        for task in [retrying, gapFilling, pruning] { task?.cancel() }
+        (retrying, gapFilling, pruning) = (nil, nil, nil)
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         follower = nil
         await backing.server.leave(roomID)

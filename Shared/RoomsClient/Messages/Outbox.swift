@@ -129,11 +129,9 @@ public actor Outbox {
         return true
     }
 
-    /// The server is known to have it, from an event or a page: there is no need to ask again.
-    public func noteStored(_ tempID: String, in roomID: String) {
-        guard let index = index(of: tempID, in: roomID), queues[roomID]?.messages[index].state != .sent else { return }
-        remove(tempID, in: roomID)
-    }
+    /// The server is known to have it, from an event or a page: there is no need to ask again, and an answer that is still to
+    /// come changes nothing.
+    public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
 
     /// The server can be reached again: who waits for that waits no longer.
     public func noteConnection() {

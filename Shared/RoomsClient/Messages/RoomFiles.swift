@@ -34,18 +34,15 @@ struct RoomFiles: Sendable {
     func write(_ data: Data, of roomID: String, isForced: Bool) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let url = url(of: roomID)
-        guard isForced else {
-            try data.write(to: url, options: .atomic)
-            return
-        }
+        // Not `.atomic`, which waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
-        try Self.force(draft)
+        if isForced { try Self.force(draft) }
         guard rename(draft.path, url.path) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
         }
         // The name is the folder's: without this the old file may be back after a power cut.
-        try Self.force(folder)
+        if isForced { try Self.force(folder) }
     }
 
     func remove(_ roomID: String) throws {

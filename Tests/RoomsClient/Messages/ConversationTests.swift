@@ -77,6 +77,17 @@ struct ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2"])
     }
 
+    @Test("what could not be fetched is fetched after a while, also without a new connection")
+    func enteringAgain() async {
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .failure(refusal("service_unavailable", isRetryable: true)))
+        await entered
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(5))
+        await server.expect(newest, .page(page([1])))
+        await until { conversation.isVerified }
+    }
+
     @Test("a room that is no longer one's own is emptied, and its cache too")
     func goneRoom() async {
         _ = await cache.openRoom("room")

@@ -219,6 +219,19 @@ struct OutboxTests {
         await server.expectNoCall()
     }
 
+    @Test("a message that is known to be stored cannot fail any more")
+    func echoUnderWay() async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        try await outbox.append(typed("b"), in: "room")
+        let call = await server.next()
+        await outbox.noteStored("a", in: "room")
+        await server.answer(call, .failure(refusal("forbidden")))
+        await server.expect(request("b"), stored(2, "b"))
+        await TestClock.settle()
+        #expect(await outbox.messages(in: "room").isEmpty)
+    }
+
     @Test("who follows hears all that is there, then each change in order")
     func follow() async throws {
         let outbox = makeOutbox()

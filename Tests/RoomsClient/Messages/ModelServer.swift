@@ -1,0 +1,174 @@
+import Foundation
+
+@testable import RoomsClient
+
+/// One room as the contract says it is, on a network that a seed decides about: a call is done and answered, done and not
+/// answered, or lost; what it answers may be held back; events wait until they are let through.
+@MainActor
+final class ModelServer {
+    enum Fate: CaseIterable {
+        case answered
+        case held
+        case answerLost
+        case lost
+        case refused
+    }
+
+    /// Of a call that was made, and not dealt with.
+    private struct Call {
+        let work: @MainActor () -> Void
+        let isSend: Bool
+        let link: ModelLink
+        let answer: CheckedContinuation<Void, any Error>
+    }
+
+    private(set) var messages: [Message] = []
+    /// What became of each `tempId`: the message's id, for ever.
+    private(set) var idByTempID: [String: String] = [:]
+    private var lastSeq = 0
+    private var calls: [Call] = []
+    private var held: [CheckedContinuation<Void, any Error>] = []
+    /// What goes to the client, if it is connected, or can be told afterwards.
+    var events: [RoomEvent] = []
+    var keepsEvents = true
+
+    var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
+
+    // MARK: - What others do
+
+    func write(_ text: String, from sender: String, tempID: String? = nil) -> Message {
+        if let tempID, let id = idByTempID[tempID], let first = messages.first(where: { $0.id == id }) { return first }
+        lastSeq += 1
+        let message = sample(lastSeq, from: sender, text: text, tempID: tempID)
+        messages.append(message)
+        if let tempID { idByTempID[tempID] = message.id }
+        tell(.messageNew(message))
+        return message
+    }
+
+    func delete(_ id: String) {
+        guard let index = messages.firstIndex(where: { $0.id == id }) else { return }
+        messages.remove(at: index)
+        tell(.messageDeleted(roomID: "room", messageID: id, deletedBy: "ann"))
+    }
+
+    func read(_ id: String, by user: String) {
+        guard let index = messages.firstIndex(where: { $0.id == id }), messages[index].senderId != user,
+            messages[index].readBy.isEmpty
+        else { return }
+        messages[index].readBy.append(receipt(user))
+        messages[index].isRead = true
+        tell(.messagesRead(roomID: "room", userID: user, messageIDs: [id], readAt: start))
+    }
+
+    private func tell(_ event: RoomEvent) {
+        if keepsEvents { events.append(event) }
+    }
+
+    // MARK: - What the client asks
+
+    func page(before: Int?, after: Int?, limit: Int) -> Page<Message> {
+        if let after {
+            let found = messages.filter { $0.seq > after }
+            return Page(items: Array(found.prefix(limit)), next: found.count > limit ? "more" : nil)
+        }
+        let found = messages.filter { $0.seq < before ?? .max }
+        return Page(items: found.suffix(limit), next: found.count > limit ? "more" : nil)
+    }
+
+    func send(_ text: String, tempID: String) -> Result<Message, ClientFailure> {
+        if let id = idByTempID[tempID], !messages.contains(where: { $0.id == id }) {
+            return .failure(refusal("message_not_found"))
+        }
+        return .success(write(text, from: "me", tempID: tempID))
+    }
+
+    /// Waits until the seed has decided; then it returns what `work` gave when it was done, or throws.
+    func wait<Value: Sendable>(
+        for link: ModelLink, isSend: Bool, _ work: @escaping @MainActor () -> Value
+    ) async throws -> Value {
+        let result = Box<Value>()
+        try await withCheckedThrowingContinuation { answer in
+            calls.append(Call(work: { result.value = work() }, isSend: isSend, link: link, answer: answer))
+        }
+        guard let value = result.value else { throw offline }
+        return value
+    }
+
+    @MainActor
+    private final class Box<Value: Sendable> {
+        var value: Value?
+    }
+
+    // MARK: - What the seed decides
+
+    /// Deals with one call, if there is any.
+    func deal(_ fate: Fate, using random: inout SeededRandom) {
+        guard let index = calls.indices.randomElement(using: &random) else { return }
+        let call = calls.remove(at: index)
+        switch fate {
+        case .refused where call.isSend: call.answer.resume(throwing: refusal("invalid_field"))
+        case .answered, .refused:
+            call.work()
+            call.answer.resume()
+        case .held:
+            call.work()
+            held.append(call.answer)
+        case .answerLost:
+            call.work()
+            call.answer.resume(throwing: offline)
+        case .lost: call.answer.resume(throwing: offline)
+        }
+    }
+
+    func release(using random: inout SeededRandom) {
+        guard let index = held.indices.randomElement(using: &random) else { return }
+        held.remove(at: index).resume()
+    }
+
+    /// The client has died: its calls may have arrived, and nobody hears their answer.
+    func end(_ link: ModelLink, using random: inout SeededRandom) {
+        link.isDead = true
+        for call in calls {
+            if Bool.random(using: &random) { call.work() }
+            call.answer.resume(throwing: offline)
+        }
+        calls = []
+        for answer in held { answer.resume(throwing: offline) }
+        held = []
+        events = []
+    }
+}
+
+/// One run of the app's way to the server.
+@MainActor
+final class ModelLink: MessageServer {
+    private let server: ModelServer
+    var isDead = false
+
+    init(_ server: ModelServer) { self.server = server }
+
+    func join(_ roomID: String) {}
+    func leave(_ roomID: String) {}
+    func setTyping(_ isTyping: Bool, in roomID: String) {}
+    func markRead(_ ids: [String], in roomID: String) {}
+
+    func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
+        try await ask(isSend: false) { $0.page(before: before, after: after, limit: limit) }
+    }
+
+    func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
+        try await ask(isSend: true) { $0.send(text, tempID: tempID) }.get()
+    }
+
+    func deleteMessage(_ id: String, in roomID: String) async throws {
+        try await ask(isSend: false) { $0.delete(id) }
+    }
+
+    private func ask<Value: Sendable>(
+        isSend: Bool, _ work: @escaping @MainActor (ModelServer) -> Value
+    ) async throws -> Value {
+        guard !isDead else { throw offline }
+        return try await server.wait(for: self, isSend: isSend) { [server] in work(server) }
+    }
+}
