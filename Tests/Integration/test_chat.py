@@ -71,7 +71,7 @@ def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_aw
     ben.shows("› Plans  ada, 0 elements")
 
     ada.type("Enter")
-    ada.shows("(?m)^> ")
+    ada.shows("(?m)^>")
     ada.write("Hello Ben")
     ada.shows("You: Hello Ben  ✓")
     ben.shows(r"Plans .*\(1\)")
