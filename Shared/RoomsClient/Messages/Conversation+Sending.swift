@@ -60,23 +60,26 @@ extension Conversation {
             let kept = Set(messages.map(\.tempID))
             let shown = messages + unkept.filter { !kept.contains($0.tempID) }
             self.change { $0.setPending(shown) }
-            noteStored(messages.map { MessageItem($0, ownID: ownID) })
+            for message in messages where message.state == .sent { sentIn[message.tempID] = epoch }
         case .added(let message): self.change { $0.addPending(message) }
-        case .state(let tempID, let state): self.change { $0.setState(state, of: tempID) }
-        case .stored(let tempID, let message): self.change { $0.confirm(tempID, as: message) }
-        case .removed(let tempID): self.change { $0.removePending(tempID) }
+        case .state(let tempID, let state):
+            sentIn[tempID] = state == .sent ? epoch : nil
+            self.change { $0.setState(state, of: tempID) }
+        case .stored(let tempID, let message):
+            let isOfNow = sentIn.removeValue(forKey: tempID) == epoch
+            self.change { $0.confirm(tempID, as: message) }
+            // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
+            if !isOfNow { Task { await refresh() } }
+        case .removed(let tempID):
+            sentIn[tempID] = nil
+            self.change { $0.removePending(tempID) }
         }
     }
 
     /// What an echo or a page has shown to be stored need not be sent again.
-    ///
-    /// Only that: what is not pending here for another reason may be unsent still.
-    func noteStored(_ pendingBefore: [MessageItem]) {
-        guard !pendingBefore.isEmpty else { return }
-        let pending = Set(store.items.pending.map(\.id))
-        let stored = pendingBefore.map(\.id).filter { !pending.contains($0) && store.hasStored($0) }
-        guard !stored.isEmpty else { return }
-        Task { for tempID in stored { await backing.outbox.noteStored(tempID, in: roomID) } }
+    func noteStored(_ tempIDs: [String]) {
+        guard !tempIDs.isEmpty else { return }
+        Task { for tempID in tempIDs { await backing.outbox.noteStored(tempID, in: roomID) } }
     }
 
     /// Into the outbox, one after the other: in the order typed. Goes on when the room is left.

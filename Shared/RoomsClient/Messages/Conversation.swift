@@ -78,6 +78,8 @@ public final class Conversation {
     @ObservationIgnored private var visit = 0
     /// Rises when what was asked before is no longer of use.
     @ObservationIgnored var epoch = 0
+    /// In which epoch each message under way was sent.
+    @ObservationIgnored var sentIn: [String: Int] = [:]
     @ObservationIgnored var needsRefresh = false
     @ObservationIgnored var refreshing: Task<Void, Never>?
     @ObservationIgnored var retrying: Task<Void, Never>?
@@ -157,14 +159,13 @@ public final class Conversation {
 
     /// The only way by which what is shown changes.
     func change(_ body: (inout MessageStore) -> Void) {
-        let pendingBefore = store.items.pending
         body(&store)
+        noteStored(store.takeSettled())
         if hasOlder != store.hasOlder { hasOlder = store.hasOlder }
         fillGapSoon()
         guard store.version != version else { return }
         items = store.items
         version = store.version
-        noteStored(pendingBefore)
         writeCacheSoon()
     }
 

@@ -14,7 +14,7 @@ extension MessageStore {
             for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
                 // Never over what the server has told meanwhile.
                 guard store.items.place(of: message.seq) == nil, !store.verified.contains(message.seq) else { continue }
-                if message.senderId == store.ownID { _ = store.dropPending(message.tempId) }
+                if message.senderId == store.ownID { _ = store.settle(message.tempId) }
                 hasChanged = store.put(message) || hasChanged
             }
             return hasChanged
@@ -38,7 +38,7 @@ extension MessageStore {
                 store.verified.insert(covered)
             }
             for message in messages {
-                if message.senderId == store.ownID, store.dropPending(message.tempId) { hasChanged = true }
+                if message.senderId == store.ownID, store.settle(message.tempId) { hasChanged = true }
                 if store.gone[message.id] == nil, store.put(message) { hasChanged = true }
             }
             if case .gap = place { return hasChanged }

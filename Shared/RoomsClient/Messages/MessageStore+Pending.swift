@@ -29,6 +29,7 @@ extension MessageStore {
 
     /// The pending ones are these, and what else is shown stays.
     public mutating func setPending(_ messages: [PendingMessage]) {
+        noteSettled(messages.map(\.tempID).filter(hasStored))
         let shown = messages.filter { !hasStored($0.tempID) }.map { MessageItem($0, ownID: ownID) }
         noteChange { store in
             guard store.items.pending != shown else { return false }
@@ -37,8 +38,8 @@ extension MessageStore {
         }
     }
 
-    mutating func dropPending(_ tempID: String?) -> Bool {
-        guard let tempID, let index = pendingIndex(tempID) else { return false }
+    mutating func dropPending(_ tempID: String) -> Bool {
+        guard let index = pendingIndex(tempID) else { return false }
         items.pending.remove(at: index)
         return true
     }
@@ -48,7 +49,7 @@ extension MessageStore {
     }
 
     /// From the end: a message that is both here and pending is a new one.
-    func hasStored(_ tempID: String) -> Bool {
+    private func hasStored(_ tempID: String) -> Bool {
         items.lastStoredIndex { $0.id == tempID && $0.senderID == ownID } != nil
     }
 }

@@ -25,6 +25,8 @@ public struct MessageStore: Sendable {
     var floor: Int?
     /// Deleted, and not to come back with a late event or a page read before.
     var gone = RecentValues<Bool>(limit: rememberedIDs)
+    /// Pending no longer, for the server has or had them: the outbox is to know.
+    private(set) var settled: [String] = []
     /// Receipts that came before their message.
     private var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
@@ -47,7 +49,7 @@ public struct MessageStore: Sendable {
     public mutating func insert(_ message: Message) {
         guard message.roomId == roomID else { return }
         noteChange { store in
-            let wasPending = message.senderId == store.ownID && store.dropPending(message.tempId)
+            let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
             if store.items.place(of: message.seq) != nil { return store.put(message) || wasPending }
             guard !store.verified.contains(message.seq), message.seq >= store.floor ?? 0 else { return wasPending }
@@ -62,7 +64,7 @@ public struct MessageStore: Sendable {
         stored.tempId = message.tempId ?? tempID
         noteChange { store in
             let before = store.version
-            let wasPending = store.dropPending(tempID)
+            let wasPending = store.settle(tempID)
             store.insert(stored)
             return wasPending && store.version == before
         }
@@ -97,6 +99,20 @@ public struct MessageStore: Sendable {
             }
             return hasChanged
         }
+    }
+
+    /// The server has or had it: it is not pending any more.
+    mutating func settle(_ tempID: String?) -> Bool {
+        guard let tempID, dropPending(tempID) else { return false }
+        settled.append(tempID)
+        return true
+    }
+
+    mutating func noteSettled(_ tempIDs: [String]) { settled += tempIDs }
+
+    mutating func takeSettled() -> [String] {
+        defer { settled = [] }
+        return settled
     }
 
     /// One change of `version` for all that `change` does, if it says that it has changed anything.

@@ -196,6 +196,33 @@ struct ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
+    @Test("an echo that comes after its message's deletion still ends the sending")
+    func echoOfDeleted() async {
+        await enter(page([1]))
+        conversation.send("a")
+        let call = await server.next()
+        conversation.apply(.messageDeleted(roomID: "room", messageID: "m2", deletedBy: "me"))
+        conversation.apply(.messageNew(sample(2, from: "me", tempID: "t1")))
+        await TestClock.settle()
+        #expect(conversation.items.shown == ["m1"])
+        #expect(await outbox.messages(in: "room").isEmpty)
+        await server.answer(call, .failure(offline))
+    }
+
+    @Test("an answer older than what was fetched since is checked: its message may be deleted again")
+    func staleAnswer() async {
+        await enter(page([1]))
+        conversation.send("a")
+        let call = await server.next()
+        await until { conversation.items.last?.state == .sent }
+        conversation.apply(.recovered(false))
+        await server.expect(newest, .page(page([1])))
+        await until { conversation.isVerified }
+        await server.answer(call, .message(sample(2, from: "me", tempID: "t1")))
+        await server.expect(newest, .page(page([1])))
+        await until { conversation.isVerified && conversation.items.shown == ["m1"] }
+    }
+
     @Test("deleting one's own: gone when the server says so, or has said so before")
     func deleting() async throws {
         await enter(Page(items: [sample(1), sample(2, from: "me", tempID: "t"), sample(3, from: "me")]))
