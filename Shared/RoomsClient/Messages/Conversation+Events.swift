@@ -7,9 +7,9 @@ extension Conversation {
         switch happening {
         case .event(let event): apply(event)
         case .connected:
-            if !isVerified { Task { await refresh() } }
+            if !isVerified { refreshSoon() }
         case .recovered(let isWhole):
-            if !isWhole || !isVerified { Task { await refresh() } }
+            if !isWhole || !isVerified { refreshSoon() }
         case .disconnected:
             typists.removeAll()
             showTypists()

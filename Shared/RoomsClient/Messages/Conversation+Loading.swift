@@ -39,6 +39,12 @@ extension Conversation {
         await task.value
     }
 
+    /// What is shown is known to be out of date from now on, and not when the fetching begins.
+    func refreshSoon() {
+        isVerified = false
+        Task { await refresh() }
+    }
+
     private func refreshOnce() async {
         epoch += 1
         let asked = epoch

@@ -69,7 +69,7 @@ extension Conversation {
             let isOfNow = sentIn.removeValue(forKey: tempID) == epoch
             self.change { $0.confirm(tempID, as: message) }
             // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
-            if !isOfNow { Task { await refresh() } }
+            if !isOfNow { refreshSoon() }
         case .removed(let tempID):
             sentIn[tempID] = nil
             self.change { $0.removePending(tempID) }

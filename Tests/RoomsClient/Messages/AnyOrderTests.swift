@@ -217,7 +217,9 @@ final class RandomRun {
         guard await isSettled() else {
             return faults + [
                 "does not come to rest: \(conversation.items.shown), \(await outbox.messages(in: "room")), "
-                    + "verified \(conversation.isVerified), gap \(String(describing: conversation.store.firstGap))"
+                    + "verified \(conversation.isVerified), gap \(String(describing: conversation.store.firstGap)), "
+                    + "entered \(conversation.isEntered), loading \(conversation.isLoading), "
+                    + "failed \(String(describing: conversation.failure)), calls \(server.hasCalls)"
             ]
         }
         if conversation.items.map(\.message) != server.messages {

@@ -34,6 +34,7 @@ extension ConversationTests {
     func notRecovered() async {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
+        #expect(!conversation.isVerified)
         await server.expect(newest, .page(page(6...7, next: "6")))
         let call = await server.next()
         #expect(call.request == .page(before: 6, limit: 200))
