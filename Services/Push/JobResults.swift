@@ -5,7 +5,7 @@ import Synchronization
 /// Knows what this process has taken, by lease, and writes down what became of it: many in one transaction, as nobody waits for
 /// it. What a crash keeps from being written is sent again under the same id.
 final class JobResults: Sendable {
-    /// How long the first waits for others. Each commit is a sync of the disk, for which those who send messages may have to wait.
+    /// How long the first waits for others: a commit of many costs little more than one of a few.
     private static let interval: Duration = .milliseconds(500)
     private static let retryInterval: Duration = .seconds(1)
 

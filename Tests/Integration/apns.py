@@ -5,11 +5,9 @@ device's list is for all later requests.
 """
 
 import asyncio
-import contextlib
 import dataclasses
 import json
 import ssl
-import sys
 import threading
 import time
 from datetime import datetime, timedelta, timezone
@@ -168,11 +166,10 @@ class Connection(asyncio.Protocol):
 class Apple:
     """Runs on a thread of its own, with a port of its own."""
 
-    def __init__(self, folder: Path, latency: float = 0.0, max_streams: int = 1000, keeps_arrivals: bool = True):
+    def __init__(self, folder: Path, latency: float = 0.0, max_streams: int = 1000):
         self.folder, self.standard, self.max_streams = folder, Accept(latency), max_streams
         self.script, self.arrivals, self.tokens = {}, [], {}
         self.connections = self.count = 0
-        self.keeps_arrivals = keeps_arrivals
         folder.mkdir(parents=True, exist_ok=True)
         make_keys(folder)
         self.public_key = serialization.load_pem_private_key((folder / "team.p8").read_bytes(), None).public_key()
@@ -185,8 +182,7 @@ class Apple:
             given = arrival.headers.get("authorization", "")
             known = self.tokens.setdefault(given, 0)
             self.tokens[given] = known + 1
-            if self.keeps_arrivals:
-                self.arrivals.append(arrival)
+            self.arrivals.append(arrival)
             self.changed.notify_all()
         actions = self.script.get(arrival.token)
         action = self.standard if not actions else actions.pop(0) if len(actions) > 1 else actions[0]
