@@ -120,6 +120,9 @@ let package = Package(
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
         tests("Chat", ["Chat"]),
+        .executableTarget(
+            name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/Journey",
+            exclude: ["README.md"], swiftSettings: settings),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
         tests(
