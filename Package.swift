@@ -88,7 +88,7 @@ let package = Package(
             name: "TestClients", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Clients",
             swiftSettings: settings),
         .executableTarget(
-            name: "parlor-bench", dependencies: ["JSON", "Reactor", "TestClients"], path: "Tests/Load",
+            name: "parlor-bench", dependencies: ["JSON", "Reactor", "RoomsClient", "TestClients"], path: "Tests/Load",
             exclude: ["README.md", "play-apple"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
         .executableTarget(

@@ -56,7 +56,7 @@ struct Journey {
         await ada.client.enterForeground()
 
         let total = Self.sends + Self.sends / 25
-        try await until("all \(total) are stored and shown", { "\(brief(hers)); \(brief(his))" }) {
+        try await until("all \(total) are stored and shown", "\(brief(hers)); \(brief(his))") {
             isWhole(hers, total) && isWhole(his, total)
         }
         his.noteVisible(his.items)
@@ -137,7 +137,7 @@ struct Journey {
     }
 
     private func until(
-        _ what: String, _ state: () -> String = { "" }, _ isSo: () -> Bool
+        _ what: String, _ state: @autoclosure () -> String = "", _ isSo: () -> Bool
     ) async throws {
         let end = ContinuousClock.now + Self.patience
         while !isSo() {

@@ -48,6 +48,7 @@ actor Bench {
             let drain = PushDrain(world: world, logPath: log, notifications: options.notifications)
             take([try await drain.measure()])
         }
+        if options.includes(.client) { take(try await ClientStores().measure()) }
         return rows
     }
 }

@@ -12,6 +12,7 @@ struct BenchOptions {
         case throughput
         case returning = "return"
         case push
+        case client
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
@@ -35,7 +36,7 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, push; the first three by default
+          --only LIST       of my-rooms, send, throughput, return, push, client; the first three by default
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000)
           --senders N       sockets in throughput, two in a room (16)
