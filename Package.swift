@@ -119,7 +119,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        tests("Chat", ["Chat"]),
+        tests("Chat", ["Chat", "RoomsClientTesting"]),
         .executableTarget(
             name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/Journey",
             exclude: ["README.md"], swiftSettings: settings),
@@ -134,7 +134,10 @@ let package = Package(
             ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Messaging",
-            ["Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+            [
+                "Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "TestSupport", "Workers",
+            ]),
         tests(
             "Push",
             [

@@ -1,3 +1,4 @@
+import RoomsClientTesting
 import Testing
 
 @testable import Chat
@@ -34,7 +35,7 @@ struct TerminalTests {
 
     @Test("any bytes at all make keys or nothing, and leave the parser usable")
     func noise() {
-        var random = SplitMix(seed: 1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             var parser = KeyParser()
             _ = parser.parse(
@@ -72,7 +73,7 @@ struct TerminalTests {
         #expect("the quick brown fox".wrapped(to: 9) == ["the quick", "brown fox"])
         #expect("abcdefghij".wrapped(to: 4) == ["abcd", "efgh", "ij"])
         #expect("a\n\nb".wrapped(to: 4) == ["a", "", "b"])
-        var random = SplitMix(seed: 2)
+        var random = SeededGenerator(seed: 2)
         for _ in 0..<500 {
             let text = String((0..<60).map { _ in "ab 日👍é ".randomElement(using: &random) ?? " " })
             let width = Int.random(in: 2...20, using: &random)
@@ -84,20 +85,5 @@ struct TerminalTests {
     @Test("what people write cannot steer a terminal")
     func harmless() {
         #expect("a\u{1b}[2Jb\u{7}\u{9b}c\nd".harmless == "a [2Jb  c\nd")
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import Storage
+import TestSupport
 import Testing
 
 @testable import Messaging
@@ -51,7 +52,7 @@ struct ContributionTests {
     @Test("after any mix of sends, reads and deletions the counts are what a recount gives", arguments: 1...4)
     func recount(seed: UInt64) async throws {
         try await MessagingWorld.serving { world in
-            var random = SplitMix(state: seed)
+            var random = SeededGenerator(seed: seed)
             let people = ["alice", "bob", "carol"]
             let rooms = [world.rooms.make("two", "alice", "bob"), world.rooms.make("three", "alice", "bob", "carol")]
             var sent: [(id: String, sender: String, room: String)] = []
@@ -85,18 +86,5 @@ struct ContributionTests {
             #expect(!counts.isEmpty)
             for pair in counts { #expect(pair[0] == pair[1]) }
         }
-    }
-}
-
-/// Random numbers that are the same for the same seed (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

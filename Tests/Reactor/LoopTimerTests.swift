@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Workers
 
@@ -104,7 +105,7 @@ struct LoopTimerTests {
     @Test("any sequence of arming, moving and cancelling fires what a sorted list would")
     func againstAList() throws {
         let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))
-        var random = SplitMix(state: 7)
+        var random = SeededGenerator(seed: 7)
         var queue = TimerQueue()
         var expected: [(timer: LoopTimer, deadline: UInt64, order: Int)] = []
         var timers: [LoopTimer] = []
@@ -159,19 +160,5 @@ struct LoopTimerTests {
             #expect(queue.entryCount <= 300)
         }
         #expect(queue.count == 100)
-    }
-}
-
-/// A generator with a seed, so that a failure can be repeated (Steele, Lea, Flood: "Fast splittable pseudorandom number
-/// generators", 2014).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

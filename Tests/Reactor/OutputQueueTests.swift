@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Reactor
@@ -5,7 +6,7 @@ import Testing
 @Suite struct OutputQueueTests {
     @Test("whatever is written to whom, and however little is taken, each queue's bytes come out whole and in order")
     func anyPieces() throws {
-        var random = SplitMix(state: 11)
+        var random = SeededGenerator(seed: 11)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
         var broadcasts = TurnOutput()
         defer {

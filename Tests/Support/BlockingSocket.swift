@@ -3,13 +3,13 @@ import Synchronization
 
 /// A client's end of a TCP connection to this machine, on plain blocking calls: nothing of what is tested is in it.
 ///
-/// It may be used from several threads; each call blocks its thread, at most for ten seconds.
+/// It may be used from several threads; each call blocks its thread, at most for a minute.
 public final class BlockingSocket: Sendable {
     public let descriptor: Int32
     private let isClosed = Atomic<Bool>(false)
 
     /// Longer than anything takes that a test waits for, also on a machine that is busy.
-    private static let patience = timeval(tv_sec: 10, tv_usec: 0)
+    private static let patience = timeval(tv_sec: 60, tv_usec: 0)
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
     /// - Throws: `WireError`; `.refused` if nobody listens.
@@ -48,8 +48,10 @@ public final class BlockingSocket: Sendable {
     public func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            let count = bytes.withUnsafeBytes { bytes in
+                retryingInterrupted {
+                    Glibc.send(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                }
             }
             guard count > 0 else { throw WireError.failed("send", errno) }
             sent += count
@@ -62,7 +64,7 @@ public final class BlockingSocket: Sendable {
     public func receive() throws -> [UInt8] {
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
-            result = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            result = retryingInterrupted { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
             count = max(result, 0)
         }
         guard result >= 0 else { throw WireError.failed("recv", errno) }
@@ -74,8 +76,8 @@ public final class BlockingSocket: Sendable {
         var bytes = [UInt8](repeating: 0, count: wanted)
         var filled = 0
         while filled < wanted {
-            let count = bytes.withUnsafeMutableBytes {
-                recv(descriptor, $0.baseAddress.map { $0 + filled }, wanted - filled, 0)
+            let count = bytes.withUnsafeMutableBytes { bytes in
+                retryingInterrupted { recv(descriptor, bytes.baseAddress.map { $0 + filled }, wanted - filled, 0) }
             }
             guard count >= 0 else { throw WireError.failed("recv", errno) }
             if count == 0 { break }
@@ -89,7 +91,15 @@ public final class BlockingSocket: Sendable {
     /// Whether the server has closed in order (true) or by a reset (false), with nothing left to read.
     public func isAtEnd() -> Bool {
         var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, 0) == 0
+        return retryingInterrupted { recv(descriptor, &byte, 1, 0) } == 0
+    }
+
+    /// A process that was stopped and goes on has its calls with a time limit ended by `EINTR` (signal(7)).
+    private func retryingInterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
     }
 
     public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }

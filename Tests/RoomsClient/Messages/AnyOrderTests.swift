@@ -1,4 +1,5 @@
 import Foundation
+import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
@@ -38,7 +39,7 @@ final class RandomRun {
 
     let folder = freshFolder()
     private let server = ModelServer()
-    private var random: SeededRandom
+    private var random: SeededGenerator
     private var faults: [String] = []
     /// By text: each is typed once.
     private var typed: [String] = []
@@ -54,7 +55,7 @@ final class RandomRun {
     private var conversation: Conversation
 
     init(seed: UInt64) {
-        random = SeededRandom(seed)
+        random = SeededGenerator(seed: seed)
         link = ModelLink(server)
         (outbox, conversation) = Self.makeApp(folder: folder, link: link, clock: clock, firstID: 0)
         for number in 0..<Int.random(in: 0...12, using: &random) { _ = server.write("before \(number)", from: "ann") }

@@ -1,4 +1,5 @@
 import Foundation
+import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
@@ -7,7 +8,7 @@ import Testing
 struct MessageItemsTests {
     @Test("as a sorted array does, over thousands of random changes", arguments: 0..<5)
     func asAnArray(seed: UInt64) {
-        var random = SeededRandom(seed)
+        var random = SeededGenerator(seed: seed)
         var items = MessageItems()
         var model: [Int] = []
         for _ in 0..<3_000 {

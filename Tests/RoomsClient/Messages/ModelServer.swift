@@ -1,4 +1,5 @@
 import Foundation
+import RoomsClientTesting
 
 @testable import RoomsClient
 
@@ -103,7 +104,7 @@ final class ModelServer {
     // MARK: - What the seed decides
 
     /// Deals with one call, if there is any.
-    func deal(_ fate: Fate, using random: inout SeededRandom) {
+    func deal(_ fate: Fate, using random: inout SeededGenerator) {
         guard let index = calls.indices.randomElement(using: &random) else { return }
         let call = calls.remove(at: index)
         switch fate {
@@ -121,13 +122,13 @@ final class ModelServer {
         }
     }
 
-    func release(using random: inout SeededRandom) {
+    func release(using random: inout SeededGenerator) {
         guard let index = held.indices.randomElement(using: &random) else { return }
         held.remove(at: index).resume()
     }
 
     /// The client has died: its calls may have arrived, and nobody hears their answer.
-    func end(_ link: ModelLink, using random: inout SeededRandom) {
+    func end(_ link: ModelLink, using random: inout SeededGenerator) {
         link.isDead = true
         for call in calls {
             if Bool.random(using: &random) { call.work() }

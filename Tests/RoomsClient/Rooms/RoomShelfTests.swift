@@ -1,4 +1,5 @@
 import Foundation
+import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
@@ -44,20 +45,11 @@ struct RoomShelfTests {
         }
         var expected: [String]?
         for seed in 0..<20 {
-            var generator = Generator(state: UInt64(seed))
+            var generator = SeededGenerator(seed: UInt64(seed))
             var shelf = RoomShelf(for: "me", order: order)
             for room in rooms.shuffled(using: &generator) { shelf.put(room) }
             let ids = shelf.rooms.map(\.id)
             if let expected { #expect(ids == expected) } else { expected = ids }
-        }
-    }
-
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state
         }
     }
 }
