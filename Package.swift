@@ -66,7 +66,7 @@ let package = Package(
         shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared("MessageBus", ["JSON", "Reactor"]),
         shared("WebClient", ["CCurl", "Workers"]),
-        shared("Workers"),
+        shared("Workers", ["CLinux"]),
         shared("Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
         shared("Contracts", ["JSON"]),
         // For apps, too: on their systems it stands on Foundation alone.

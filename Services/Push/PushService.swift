@@ -29,7 +29,7 @@ public struct PushService: Service {
     /// How long gateways may take to be heard of.
     private let learningTime: Duration
     /// All that goes on beside requests. One thread: many notifications at once are the network's work, and not a core's.
-    private let background = TaskThread(priority: PushService.priority)
+    private let background = TaskThread(named: "push", priority: PushService.priority)
     private let running = RunningTasks()
 
     public init(_ context: ServiceContext) throws {

@@ -45,6 +45,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var batch: [Job] = []
     private var nextInBatch = 0
     private var endOfTurn: [() -> Void] = []
+    private var whenIdle: [() -> Void] = []
     /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
     @exclusivity(unchecked) private var unflushed: [Channel] = []
     private var spareList: [Channel] = []
@@ -110,6 +111,13 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         endOfTurn.append(work)
     }
 
+    /// Makes a call once, when a turn has brought nothing: no event, no work, no task, no timer. For what is to wait for as long as
+    /// others have something to do, which may be for ever. In the order of the calls, on the loop only.
+    public func whenIdle(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        whenIdle.append(work)
+    }
+
     // MARK: - The turn
 
     /// Runs until `stop`, on the thread that the loop then owns.
@@ -132,20 +140,21 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
 
     private func turn() {
-        poller.poll(milliseconds: timeout()) {
+        let hadEvents = poller.poll(milliseconds: timeout()) {
             turnStart = .now()
             counters.turns.increment()
             // What the events hand to the loop needs no wake-up.
             inbox.withLock { $0.isAsleep = false }
         }
-        runJobs()
-        fireTimers()
+        let hadJobs = runJobs()
+        let hadTimers = fireTimers()
+        if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
         finishTurn()
     }
 
     /// Whether the turn left something for the next one.
     private var hasRest: Bool {
-        nextInBatch < batch.count || !endOfTurn.isEmpty || !unflushed.isEmpty || !unnoticed.isEmpty
+        nextInBatch < batch.count || !whenIdle.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty || !unnoticed.isEmpty
     }
 
     private func timeout() -> Int32 {
@@ -163,14 +172,16 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         return Int32((nanoseconds + 999_999) / 1_000_000)
     }
 
-    private func runJobs() {
+    /// - Returns: whether there were any.
+    @discardableResult
+    private func runJobs() -> Bool {
         var left = Self.maxJobsPerTurn
         while left > 0 {
             if nextInBatch == batch.count {
                 if batch.capacity > Self.keptCapacity { batch = [] } else { batch.removeAll(keepingCapacity: true) }
                 nextInBatch = 0
                 inbox.withLock { swap(&$0.jobs, &batch) }
-                if batch.isEmpty { return }
+                if batch.isEmpty { return left < Self.maxJobsPerTurn }
             }
             let job = batch[nextInBatch]
             nextInBatch += 1
@@ -182,14 +193,17 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
                     isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
         }
+        return true
     }
 
-    private func fireTimers() {
-        guard let deadline = timers.nextDeadline else { return }
+    /// - Returns: whether any was due.
+    private func fireTimers() -> Bool {
+        guard let deadline = timers.nextDeadline else { return false }
         let current = LoopInstant.now()
-        guard deadline <= current else { return }
+        guard deadline <= current else { return false }
         let limit = timers.latest
         while let timer = timers.popDue(at: current, armedUpTo: limit) { timer.work?() }
+        return true
     }
 
     private func finishTurn() {
@@ -227,6 +241,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
         // from running for ever.
         for _ in 0..<Self.maxJobsPerTurn {
+            for work in take(&whenIdle) { work() }
             finishTurn()
             let sources = poller.sources
             for source in sources { source.loopWillStop() }

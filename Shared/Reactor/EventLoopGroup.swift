@@ -16,7 +16,7 @@ public final class EventLoopGroup: Sendable {
         precondition(loopCount > 0)
         // Name lookups are few: those of outgoing connections. Its threads end with the last loop, or when a lookup that
         // hangs is given up.
-        let resolver = WorkerPool(threads: 2, maxWaiting: 64)
+        let resolver = WorkerPool(named: "resolver", threads: 2, maxWaiting: 64)
         var loops: [EventLoop] = []
         for index in 0..<loopCount { loops.append(try EventLoop(index: index, resolver: resolver)) }
         self.loops = loops

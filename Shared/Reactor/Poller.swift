@@ -115,7 +115,8 @@ final class Poller {
 
     /// Waits for events and gives each to its source.
     /// - Parameter milliseconds: -1 waits without end.
-    func poll(milliseconds: Int32, beforeEvents: () -> Void) {
+    /// - Returns: whether there was any.
+    func poll(milliseconds: Int32, beforeEvents: () -> Void) -> Bool {
         let count = epoll_wait(epoll, events, Int32(Self.maxEvents), milliseconds)
         beforeEvents()
         // Below zero is EINTR: nothing happened.
@@ -131,6 +132,7 @@ final class Poller {
             guard slot.generation == UInt32(packed >> 32), let source = slot.source else { continue }
             source.ready(PollEvents(rawValue: event.events))
         }
+        return count > 0
     }
 
     /// Ends a wait under way, or the next one. From any thread.

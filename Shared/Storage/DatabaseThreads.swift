@@ -9,7 +9,8 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     private let counters: DatabaseCounters
     private let threads: WorkerThreads
 
-    init(writer connection: Engine, readers: [Engine], configuration: DatabaseConfiguration) {
+    /// - Parameter name: of its threads, with what each does.
+    init(named name: String, writer connection: Engine, readers: [Engine], configuration: DatabaseConfiguration) {
         let counters = DatabaseCounters()
         let reads = SnapshotReads<Engine>(configuration, counters: counters)
         self.counters = counters
@@ -22,9 +23,9 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
             for reader in readers { reader.close() }
             connection.close()
         }
-        threads.start { [writer] in writer.run() }
+        threads.start(named: "\(name.prefix(9))-write") { [writer] in writer.run() }
         for reader in readers {
-            threads.start { reads.run(on: reader) }
+            threads.start(named: "\(name.prefix(9))-read") { reads.run(on: reader) }
         }
     }
 

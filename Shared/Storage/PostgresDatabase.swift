@@ -30,6 +30,7 @@ public final class PostgresDatabase: ThreadedDatabase {
         let readers = (0..<configuration.readers).map { _ in
             PostgresConnection(PostgresSession(url, schema: schema), role: .reader)
         }
-        threads = DatabaseThreads(writer: connection, readers: readers, configuration: configuration)
+        threads = DatabaseThreads(
+            named: schema, writer: connection, readers: readers, configuration: configuration)
     }
 }

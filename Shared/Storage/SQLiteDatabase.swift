@@ -44,6 +44,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
             _ = try EventLog.head(on: reader)
             return reader
         }
-        threads = DatabaseThreads(writer: connection, readers: readers, configuration: configuration)
+        threads = DatabaseThreads(
+            named: file.name, writer: connection, readers: readers, configuration: configuration)
     }
 }

@@ -4,6 +4,12 @@ import Glibc
 struct SQLiteFile {
     let path: String
 
+    /// As people call it: without its folder and its ending.
+    var name: String {
+        let file = path.split(separator: "/").last ?? ""
+        return String(file.prefix { $0 != "." })
+    }
+
     /// Password hashes are in it. SQLite gives its log the same mode.
     private static let mode: mode_t = 0o600
 

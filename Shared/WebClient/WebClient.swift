@@ -45,7 +45,7 @@ public final class WebClient: Sendable {
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         Self.prepareLibrary
-        thread.start { [self] in run() }
+        thread.start(named: "curl") { [self] in run() }
     }
 
     /// Once in a process, before any other call.

@@ -9,9 +9,9 @@ public final class TaskThread: TaskExecutor {
     private let jobs = BlockingQueue<UnownedJob>(maxCount: .max, maxBytes: .max)
     private let thread: WorkerThreads
 
-    public init(priority: ThreadPriority) {
+    public init(named name: String, priority: ThreadPriority) {
         thread = WorkerThreads(priority: priority)
-        thread.start { [jobs, weak self] in
+        thread.start(named: name) { [jobs, weak self] in
             while let job = jobs.take(atMost: 1)?.first {
                 guard let executor = self?.asUnownedTaskExecutor() else {
                     preconditionFailure("its task keeps it alive")

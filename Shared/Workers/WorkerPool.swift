@@ -6,11 +6,13 @@ public final class WorkerPool: Sendable {
     /// What a waiting job holds, roughly: its closure with a few words.
     private static let jobBytes = 256
 
-    /// - Parameter maxWaiting: jobs that may wait; the next one is refused.
-    public init(threads count: Int, maxWaiting: Int) {
+    /// - Parameters:
+    ///   - name: of its threads.
+    ///   - maxWaiting: jobs that may wait; the next one is refused.
+    public init(named name: String = "worker", threads count: Int, maxWaiting: Int) {
         jobs = BlockingQueue(maxCount: maxWaiting, maxBytes: maxWaiting * Self.jobBytes)
         for _ in 0..<count {
-            threads.start { [jobs] in
+            threads.start(named: name) { [jobs] in
                 while let job = jobs.take(atMost: 1)?.first { job() }
             }
         }

@@ -34,7 +34,8 @@ struct FanoutTests {
 
     @Test("a crowd is told of what everyone hears together, with a pause between; others do not wait for that")
     func crowd() async throws {
-        let endless = Crowd(size: 0, shortestPause: .seconds(3600), longestPause: .seconds(3600))
+        let endless = Crowd(
+            size: 0, shortestPause: .seconds(3600), longestPause: .seconds(3600), lull: .seconds(3600))
         try await GatewayWorld.run(loops: 1, crowd: endless) { world in
             let clients = [try await world.connect(), try await world.connect()]
             world.chat.emit([Emission(to: .everyone, "to:all", data(1))])
@@ -52,6 +53,18 @@ struct FanoutTests {
                 for number in 2...3 { #expect(try await client.next() == .event("to:ada", data(number))) }
                 for number in 2...3 { #expect(try await client.next() == .event("to:all", data(number))) }
                 #expect(try await client.next() == .event("to:all", long))
+            }
+        }
+    }
+
+    @Test("where nobody comes, the pause is over as soon as the loop has nothing else to do")
+    func lull() async throws {
+        let endless = Crowd(size: 0, shortestPause: .seconds(3600), longestPause: .seconds(3600), lull: .zero)
+        try await GatewayWorld.run(loops: 1, crowd: endless) { world in
+            let client = try await world.connect()
+            for number in 0..<50 {
+                world.chat.emit([Emission(to: .everyone, "to:all", data(number))])
+                #expect(try await client.next() == .event("to:all", data(number)))
             }
         }
     }

@@ -27,6 +27,27 @@ struct EventLoopTests {
         }
     }
 
+    @Test("what is left for an idle turn comes after all else, once, and a sleeping loop does it at once")
+    func idle() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let seen = Trace()
+            let (ended, end) = AsyncStream.makeStream(of: Void.self)
+            loop.execute {
+                loop.whenIdle {
+                    seen.note(3)
+                    loop.whenIdle { end.finish() }
+                }
+                loop.execute {
+                    seen.note(1)
+                    loop.schedule(after: .zero) { seen.note(2) }
+                }
+            }
+            for await _ in ended {}
+            #expect(seen.list == [1, 2, 3])
+        }
+    }
+
     @Test("a loop knows itself on its own thread only")
     func current() async throws {
         try await withLoops(2) { group in

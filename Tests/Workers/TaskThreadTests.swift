@@ -10,7 +10,7 @@ struct TaskThreadTests {
 
     @Test("a task and its child tasks run on one thread, in the background if that was asked for")
     func oneThread() async {
-        let executor = TaskThread(priority: .background)
+        let executor = TaskThread(named: "test", priority: .background)
         let threads = await Task(executorPreference: executor) {
             async let child = Self.here()
             await Task.yield()
@@ -18,7 +18,7 @@ struct TaskThreadTests {
         }.value
         #expect(Set(threads.map(\.thread)).count == 1)
         #expect(threads.allSatisfy { $0.policy == Self.idlePolicy })
-        let normal = TaskThread(priority: .normal)
+        let normal = TaskThread(named: "test", priority: .normal)
         #expect(await Task(executorPreference: normal) { await Self.here() }.value.policy == SCHED_OTHER)
     }
 
@@ -28,7 +28,7 @@ struct TaskThreadTests {
         let (signs, continuation) = AsyncStream.makeStream(of: Int.self)
         let task: Task<Int, Never>
         do {
-            let executor = TaskThread(priority: .normal)
+            let executor = TaskThread(named: "test", priority: .normal)
             kept = executor
             task = Task(executorPreference: executor) { await signs.reduce(0, +) }
         }

@@ -111,7 +111,7 @@ struct WorkersTests {
         let threads = WorkerThreads { atTheEnd.add(ended.count) }
         let gate = BlockingQueue<Int>(maxCount: 1, maxBytes: 1)
         for _ in 0..<4 {
-            threads.start {
+            threads.start(named: "test") {
                 _ = gate.take(atMost: 1)
                 ended.add()
             }

@@ -18,7 +18,7 @@ final class ManifestFile: Sendable {
         self.path = path
         self.log = log
         let temporary = temporary ?? "\(path).new-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        writer.start { [unsaved] in
+        writer.start(named: "manifests") { [unsaved] in
             while let last = unsaved.take(atMost: .max)?.last { Self.write(last, to: path, by: temporary, log) }
         }
     }

@@ -10,6 +10,7 @@ extension Shard {
     // MARK: Connecting
 
     func connect(_ socket: Socket, auth: JSONValue?) {
+        noteVisit()
         guard let claims = claims(of: socket, auth: auth) else {
             return socket.refuse(
                 SocketIOPacket.mainNamespace,
@@ -87,6 +88,7 @@ extension Shard {
     private func start(_ request: SocketRequest, of client: Client) {
         switch request.event.name {
         case "room:join", "room:leave", "message:typing":
+            if request.event.name == "room:join" { noteVisit() }
             client.isChangingRooms = true
             Task {
                 await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in

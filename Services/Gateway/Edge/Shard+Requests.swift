@@ -12,6 +12,7 @@ extension Shard {
         case "/healthz", "/readyz", "/metrics": return operate(request, responder)
         default: break
         }
+        noteVisit()
         let id = responder.requestID
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
             return responder.send(.error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id))

@@ -7,6 +7,11 @@ struct WaitingGlobals {
     private(set) var byteCount = 0
     /// From when some are told until the pause after that is over.
     var isPausing = false
+    var pause: LoopTimer?
+    /// The loop's next idle turn ends the pause that there is then.
+    var awaitsIdleTurn = false
+    /// When somebody last connected, joined or asked for something that takes more than an ack.
+    var lastVisit = LoopInstant(nanoseconds: 0)
 
     mutating func append(_ packet: OutgoingPacket) {
         packets.append(packet)
@@ -30,14 +35,22 @@ struct Crowd {
     var restFactor = 4
     var shortestPause: Duration = .zero
     var longestPause: Duration = .milliseconds(500)
+    /// If nobody has come for so long, a pause ends as soon as the loop has nothing else to do.
+    var lull: Duration = .milliseconds(100)
 }
 
 // `:global` events. To tell thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each socket
 // however much it is sent. So there is a pause after each time, and what comes meanwhile goes out together: senders, and
 // people in rooms, do not wait behind it.
+//
+// A loop that has nothing else to do spares nobody by pausing. But one that waits for services on behalf of people who come
+// back, thousands at once after an outage, only looks idle: telling would take the core that those services need.
 extension Shard {
     /// It goes out, pause or not: much more at a time would make slow readers of everyone.
     private static let maxWaitingBytes = 64 * 1024
+
+    /// Somebody came who waits for more than an ack.
+    func noteVisit() { globals.lastVisit = loop.now }
 
     /// Tells every socket, now or when the pause is over, in the order of the calls.
     func tellEveryone(_ packet: OutgoingPacket) {
@@ -65,11 +78,22 @@ extension Shard {
     private func pauseGlobals(after telling: Duration) {
         let crowd = context.crowd
         let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
-        loop.schedule(after: pause) { [weak self] in
+        globals.pause = loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
+        guard !globals.awaitsIdleTurn, loop.now - globals.lastVisit >= crowd.lull else { return }
+        globals.awaitsIdleTurn = true
+        loop.whenIdle { [weak self] in
             self?.assumeIsolated {
-                $0.globals.isPausing = false
-                if !$0.globals.packets.isEmpty { $0.tellGlobals() }
+                $0.globals.awaitsIdleTurn = false
+                $0.endPause()
             }
         }
+    }
+
+    private func endPause() {
+        guard globals.isPausing else { return }
+        globals.isPausing = false
+        globals.pause?.cancel()
+        globals.pause = nil
+        if !globals.packets.isEmpty { tellGlobals() }
     }
 }

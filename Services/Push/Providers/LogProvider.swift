@@ -21,7 +21,8 @@ struct LogProvider: PushProvider {
     private let clock: any WallClock
     private let file: LineFile
     /// A thread of its own: a pipe that nobody reads would hold up others' calls.
-    private let writer = WorkerPool(threads: 1, maxWaiting: concurrency * Device.Environment.allCases.count)
+    private let writer = WorkerPool(
+        named: "push-log", threads: 1, maxWaiting: concurrency * Device.Environment.allCases.count)
 
     init(_ context: ServiceContext) throws {
         clock = context.clock

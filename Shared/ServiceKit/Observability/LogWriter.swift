@@ -22,7 +22,7 @@ public final class LogWriter: Sendable {
         noteDropped: @escaping @Sendable (_ count: Int, _ sink: @escaping Logger.Sink) -> Void
     ) {
         lines = BlockingQueue(maxCount: Self.maxLines, maxBytes: maxBytes)
-        thread.start { [lines, droppedLines] in
+        thread.start(named: "log") { [lines, droppedLines] in
             Self.ignoreBrokenPipes()
             var noted = 0
             while let next = lines.take(atMost: Self.linesAtOnce) {

@@ -35,7 +35,7 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration.optional(Setting.crashAt.name).flatMap(CrashPoint.init)
-        let workers = WorkerPool(threads: 2, maxWaiting: maxBlockingCalls)
+        let workers = WorkerPool(named: "\(S.name.prefix(10))-work", threads: 2, maxWaiting: maxBlockingCalls)
         let (database, lock) = try await location.open(
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(
