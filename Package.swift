@@ -87,8 +87,11 @@ let package = Package(
         .target(
             name: "TestClients", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Clients",
             swiftSettings: settings),
+        .executableTarget(name: "bench-floor", path: "Tests/Floor"),
         .executableTarget(
-            name: "parlor-bench", dependencies: ["JSON", "Reactor", "RoomsClient", "TestClients"], path: "Tests/Load",
+            name: "parlor-bench",
+            dependencies: ["JSON", "Reactor", "RoomsClient", "Security", "TestClients", "WebSocket"],
+            path: "Tests/Load",
             exclude: ["README.md", "play-apple"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
         .executableTarget(

@@ -41,6 +41,14 @@ actor Bench {
         if options.includes(.returning) {
             take([try await ReturnStorm(options.clients, of: options.server, on: loop).measure()])
         }
+        if options.includes(.fanOut) {
+            guard let floor = options.floor else { throw ClientError("fanout needs --floor; deploy/bench gives it") }
+            for (sockets, inFlight) in [(1000, 8), (10_000, 4)] {
+                let load = FanOut.Load(sockets: sockets, inFlight: inFlight, seconds: options.seconds)
+                let fanOut = FanOut(world: world, floor: floor, serverProcess: options.serverProcess, load: load)
+                take([try await fanOut.measure()])
+            }
+        }
         if options.includes(.push) {
             guard let log = options.notificationLog else {
                 throw ClientError("push needs --push-log; deploy/bench gives it")

@@ -12,6 +12,7 @@ struct BenchOptions {
         case throughput
         case returning = "return"
         case push
+        case fanOut = "fanout"
         case client
     }
 
@@ -24,6 +25,8 @@ struct BenchOptions {
     private(set) var clients = 5000
     private(set) var notifications = 10_000
     private(set) var notificationLog: String?
+    private(set) var floor: ServerAddress?
+    private(set) var serverProcess: Int?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
     private var chosen = Self.standard
@@ -36,7 +39,7 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, push, client; the first three by default
+          --only LIST       of my-rooms, send, throughput, return, fanout, push, client; the first three by default
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000)
           --senders N       sockets in throughput, two in a room (16)
@@ -44,6 +47,8 @@ struct BenchOptions {
           --clients N       sockets that come back in return (5000)
           --pushes N        notifications of each turn in push (10000)
           --push-log FILE   what the server that plays Apple's writes down, for push
+          --floor URL       where bench-floor listens, for fanout; as a server's address
+          --server-pid N    the server's process, to see its memory in fanout
           --seconds N       how long each measurement of a rate takes (5)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
@@ -72,6 +77,12 @@ struct BenchOptions {
             case "--push-log": notificationLog = value
             case "--seconds": seconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
+            case "--floor":
+                guard let address = ServerAddress(url: value) else {
+                    throw Malformed(description: "no address: \(value)")
+                }
+                floor = address
+            case "--server-pid": serverProcess = try Self.count(value, of: flag)
             case "--json": jsonPath = value
             default: throw Malformed(description: "unknown option \(flag)")
             }

@@ -1,0 +1,128 @@
+import Reactor
+import TestClients
+import WebSocket
+
+/// Sockets that all hear the same messages, and the ledger of it: how many have heard each, and whether it was the same one.
+final class FanOutAudience {
+    /// Called for each delivery, with the message's number: 0 for the first that anyone heard.
+    var onHeard: ((Int) -> Void)?
+    /// Called when everyone has heard a message.
+    var onHeardByAll: ((Int) -> Void)?
+    private(set) var deliveries = 0
+    /// Deliveries of another message than others heard in that place.
+    private(set) var outOfOrder = 0
+    /// Why it is not whole any more.
+    private(set) var failure: String?
+
+    let size: Int
+    private var listeners: [Listener] = []
+    private var open = 0
+    /// So many are waited for.
+    private var goal = 0
+    private var isClosing = false
+    private var waiting: ((Result<Void, ClientError>) -> Void)?
+
+    private var heardBy: [Int] = []
+    /// Of each message what tells it from all others: the last eight digits of its `messageId`.
+    private var marks: [UInt64] = []
+    /// A packet as it came, and where in it the mark stands; nil before the first.
+    private var sample: (packet: [UInt8], mark: Int)?
+
+    /// How many connect at once.
+    private static let atOnce = 128
+    private static let patience: Duration = .seconds(60)
+
+    init(size: Int) { self.size = size }
+
+    // MARK: - Coming and going
+
+    /// Returns when all of them listen.
+    func enter(_ server: ServerAddress, _ speech: Listener.Speech, on loop: EventLoop) async throws(ClientError) {
+        let timer = loop.schedule(after: Self.patience) { [self] in finish(.failure(ClientError("sockets do not open")))
+        }
+        defer { timer.cancel() }
+        while listeners.count < size {
+            goal = min(open + Self.atOnce, size)
+            while listeners.count < goal {
+                listeners.append(try await Listener.connect(to: server, speech, in: self, on: loop))
+            }
+            let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
+                if let failure { return continuation.resume(returning: .failure(ClientError(failure))) }
+                if open >= goal { return continuation.resume(returning: .success(())) }
+                waiting = { continuation.resume(returning: $0) }
+            }
+            try outcome.get()
+        }
+    }
+
+    func opened() {
+        open += 1
+        if open == goal { finish(.success(())) }
+    }
+
+    func closed(_ reason: String) {
+        guard !isClosing else { return }
+        failure = failure ?? reason
+        finish(.failure(ClientError(reason)))
+    }
+
+    private func finish(_ outcome: Result<Void, ClientError>) {
+        let waiting = waiting
+        self.waiting = nil
+        waiting?(outcome)
+    }
+
+    func close() {
+        isClosing = true
+        for listener in listeners { listener.close() }
+    }
+
+    // MARK: - Hearing
+
+    /// - Parameter number: how many messages this socket had heard before.
+    func heard(_ packet: UnsafeRawBufferPointer, number: Int) {
+        let place = sample?.mark ?? takeSample(packet)
+        guard place + 8 <= packet.count else {
+            outOfOrder += 1
+            return
+        }
+        let mark = packet.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        if number == marks.count {
+            marks.append(mark)
+            heardBy.append(0)
+        }
+        if marks[number] != mark { outOfOrder += 1 }
+        deliveries += 1
+        heardBy[number] += 1
+        onHeard?(number)
+        if heardBy[number] == size { onHeardByAll?(number) }
+    }
+
+    private func takeSample(_ packet: UnsafeRawBufferPointer) -> Int {
+        let name = Array("\"messageId\":\"".utf8)
+        let start = packet.indices.first { packet[$0...].starts(with: name) } ?? packet.count
+        let place = start + name.count + 36 - 8
+        sample = (Array(packet), place)
+        return place
+    }
+
+    /// A frame like those that it heard, of a message with this number.
+    func frame(numbered number: Int) -> [UInt8]? {
+        guard let sample else { return nil }
+        var packet = sample.packet
+        let digits = String(number)
+        let mark = String(repeating: "0", count: max(8 - digits.count, 0)) + digits
+        packet.replaceSubrange(sample.mark..<sample.mark + 8, with: mark.utf8.suffix(8))
+        return WebSocketFrame.encode(.text, packet)
+    }
+
+    func faults(sent: Int) -> [String] {
+        let lost = heardBy.reduce(0) { $0 + size - $1 } + max(sent - heardBy.count, 0) * size
+        var found: [String] = []
+        if let failure { found.append(failure) }
+        if lost != 0 { found.append("\(lost) lost") }
+        if outOfOrder > 0 { found.append("\(outOfOrder) out of order") }
+        if heardBy.count > sent { found.append("\(heardBy.count - sent) that nobody sent") }
+        return found
+    }
+}

@@ -1,0 +1,74 @@
+import Reactor
+import TestClients
+
+/// Messages to an audience: as many as go with a few in flight, then at a steady rate.
+final class FanOutRun {
+    private let audience: FanOutAudience
+    private let loop: EventLoop
+    private let send: (Int) -> Void
+    private(set) var sent = 0
+
+    /// - Parameter send: sends the message with this number.
+    init(_ audience: FanOutAudience, on loop: EventLoop, send: @escaping (Int) -> Void) {
+        self.audience = audience
+        self.loop = loop
+        self.send = send
+    }
+
+    private static let warmUp: Duration = .seconds(1)
+    /// What has not been heard by then never will be.
+    private static let patience: Duration = .seconds(20)
+
+    /// - Returns: deliveries a second, with so many messages that not everyone has heard yet.
+    func deliveriesPerSecond(inFlight: Int, for duration: Duration) async -> Double {
+        var isOver = false
+        audience.onHeardByAll = { [self] _ in if !isOver { sendNext() } }
+        for _ in 0..<inFlight { sendNext() }
+        await pause(Self.warmUp)
+        let (start, before) = (LoopInstant.now(), audience.deliveries)
+        await pause(duration)
+        let rate = Double(audience.deliveries - before) / ((LoopInstant.now() - start) / .seconds(1))
+        isOver = true
+        await allHeard()
+        return rate
+    }
+
+    /// - Returns: from when each message was to be sent to each delivery of it.
+    func latencies(messagesPerSecond rate: Double, for duration: Duration) async -> Latencies {
+        var latencies = Latencies()
+        let (first, start) = (sent, LoopInstant.now())
+        let interval: Duration = .seconds(1) / rate
+        audience.onHeardByAll = nil
+        audience.onHeard = { number in
+            if number >= first { latencies.record(since: start + interval * Double(number - first)) }
+        }
+        let count = max(Int(duration / interval), 1)
+        for number in 0..<count {
+            let due = start + interval * Double(number)
+            let now = LoopInstant.now()
+            if due > now { await pause(due - now) }
+            sendNext()
+        }
+        await allHeard()
+        audience.onHeard = nil
+        return latencies
+    }
+
+    private func sendNext() {
+        sent += 1
+        send(sent - 1)
+    }
+
+    private func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            _ = loop.schedule(after: duration) { continuation.resume() }
+        }
+    }
+
+    private func allHeard() async {
+        let end = LoopInstant.now() + Self.patience
+        while audience.deliveries < sent * audience.size, audience.failure == nil, LoopInstant.now() < end {
+            await pause(.milliseconds(10))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Glibc
+import Reactor
+import Security
+import TestClients
+import WebSocket
+
+/// A socket that counts what everyone hears, and looks at as little of it as tells one message from the next: the load has one
+/// core, and makes over a million deliveries a second.
+///
+/// It speaks Socket.IO, or nothing at all to `bench-floor`.
+final class Listener: ChannelHandler {
+    enum Speech {
+        /// As the person with this token.
+        case socketIO(token: String)
+        case nothing
+    }
+
+    private let channel: Channel
+    private var speech = Speech.nothing
+    private var audience: FanOutAudience?
+    /// Whether the answer to the upgrade has been read.
+    private var isUpgraded = false
+    /// The beginning of a frame, or of the upgrade's answer.
+    private var rest: [UInt8] = []
+    /// How many messages it has heard.
+    private var heard = 0
+
+    private static let event = Array("42[\"message:new:global\"".utf8)
+
+    private init(_ channel: Channel) { self.channel = channel }
+
+    /// Connects; `FanOutAudience.opened` tells when it listens.
+    static func connect(
+        to server: ServerAddress, _ speech: Speech, in audience: FanOutAudience, on loop: EventLoop
+    ) async throws(ClientError) -> Listener {
+        let channel: Channel
+        do {
+            channel = try await loop.connect(host: server.host, port: server.port) { Listener($0) }
+        } catch {
+            throw ClientError("no connection to \(server.name): \(error)")
+        }
+        guard let listener = channel.handler as? Listener else { throw ClientError("the server closed the connection") }
+        listener.speech = speech
+        listener.audience = audience
+        listener.start(to: server)
+        return listener
+    }
+
+    private func start(to server: ServerAddress) {
+        guard case .socketIO = speech else {
+            isUpgraded = true
+            audience?.opened()
+            return
+        }
+        let handshake = WebSocketClientHandshake(nonce: SystemRandomness().bytes(16))
+        channel.write(handshake.request(host: server.name, target: "/socket.io/?EIO=4&transport=websocket"))
+    }
+
+    func close() { channel.abort() }
+
+    func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
+        guard rest.isEmpty else {
+            rest.append(contentsOf: bytes)
+            let taken = rest.withUnsafeBytes { take($0) }
+            rest.removeFirst(taken)
+            return
+        }
+        let taken = take(bytes)
+        if taken < bytes.count { rest = Array(UnsafeRawBufferPointer(rebasing: bytes[taken...])) }
+    }
+
+    func channelDidClose(_ channel: Channel, reason: CloseReason) {
+        audience?.closed("a socket ended: \(reason)")
+    }
+
+    /// - Returns: how many bytes were whole frames.
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var at = 0
+        if !isUpgraded {
+            guard let end = bytes.indices.dropLast(3).first(where: { Self.endsHead(bytes, at: $0) }) else { return 0 }
+            guard bytes.starts(with: "HTTP/1.1 101".utf8) else {
+                audience?.closed("the server refused a WebSocket")
+                return bytes.count
+            }
+            isUpgraded = true
+            at = end + 4
+        }
+        while let payload = Self.frame(in: bytes, at: at) {
+            hear(UnsafeRawBufferPointer(rebasing: bytes[payload]))
+            at = payload.upperBound
+        }
+        return at
+    }
+
+    private static func endsHead(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
+        bytes[index] == 13 && bytes[index + 1] == 10 && bytes[index + 2] == 13 && bytes[index + 3] == 10
+    }
+
+    /// The payload of the frame there, if it is whole.
+    @inline(__always) private static func frame(in bytes: UnsafeRawBufferPointer, at start: Int) -> Range<Int>? {
+        guard start + 2 <= bytes.count else { return nil }
+        var length = Int(bytes[start + 1])
+        var payload = start + 2
+        if length == 126 {
+            guard start + 4 <= bytes.count else { return nil }
+            length = Int(bytes[start + 2]) << 8 | Int(bytes[start + 3])
+            payload = start + 4
+        }
+        return payload + length <= bytes.count ? payload..<(payload + length) : nil
+    }
+
+    private func hear(_ packet: UnsafeRawBufferPointer) {
+        if let start = packet.baseAddress, packet.count > Self.event.count,
+            memcmp(start, Self.event, Self.event.count) == 0
+        {
+            audience?.heard(packet, number: heard)
+            heard += 1
+            return
+        }
+        switch (packet.first, packet.dropFirst().first) {
+        case (UInt8(ascii: "0"), _):
+            if case .socketIO(let token) = speech { send("40{\"token\":\"\(token)\"}") }
+        case (UInt8(ascii: "4"), UInt8(ascii: "0")): audience?.opened()
+        case (UInt8(ascii: "2"), _): send("3")
+        default: break
+        }
+    }
+
+    private func send(_ packet: String) {
+        channel.write(WebSocketFrame.encode(.text, Array(packet.utf8), mask: .random(in: .min ... .max)))
+    }
+}

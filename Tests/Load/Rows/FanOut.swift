@@ -1,0 +1,81 @@
+import JSON
+import Reactor
+import TestClients
+
+/// `message:new:global` to everyone connected, sent by one person and heard by strangers, and the same bytes through
+/// `bench-floor`, which does nothing else.
+struct FanOut {
+    struct Load {
+        let sockets: Int
+        let inFlight: Int
+        let seconds: Int
+        /// What both are given when latencies are measured.
+        var deliveriesPerSecond = 50_000.0
+    }
+
+    private struct Outcome {
+        let rate: Double
+        let latencies: Latencies
+        let faults: [String]
+    }
+
+    let world: World
+    let floor: ServerAddress
+    /// The process that holds the sockets, to see what an idle one takes; nil if that is unknown.
+    let serverProcess: Int?
+    let load: Load
+
+    func measure() async throws(ClientError) -> Row {
+        guard DescriptorLimit.raise() >= load.sockets + 256 else {
+            throw ClientError("\(load.sockets) sockets need as many descriptors: see `ulimit -Hn`")
+        }
+        let people = try await world.register(3)
+        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
+        let writer = try await world.connect(as: people[0])
+        defer { writer.close() }
+
+        let audience = FanOutAudience(size: load.sockets)
+        let before = serverProcess.flatMap(ProcessMemory.resident)
+        try await audience.enter(world.server, .socketIO(token: people[2].token), on: world.loop)
+        let after = serverProcess.flatMap(ProcessMemory.resident)
+        let payload = JSONWriter.object {
+            $0.member("roomId", room)
+            $0.member("text", "What everyone hears of a message is that there is one, and not this.")
+        }
+        let outcome = await run(audience) { _ in writer.emit("message:send", payload) { _ in } }
+        audience.close()
+
+        let bound = FanOutAudience(size: load.sockets)
+        try await bound.enter(floor, .nothing, on: world.loop)
+        let source = try await FloorSource.connect(to: floor, on: world.loop)
+        let limit = await run(bound) { number in source.send(audience.frame(numbered: number) ?? []) }
+        source.close()
+        bound.close()
+
+        var figures = [
+            Figure("deliveries", outcome.rate, .perSecond), Figure("floor", limit.rate, .perSecond),
+            Figure("to the floor", outcome.rate / limit.rate, .ratio),
+        ]
+        figures += outcome.latencies.figures() + limit.latencies.figures(named: "floor ")
+        figures.append(Figure("p50 to the floor", Self.ratio(outcome, limit, 0.5), .ratio))
+        figures.append(Figure("p99 to the floor", Self.ratio(outcome, limit, 0.99), .ratio))
+        if let before, let after {
+            figures.append(Figure("bytes for an idle socket", (after - before) / load.sockets))
+        }
+        return Row(
+            name: "fan-out to \(load.sockets) sockets, \(load.inFlight) in flight", figures: figures,
+            faults: outcome.faults + limit.faults.map { "floor: \($0)" })
+    }
+
+    private func run(_ audience: FanOutAudience, send: @escaping (Int) -> Void) async -> Outcome {
+        let run = FanOutRun(audience, on: world.loop, send: send)
+        let rate = await run.deliveriesPerSecond(inFlight: load.inFlight, for: .seconds(load.seconds))
+        let latencies = await run.latencies(
+            messagesPerSecond: load.deliveriesPerSecond / Double(load.sockets), for: .seconds(load.seconds))
+        return Outcome(rate: rate, latencies: latencies, faults: audience.faults(sent: run.sent))
+    }
+
+    private static func ratio(_ one: Outcome, _ other: Outcome, _ share: Double) -> Double {
+        one.latencies.quantile(share) / other.latencies.quantile(share)
+    }
+}
