@@ -124,8 +124,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
-        while !inbox.withLock({ $0.isStopping }) { turn() }
+        let wakeups = GatheredWakeups.begin()
+        while !inbox.withLock({ $0.isStopping }) { turn(wakeups) }
         end()
+        wakeups.end()
         threadID.store(0, ordering: .relaxed)
     }
 
@@ -139,7 +141,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         if wakes { poller.wake() }
     }
 
-    private func turn() {
+    private func turn(_ wakeups: GatheredWakeups) {
         let hadEvents = poller.poll(milliseconds: timeout()) {
             turnStart = .now()
             counters.turns.increment()
@@ -149,7 +151,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let hadJobs = runJobs()
         let hadTimers = fireTimers()
         if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
+        // Before the writing, which may take long.
+        wakeups.deliver()
         finishTurn()
+        wakeups.deliver()
     }
 
     /// Whether the turn left something for the next one.

@@ -3,7 +3,7 @@ import Glibc
 /// A bounded queue between tasks, which never wait for it, and threads, which do.
 ///
 /// `@unchecked Sendable`: every access to the state below is made under `mutex`.
-public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
+public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendable {
     private let maxCount: Int
     private let maxBytes: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -32,6 +32,8 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
 
     private var waiting: Int { elements.count - head }
 
+    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`GatheredWakeups`).
+    ///
     /// - Throws: `full`, by count or by bytes, at once; `closed`.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
         let refusal: BlockingQueueError? = locked {
@@ -43,7 +45,12 @@ public final class BlockingQueue<Element: Sendable>: @unchecked Sendable {
             return nil
         }
         if let refusal { throw refusal }
-        pthread_cond_signal(arrival)
+        GatheredWakeups.note(self)
+    }
+
+    func wake() {
+        // Several pieces are for several threads.
+        if count > 1 { pthread_cond_broadcast(arrival) } else { pthread_cond_signal(arrival) }
     }
 
     /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.

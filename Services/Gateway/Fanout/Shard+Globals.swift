@@ -5,7 +5,7 @@ import SocketIO
 struct WaitingGlobals {
     private(set) var packets: [OutgoingPacket] = []
     private(set) var byteCount = 0
-    /// From when some are told until the pause after that is over.
+    /// From when a crowd is about to be told until the pause after that is over.
     var isPausing = false
     var pause: LoopTimer?
     /// The loop's next idle turn ends the pause that there is then.
@@ -55,19 +55,25 @@ extension Shard {
     /// Tells every socket, now or when the pause is over, in the order of the calls.
     func tellEveryone(_ packet: OutgoingPacket) {
         globals.append(packet)
-        if !globals.isPausing || globals.byteCount > Self.maxWaitingBytes { tellGlobals() }
+        if globals.byteCount > Self.maxWaitingBytes { return tellGlobals() }
+        if globals.isPausing { return }
+        if audience.everyone.count > context.crowd.size { tellCrowd() } else { tellGlobals() }
     }
 
     /// Tells what waits.
     func tellGlobals() {
-        let start = LoopInstant.now()
         let clients = audience.everyone
         for packet in globals.takeAll() { for client in clients { client.socket.send(packet) } }
-        guard clients.count > context.crowd.size, !globals.isPausing else { return }
+    }
+
+    /// Tells all that this turn brings, at its end.
+    private func tellCrowd() {
         globals.isPausing = true
-        // What is scheduled at the end of this turn comes in the next, which begins when this one's output is written.
         loop.atEndOfTurn { [weak self] in
             self?.assumeIsolated { shard in
+                let start = LoopInstant.now()
+                shard.tellGlobals()
+                // It comes in the next turn, which begins when this one's output is written.
                 _ = shard.loop.schedule(after: .zero) { [weak shard] in
                     shard?.assumeIsolated { $0.pauseGlobals(after: .now() - start) }
                 }
@@ -94,6 +100,6 @@ extension Shard {
         globals.isPausing = false
         globals.pause?.cancel()
         globals.pause = nil
-        if !globals.packets.isEmpty { tellGlobals() }
+        if !globals.packets.isEmpty { tellCrowd() }
     }
 }
