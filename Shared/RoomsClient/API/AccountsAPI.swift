@@ -36,6 +36,7 @@ public struct AccountsAPI: Sendable {
         try await session("refresh", ["refreshToken": .string(refreshToken)])
     }
 
+    @concurrent
     private func session(_ route: String, _ body: JSON) async throws -> Session {
         let request = try HTTPRequest("POST", to: ["auth", route], body: body)
         return try caller.read(Session.self, try await caller.answer(to: request)).data

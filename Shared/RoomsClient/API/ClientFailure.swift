@@ -2,7 +2,8 @@ import Foundation
 
 /// Why something did not succeed.
 public enum ClientFailure: Error, Equatable, Sendable {
-    /// The server was not reached, or the connection was lost before its answer: whether it did what was asked is not known.
+    /// The server was not reached, something else has answered in its place, or the connection was lost before its answer: whether
+    /// it did what was asked is not known.
     case offline(String)
     /// The server has answered, and refuses.
     case refused(Refusal)

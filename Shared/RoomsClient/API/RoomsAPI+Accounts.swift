@@ -7,8 +7,8 @@ extension RoomsAPI {
 
     /// Ends the session that the refresh token belongs to.
     public func logOut(refreshToken: String) async throws {
-        try await answer(
-            to: try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
+        try await perform(
+            try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
     }
 
     /// People that the caller shares no room with, by username.

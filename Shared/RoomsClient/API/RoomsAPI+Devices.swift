@@ -9,8 +9,8 @@ public enum PushEnvironment: String, Codable, Sendable {
 extension RoomsAPI {
     /// Has pushes sent to this device. A token belongs to the last person who registered it.
     public func registerDevice(token: String, environment: PushEnvironment) async throws {
-        try await answer(
-            to: try HTTPRequest(
+        try await perform(
+            try HTTPRequest(
                 "POST", to: ["devices"],
                 body: [
                     "token": .string(token), "platform": .string("ios"),
@@ -20,6 +20,6 @@ extension RoomsAPI {
 
     /// Succeeds, without effect, for a token that is unknown or another's.
     public func removeDevice(token: String) async throws {
-        try await answer(to: try HTTPRequest("DELETE", to: ["devices", token]))
+        try await perform(try HTTPRequest("DELETE", to: ["devices", token]))
     }
 }

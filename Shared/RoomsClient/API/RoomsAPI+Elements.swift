@@ -41,7 +41,7 @@ extension RoomsAPI {
 
     /// Any participant may.
     public func deleteElement(_ id: String, in roomID: String) async throws {
-        try await answer(to: try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
+        try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
     }
 
     /// Deletes all elements.

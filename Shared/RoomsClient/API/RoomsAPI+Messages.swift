@@ -26,7 +26,7 @@ extension RoomsAPI {
 
     /// One's own only.
     public func deleteMessage(_ id: String, in roomID: String) async throws {
-        try await answer(to: try HTTPRequest("DELETE", to: ["rooms", roomID, "messages", id]))
+        try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "messages", id]))
     }
 
     /// - Parameter ids: 1 to 500.

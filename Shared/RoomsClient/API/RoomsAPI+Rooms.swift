@@ -16,7 +16,7 @@ extension RoomsAPI {
     /// The most recent first. In this answer alone, an unnamed room's `name` is empty and not nil.
     public func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
-        let envelope = try caller.read([Room].self, try await answer(to: request))
+        let envelope = try await envelope([Room].self, of: request)
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
     }
 

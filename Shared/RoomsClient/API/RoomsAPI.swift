@@ -17,8 +17,8 @@ public struct RoomsAPI: Sendable {
         self.tokens = tokens
     }
 
-    @discardableResult
-    func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+    @concurrent
+    private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
         let token = try await tokens.token()
         do {
             return try await caller.answer(to: request, token: token)
@@ -28,12 +28,29 @@ public struct RoomsAPI: Sendable {
         }
     }
 
-    func value<Value: Decodable>(_ type: Value.Type = Value.self, of request: HTTPRequest) async throws -> Value {
-        try caller.read(type, try await answer(to: request)).data
+    // Not on the caller's actor, which may be the main one: a long page takes a while to read.
+
+    /// Of an answer that nobody reads.
+    @concurrent
+    func perform(_ request: HTTPRequest) async throws { try caller.check(try await answer(to: request)) }
+
+    @concurrent
+    func envelope<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, of request: HTTPRequest
+    ) async throws -> Envelope<Value> {
+        try caller.read(type, try await answer(to: request))
     }
 
-    func page<Item: Decodable>(_ type: Item.Type = Item.self, of request: HTTPRequest) async throws -> Page<Item> {
-        let envelope = try caller.read([Item].self, try await answer(to: request))
+    func value<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, of request: HTTPRequest
+    ) async throws -> Value {
+        try await envelope(type, of: request).data
+    }
+
+    func page<Item: Decodable & Sendable>(
+        _ type: Item.Type = Item.self, of request: HTTPRequest
+    ) async throws -> Page<Item> {
+        let envelope = try await envelope([Item].self, of: request)
         return Page(items: envelope.data, next: envelope.page?.next)
     }
 }

@@ -6,8 +6,12 @@ struct ServerCaller: Sendable {
     let makeRequestID: @Sendable () -> String
     let decoder = ServerDecoder()
 
+    /// Off the caller's actor, as is the reading of the answer.
+    ///
     /// - Returns: the answer of a success.
-    /// - Throws: `ClientFailure.refused` for any other status.
+    /// - Throws: `ClientFailure.refused` for what the server refuses in its own words. What has answered in others is not the
+    ///   server, but a proxy, or a hotel's login page: then it is `offline`, for that passes.
+    @concurrent
     func answer(to request: HTTPRequest, token: String? = nil) async throws -> HTTPResponse {
         var request = request
         request.headers["Accept"] = "application/json"
@@ -16,13 +20,37 @@ struct ServerCaller: Sendable {
         if let token { request.headers["Authorization"] = "Bearer \(token)" }
         let response = try await transport.send(request)
         guard (200..<300).contains(response.status) else {
-            throw ClientFailure.refused(Refusal(response, to: request, decoder))
+            guard let refusal = Refusal(response, to: request, decoder) else { throw Self.isForeign(response) }
+            throw ClientFailure.refused(refusal)
         }
         return response
     }
 
     func read<Value: Decodable>(_ type: Value.Type, _ response: HTTPResponse) throws(ClientFailure) -> Envelope<Value> {
-        try decoder.decode(Envelope<Value>.self, from: response.body)
+        do {
+            return try decoder.decode(Envelope<Value>.self, from: response.body)
+        } catch {
+            try check(response)
+            throw error
+        }
+    }
+
+    /// - Throws: `offline` for a success that is not the server's.
+    func check(_ response: HTTPResponse) throws(ClientFailure) {
+        if response.status == 204 { return }
+        do throws(ClientFailure) {
+            _ = try decoder.decode(Envelope<Anything>.self, from: response.body)
+        } catch {
+            throw Self.isForeign(response)
+        }
+    }
+
+    private static func isForeign(_ response: HTTPResponse) -> ClientFailure {
+        .offline("Not the server, but something before it has answered (\(response.status)).")
+    }
+
+    private struct Anything: Decodable {
+        init(from decoder: any Decoder) {}
     }
 }
 
@@ -33,7 +61,7 @@ struct Envelope<Value: Decodable>: Decodable {
     /// Services that were down, whose numbers are the last known.
     let degraded: [String]?
 
-    struct Place: Decodable {
+    struct Place: Decodable, Sendable {
         let next: String?
 
         private enum Member: CodingKey {
@@ -52,6 +80,8 @@ struct Envelope<Value: Decodable>: Decodable {
     }
 }
 
+extension Envelope: Sendable where Value: Sendable {}
+
 extension Refusal {
     private struct Answer: Decodable {
         let error: Words
@@ -63,20 +93,19 @@ extension Refusal {
         }
     }
 
-    /// An answer that is not the server's own, a proxy's page for one, is a refusal by its status.
-    init(_ response: HTTPResponse, to request: HTTPRequest, _ decoder: ServerDecoder) {
-        let status = response.status
-        let words: Answer.Words?
+    /// nil if it is not in the server's own words.
+    init?(_ response: HTTPResponse, to request: HTTPRequest, _ decoder: ServerDecoder) {
+        let words: Answer.Words
         do throws(ClientFailure) {
             words = try decoder.decode(Answer.self, from: response.body).error
         } catch {
-            words = nil
+            return nil
         }
+        let status = response.status
         self.init(
-            code: words?.code ?? "http_\(status)",
-            message: words?.message ?? "The server answered with status \(status).",
+            code: words.code, message: words.message ?? "The server answered with status \(status).",
             isRetryable: status == 429 || status >= 500, status: status,
-            requestID: words?.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
+            requestID: words.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
             // A date, which the contract does not use, is left aside.
             retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(max($0, 0)) })
     }

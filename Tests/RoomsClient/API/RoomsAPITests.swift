@@ -1,6 +1,7 @@
 import Foundation
-import RoomsClient
 import Testing
+
+@testable import RoomsClient
 
 @Suite("RoomsAPI")
 struct RoomsAPITests {
@@ -89,7 +90,7 @@ struct RoomsAPITests {
             .answer("PATCH /api/rooms/r1/elements/e1", #"{"data":\#(element)}"#),
             .answer("DELETE /api/rooms/r1/elements/e1", "", status: 204),
             .answer("DELETE /api/rooms/r1/elements", #"{"data":{"deletedCount":4}}"#),
-            .answer("POST /api/devices", "{}", status: 201), .answer("DELETE /api/devices/ab", "", status: 204),
+            .answer("POST /api/devices", #"{"data":{}}"#, status: 201), .answer("DELETE /api/devices/ab", "", status: 204),
         ])
         #expect(try await api.elements(in: "r1", limit: 2, cursor: "c").items.map(\.id) == ["e1"])
         _ = try await api.makeElement(type: "note", position: .init(x: 1, y: 2), in: "r1")
@@ -153,24 +154,43 @@ struct RoomsAPITests {
         ) { try await api.room("r") }
     }
 
-    @Test("a proxy's page is a refusal by its status")
-    func proxy() async {
-        let (api, _) = api([.answer("GET /api/rooms/r", "<html>", status: 502)])
-        await #expect(
-            throws: ClientFailure.refused(
-                Refusal(
-                    code: "http_502", message: "The server answered with status 502.", isRetryable: true, status: 502,
-                    requestID: "q1"))
-        ) { try await api.room("r") }
+    @Test(
+        "what has answered in other words than the server's is not the server",
+        arguments: [
+            (200, "<html>"), (200, ""), (200, "[]"), (200, "{}"), (302, ""), (400, "<html>"), (401, "<html>"),
+            (403, #"{"error":"forbidden"}"#), (404, #"{"error":{"code":404}}"#), (502, "<html>"),
+        ])
+    func foreign(status: Int, body: String) async {
+        let (api, server) = api([
+            .answer("GET /api/rooms/r", body, status: status),
+            .answer("DELETE /api/rooms/r/messages/m", body, status: status),
+        ])
+        let failure = ClientFailure.offline("Not the server, but something before it has answered (\(status)).")
+        await #expect(throws: failure) { try await api.room("r") }
+        await #expect(throws: failure) { try await api.deleteMessage("m", in: "r") }
+        #expect(await server.missing.isEmpty)
     }
 
-    @Test("an answer that breaks the contract is unreadable", arguments: ["", "[]", "{}", #"{"data":{"id":1}}"#])
-    func unreadable(answer: String) async {
-        let (api, _) = api([.answer("GET /api/rooms/r", answer)])
+    @Test("an answer that breaks the contract is unreadable")
+    func unreadable() async {
+        let (api, _) = api([.answer("GET /api/rooms/r", #"{"data":{"id":1}}"#)])
         let failure = await #expect(throws: ClientFailure.self) { try await api.room("r") }
         guard case .unreadable = failure else {
             Issue.record("it is \(String(describing: failure))")
             return
         }
+    }
+
+    private struct Witness: Decodable, Sendable {
+        let isOnMainThread: Bool
+        init(from decoder: any Decoder) { isOnMainThread = Thread.isMainThread }
+    }
+
+    @MainActor
+    @Test("answers are not read on the main actor")
+    func concurrent() async throws {
+        let (api, _) = api([.answer("GET /api/x", #"{"data":{}}"#)])
+        let witness: Witness = try await api.value(of: try HTTPRequest("GET", to: ["x"]))
+        #expect(!witness.isOnMainThread)
     }
 }
