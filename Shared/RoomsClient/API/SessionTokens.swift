@@ -2,8 +2,8 @@ import Foundation
 
 /// Keeps one session, and renews it.
 ///
-/// It is renewed a minute before its token expires, by whoever asks then, and when the server refuses the token. Those who ask
-/// meanwhile wait for the same refresh. A refresh is never cancelled: its token works once, and the answer to it is the session.
+/// It is renewed a minute before its token expires, by whoever asks then, and when the server refuses the token; by a clock that is
+/// so far ahead that new tokens seem to be over, then alone. Those who ask meanwhile wait for the same refresh. A refresh is never cancelled: its token works once, and the answer to it is the session.
 public actor SessionTokens: TokenProvider {
     /// Room for clocks that differ, and for the request's own way. Of a token that lives for less than two minutes, half its life.
     static let longestLeeway: TimeInterval = 60
@@ -12,7 +12,8 @@ public actor SessionTokens: TokenProvider {
     private let clock: any ClientClock
     private let onChange: @Sendable (Session?) -> Void
     private var current: Session?
-    private var leeway = SessionTokens.longestLeeway
+    /// How long before its end it is renewed; nil: not before the server refuses it.
+    private var leeway: TimeInterval? = SessionTokens.longestLeeway
     private var refreshing: Task<Session, any Error>?
 
     /// - Parameters:
@@ -40,14 +41,15 @@ public actor SessionTokens: TokenProvider {
     private func keep(_ session: Session?) {
         current = session
         let life = session?.expiresAt.timeIntervalSince(clock.now) ?? 0
-        leeway = min(Self.longestLeeway, max(life, 0) / 2)
+        // A new one that is over already shows that this clock is ahead: it says nothing of when the token ends.
+        leeway = life > 0 ? min(Self.longestLeeway, life / 2) : nil
         onChange(session)
     }
 
     public func token() async throws -> String {
         guard let session = current else { throw ClientFailure.signedOut }
         let left = session.expiresAt.timeIntervalSince(clock.now)
-        if left > leeway { return session.token }
+        guard let leeway, left <= leeway else { return session.token }
         do {
             return try await refresh(session)
         } catch let failure as ClientFailure where failure.isRetryable && left > 0 {
@@ -97,6 +99,8 @@ public actor SessionTokens: TokenProvider {
 }
 
 extension Refusal {
-    /// Not a proxy's, nor one that passes.
-    fileprivate var isOfRefreshToken: Bool { status == 401 || status == 400 || status == 422 || status == 403 }
+    /// The server will not take this token, whenever it is asked: it is used, revoked, or no token. Any other refusal may pass.
+    fileprivate var isOfRefreshToken: Bool {
+        ["invalid_token", "unauthenticated", "invalid_field", "malformed_request"].contains(code)
+    }
 }

@@ -13,11 +13,11 @@ struct SessionTokensTests {
             user: Person(id: "u1", username: "ada"))
     }
 
-    private func answer(_ token: String, gate: Gate? = nil) -> ScriptedHTTP.Step {
+    private func answer(_ token: String, until end: String = "2030-01-01T00:00:00Z", gate: Gate? = nil) -> ScriptedHTTP.Step {
         .answer(
             "POST /api/auth/refresh",
             """
-            {"data":{"token":"\(token)","expiresAt":"2030-01-01T00:00:00Z","refreshToken":"r-\(token)",
+            {"data":{"token":"\(token)","expiresAt":"\(end)","refreshToken":"r-\(token)",
              "user":{"id":"u1","username":"ada"}}}
             """, gate: gate)
     }
@@ -111,5 +111,30 @@ struct SessionTokensTests {
         let (tokens, _, _) = tokens(nil, [])
         await tokens.use(session("a", for: 10))
         #expect(try await tokens.token() == "a")
+    }
+
+    @Test("a clock that is ahead: a new token that seems to be over is given out until the server refuses it")
+    func clockAhead() async throws {
+        let past = "2020-01-01T00:00:00Z"
+        let (tokens, _, server) = tokens(session("a", for: -1), [answer("b", until: past), answer("c", until: past)])
+        for _ in 0..<3 { #expect(try await tokens.token() == "b") }
+        #expect(try await tokens.token(replacing: "b") == "c")
+        #expect(try await tokens.token() == "c")
+        #expect(await server.missing.isEmpty)
+    }
+
+    @Test(
+        "a refresh that something before the server refuses, or the server for another reason, ends no session",
+        arguments: [
+            ScriptedHTTP.Step.answer("POST /api/auth/refresh", "<html>", status: 403),
+            .answer("POST /api/auth/refresh", "<html>", status: 401),
+            .answer("POST /api/auth/refresh", "<html>", status: 200),
+            .refusal("POST /api/auth/refresh", 404, "route_not_found"),
+        ])
+    func foreign(step: ScriptedHTTP.Step) async throws {
+        let (tokens, _, _) = tokens(session("a", for: -1), [step, answer("b")])
+        let failure = await #expect(throws: ClientFailure.self) { try await tokens.token() }
+        #expect(failure != .signedOut)
+        #expect(try await tokens.token() == "b")
     }
 }
