@@ -1,19 +1,71 @@
-/// Does something within a time, and cancels it after.
+/// Does something within a time.
 ///
-/// - Parameter complaint: the failure's words.
-/// - Throws: `ClientFailure.offline` when the time is over, and whatever `work` throws.
+/// When the time is over, or the task is cancelled, it is cancelled too, and not waited for: whatever it waits for itself, nobody
+/// hangs with it.
+///
+/// - Parameters:
+///   - complaint: the failure's words.
+///   - tooLate: takes what it comes to all the same, a connection that has to be closed for one.
+/// - Throws: `ClientFailure.offline` when the time is over; `CancellationError`; whatever `work` throws.
 func within<Value: Sendable>(
     _ limit: Duration, by clock: any ClientClock, else complaint: String,
-    _ work: @escaping @Sendable () async throws -> Value
+    tooLate: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-    try await withThrowingTaskGroup(of: Value?.self) { group in
-        group.addTask { try await work() }
-        group.addTask {
-            try await clock.sleep(for: limit)
+    let first = FirstOutcome<Value>()
+    let working = Task {
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+        if !first.settle(outcome), case .success(let value) = outcome { tooLate(value) }
+    }
+    let timing = Task {
+        // A sleep that is cancelled is one that is not needed any more.
+        guard (try? await clock.sleep(for: limit)) != nil else { return }
+        _ = first.settle(.failure(ClientFailure.offline(complaint)))
+    }
+    defer {
+        working.cancel()
+        timing.cancel()
+    }
+    return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { first.wait($0) }
+    } onCancel: {
+        _ = first.settle(.failure(CancellationError()))
+    }
+}
+
+/// What the first of several has come to, for one who waits.
+private final class FirstOutcome<Value: Sendable>: Sendable {
+    private enum State: Sendable {
+        case open
+        case waiting(CheckedContinuation<Value, any Error>)
+        case settled(Result<Value, any Error>)
+    }
+
+    private let state = Guarded(State.open)
+
+    /// - Returns: false if there was another one before.
+    func settle(_ outcome: Result<Value, any Error>) -> Bool {
+        let before = state.withLock { state in
+            let before = state
+            if case .settled = state { return before }
+            state = .settled(outcome)
+            return before
+        }
+        switch before {
+        case .open: return true
+        case .waiting(let waiter):
+            waiter.resume(with: outcome)
+            return true
+        case .settled: return false
+        }
+    }
+
+    func wait(_ waiter: CheckedContinuation<Value, any Error>) {
+        let outcome: Result<Value, any Error>? = state.withLock { state in
+            if case .settled(let outcome) = state { return outcome }
+            state = .waiting(waiter)
             return nil
         }
-        defer { group.cancelAll() }
-        guard let first = try await group.next(), let value = first else { throw ClientFailure.offline(complaint) }
-        return value
+        if let outcome { waiter.resume(with: outcome) }
     }
 }

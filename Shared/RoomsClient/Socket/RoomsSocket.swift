@@ -156,8 +156,9 @@ public actor RoomsSocket {
             let token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
                 try await tokens.token()
             }
-            let connection = try await within(Self.connectTimeout, by: clock, else: "no connection") {
-                [transport, url] in
+            let connection = try await within(
+                Self.connectTimeout, by: clock, else: "no connection", tooLate: { $0.close() }
+            ) { [transport, url] in
                 try await transport.connect(to: url)
             }
             let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.handshakeTimeout)

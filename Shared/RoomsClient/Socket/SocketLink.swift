@@ -2,7 +2,17 @@ import Foundation
 
 /// One connection to the server, from its first packet to its end: speaks Engine.IO 4 and Socket.IO 5, answers pings, and matches
 /// acks with what was asked.
+///
+/// What is sent leaves in order, and nobody waits for it: a connection that takes nothing more for `sendTimeout`, or has more than
+/// `maxWaitingBytes` before it, is ended.
 actor SocketLink {
+    /// For one packet: a connection without a network behind it takes some, then none, and does not say so. Shorter than the time
+    /// for an ack, so that who asks learns why there was none.
+    static let sendTimeout: Duration = .seconds(8)
+    /// Some hundred of the longest messages.
+    private static let maxWaitingBytes = 4 << 20
+    private static let deaf = ClientFailure.offline("the server does not read")
+
     /// What `next` has read.
     enum Incoming: Sendable, Equatable {
         case event(name: String, data: Data)
@@ -34,6 +44,9 @@ actor SocketLink {
     private var acks: [Int: Ack] = [:]
     private var nextAck = 0
     private var end: ClientFailure?
+    private var outgoing: [String] = []
+    private var waitingBytes = 0
+    private var isSending = false
 
     init(_ connection: any SocketConnection, clock: any ClientClock, handshakeTimeout: Duration) {
         self.connection = connection
@@ -55,7 +68,7 @@ actor SocketLink {
 
     /// Joins the namespace. After a refusal it may be tried again, with another token.
     func connect(auth: JSON) async throws -> Admission {
-        try await connection.send(try SocketPacket.connect(auth))
+        send(try SocketPacket.connect(auth))
         while true {
             switch try await receivePacket() {
             case .connected: return .accepted
@@ -91,7 +104,7 @@ actor SocketLink {
         while true {
             switch try await receive() {
             case .message(let text): return try SocketPacket(text)
-            case .ping(let payload): try await connection.send("3" + payload)
+            case .ping(let payload): send("3" + payload)
             case .close: throw ClientFailure.offline("the server closed the connection")
             case .open, .pong, .noop: continue
             }
@@ -100,11 +113,45 @@ actor SocketLink {
 
     private func receive() async throws -> EnginePacket {
         if let end { throw end }
-        let text = try await within(longestSilence, by: clock, else: "the server has fallen silent") { [connection] in
-            try await connection.receive()
+        let text: String
+        do {
+            text = try await within(longestSilence, by: clock, else: "the server has fallen silent") { [connection] in
+                try await connection.receive()
+            }
+        } catch {
+            // Ended here, it says why.
+            if let end { throw end }
+            throw error
         }
         heardAt = clock.now
         return try EnginePacket(text)
+    }
+
+    // MARK: - Sending
+
+    private func send(_ text: String) {
+        guard end == nil else { return }
+        outgoing.append(text)
+        waitingBytes += text.utf8.count
+        guard waitingBytes <= Self.maxWaitingBytes else { return close(Self.deaf) }
+        guard !isSending else { return }
+        isSending = true
+        Task { await sendAll() }
+    }
+
+    private func sendAll() async {
+        while end == nil, !outgoing.isEmpty {
+            let text = outgoing.removeFirst()
+            waitingBytes -= text.utf8.count
+            do {
+                try await within(Self.sendTimeout, by: clock, else: "the server does not read") { [connection] in
+                    try await connection.send(text)
+                }
+            } catch {
+                close(error as? ClientFailure ?? Self.deaf)
+            }
+        }
+        isSending = false
     }
 
     // MARK: - Asking
@@ -128,7 +175,7 @@ actor SocketLink {
             timer.cancel()
             acks[id] = nil
         }
-        try await connection.send(packet)
+        send(packet)
         let data = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { wait(for: id, $0) }
         } onCancel: {
@@ -138,9 +185,9 @@ actor SocketLink {
     }
 
     /// Sends an event, and wants no answer.
-    func tell(_ event: String, _ payload: JSON) async throws {
+    func tell(_ event: String, _ payload: JSON) throws {
         if let end { throw end }
-        try await connection.send(try SocketPacket.event(event, payload, ackID: nil))
+        send(try SocketPacket.event(event, payload, ackID: nil))
     }
 
     private func wait(for id: Int, _ continuation: CheckedContinuation<Data, any Error>) {
@@ -165,6 +212,7 @@ actor SocketLink {
     func close(_ failure: ClientFailure) {
         guard end == nil else { return }
         end = failure
+        outgoing = []
         connection.close()
         for id in acks.keys { settle(id, .failure(failure)) }
     }

@@ -8,6 +8,8 @@ public protocol SocketTransport: Sendable {
 
 /// One WebSocket: text messages, in order.
 public protocol SocketConnection: Sendable {
+    /// One caller at a time. A caller that is cancelled may not end the connection for the others.
+    ///
     /// - Throws: `ClientFailure.offline` once the connection has ended.
     func send(_ text: String) async throws
 
