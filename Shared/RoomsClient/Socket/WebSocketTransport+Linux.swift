@@ -74,29 +74,37 @@
         let owner: LoopOwner
 
         func isOpened() async throws {
-            _ = try await ask { $0.whenOpened($1) }
+            _ = try await abortingWhenCancelled { await ask { $0.whenOpened($1) } }
         }
 
-        func send(_ text: String) async throws {
-            _ = try await ask { $0.send(text, $1) }
-        }
+        /// Nothing is waited for, so there is nothing to cancel.
+        func send(_ text: String) async throws { _ = try await ask { $0.send(text, $1) }.get() }
 
-        func receive() async throws -> String { try await ask { $0.receive($1) } }
+        func receive() async throws -> String {
+            try await abortingWhenCancelled { await ask { $0.receive($1) } }
+        }
 
         func close() {
             channel.loop.execute { [channel] in channel.close() }
         }
 
-        /// On the loop. A task that is cancelled ends the connection, and so whatever it waits for.
+        /// On the loop.
         private func ask(
             _ work: @escaping @Sendable (WebSocketChannel, @escaping WebSocketChannel.Completion) -> Void
-        ) async throws -> String {
-            let outcome: Result<String, ClientFailure> = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    channel.loop.execute { [handler] in
-                        work(handler.object) { continuation.resume(returning: $0) }
-                    }
+        ) async -> Result<String, ClientFailure> {
+            await withCheckedContinuation { continuation in
+                channel.loop.execute { [handler] in
+                    work(handler.object) { continuation.resume(returning: $0) }
                 }
+            }
+        }
+
+        /// A task that is cancelled ends the connection, and so whatever it waits for.
+        private func abortingWhenCancelled(
+            _ body: () async -> Result<String, ClientFailure>
+        ) async throws -> String {
+            let outcome = await withTaskCancellationHandler {
+                await body()
             } onCancel: {
                 channel.loop.execute { [channel] in channel.abort() }
             }

@@ -90,7 +90,8 @@ struct RoomsAPITests {
             .answer("PATCH /api/rooms/r1/elements/e1", #"{"data":\#(element)}"#),
             .answer("DELETE /api/rooms/r1/elements/e1", "", status: 204),
             .answer("DELETE /api/rooms/r1/elements", #"{"data":{"deletedCount":4}}"#),
-            .answer("POST /api/devices", #"{"data":{}}"#, status: 201), .answer("DELETE /api/devices/ab", "", status: 204),
+            .answer("POST /api/devices", #"{"data":{}}"#, status: 201),
+            .answer("DELETE /api/devices/ab", "", status: 204),
         ])
         #expect(try await api.elements(in: "r1", limit: 2, cursor: "c").items.map(\.id) == ["e1"])
         _ = try await api.makeElement(type: "note", position: .init(x: 1, y: 2), in: "r1")

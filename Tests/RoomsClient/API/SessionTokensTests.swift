@@ -13,7 +13,9 @@ struct SessionTokensTests {
             user: Person(id: "u1", username: "ada"))
     }
 
-    private func answer(_ token: String, until end: String = "2030-01-01T00:00:00Z", gate: Gate? = nil) -> ScriptedHTTP.Step {
+    private func answer(
+        _ token: String, until end: String = "2030-01-01T00:00:00Z", gate: Gate? = nil
+    ) -> ScriptedHTTP.Step {
         .answer(
             "POST /api/auth/refresh",
             """

@@ -1,9 +1,10 @@
 #if os(Linux)
     import Foundation
     import Reactor
-    import RoomsClient
     import Testing
     import WebSocket
+
+    @testable import RoomsClient
 
     /// Answers the handshake, says what it is told to say, then echoes text.
     private final class EchoServer: ChannelHandler {
@@ -136,6 +137,29 @@
                 waiting.cancel()
                 await #expect(throws: CancellationError.self) { try await waiting.value }
                 await #expect(throws: ClientFailure.self) { try await connection.receive() }
+            }
+        }
+
+        @Test("one who asks and is cancelled ends nothing for the others")
+        func cancelledAsker() async throws {
+            let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":9}"#
+            try await withEcho(greeting: [handshake]) { connection in
+                let sending = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    try await connection.send("6")
+                }
+                try await sending.value
+                let link = SocketLink(connection, clock: SystemClock(), handshakeTimeout: .seconds(12))
+                try await link.open()
+                let asking = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await link.ask("a", [:], timeout: .seconds(10))
+                }
+                await #expect(throws: CancellationError.self) { try await asking.value }
+                try await link.tell("b", [:])
+                // The echo: what the server hears.
+                #expect(try await link.next() == .event(name: "a", data: Data("{}".utf8)))
+                #expect(try await link.next() == .event(name: "b", data: Data("{}".utf8)))
             }
         }
 
