@@ -78,7 +78,6 @@ public final class RoomsClient {
 
     /// Connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
     public func start() async {
-        if connection != .connected { connection = .connecting }
         do {
             troubles += try await outbox.start()
             outboxFailure = nil
@@ -149,6 +148,7 @@ public final class RoomsClient {
 
     private func take(_ happening: SocketHappening) async {
         switch happening {
+        case .connecting: connection = .connecting
         case .connected: connection = .connected
         case .disconnected(let failure) where failure == RoomsSocket.stopped: connection = .idle
         case .disconnected(let failure): connection = failure.isRetryable ? .waiting(failure) : .ended(failure)

@@ -5,6 +5,7 @@ extension Conversation {
     public func apply(_ happening: SocketHappening) {
         guard isEntered else { return }
         switch happening {
+        case .connecting: break
         case .event(let event): apply(event)
         case .connected:
             if !isVerified { refreshSoon() }

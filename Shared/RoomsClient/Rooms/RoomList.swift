@@ -125,6 +125,7 @@ public final class RoomList {
     /// and badges that are may be old.
     public func apply(_ happening: SocketHappening) {
         switch happening {
+        case .connecting: break
         case .event(let event): apply(event)
         case .connected: isCatchingUp = true
         case .recovered:

@@ -1,7 +1,7 @@
 /// Hands happenings from the reader of a socket to the one who is told, in order.
 ///
-/// Holds `capacity`: a reader that is further ahead waits, so that TCP holds the server back. Acks and pings do not pass here, so
-/// neither waits for the one who is told.
+/// Holds `capacity`: a reader that is further ahead waits, so that TCP holds the server back. Acks and pings do not pass here, and
+/// wait for the one who is told only when it is full, behind what they came with.
 actor HappeningQueue {
     /// A replay's page, so that one who catches up is not held up by every event.
     static let capacity = 512

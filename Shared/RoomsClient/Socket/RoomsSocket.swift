@@ -15,8 +15,6 @@ import Foundation
 public actor RoomsSocket {
     /// What `disconnected` says after `stop`.
     static let stopped = ClientFailure.offline("stopped")
-    /// What the contract takes for no cursor of anyone's.
-    private static let noCursor = "none"
     /// For a token, and for the WebSocket.
     static let connectTimeout: Duration = .seconds(15)
     /// For the server's first word on it.
@@ -29,7 +27,7 @@ public actor RoomsSocket {
 
     let url: URL
     private let transport: any SocketTransport
-    private let tokens: any TokenProvider
+    let tokens: any TokenProvider
     let clock: any ClientClock
     private let random: @Sendable () -> Double
     private let handler: @MainActor @Sendable (SocketHappening) async -> Void
@@ -42,11 +40,17 @@ public actor RoomsSocket {
     private var pause: Task<Void, any Error>?
     private var skipsPause = false
     private var backoff = Backoff()
-    private var cursor: String?
+    private(set) var cursor: String?
     /// The connection, once the server has accepted it.
-    private(set) var link: SocketLink?
+    private(set) var link: SocketLink? {
+        didSet {
+            joiner?.cancel()
+            joiner = nil
+        }
+    }
     private var awaitsSync = false
     var rooms = JoinedRooms()
+    /// Of `link`, and ends with it.
     var joiner: Task<Void, Never>?
 
     /// - Parameters:
@@ -83,6 +87,7 @@ public actor RoomsSocket {
             }
         }
         run += 1
+        skipsPause = false
         backoff.reset()
         running = Task { [run] in await stayConnected(run) }
     }
@@ -95,9 +100,12 @@ public actor RoomsSocket {
         run += 1
         running.cancel()
         pause?.cancel()
-        await lose(link, Self.stopped)
-        // Not waiting for room: it may be the one who is told that calls this.
+        pause = nil
+        let link = link
+        self.link = nil
+        // Before anything that a start from now on tells; not waiting for room: it may be the one who is told that calls this.
         await queue.put(.disconnected(Self.stopped))
+        await link?.close(Self.stopped)
     }
 
     /// Connects at once, in place of after a pause: when the app comes to the foreground, or the network back. A connection that
@@ -115,6 +123,7 @@ public actor RoomsSocket {
     // MARK: - Staying connected
 
     private func stayConnected(_ run: Int) async {
+        await queue.put(.connecting)
         var wasTold = false
         while run == self.run {
             let startedAt = clock.now
@@ -129,11 +138,12 @@ public actor RoomsSocket {
             if wasConnected || !wasTold { await queue.add(.disconnected(failure)) }
             wasTold = true
             if wasConnected, clock.now.timeIntervalSince(startedAt) >= Self.goodConnection { backoff.reset() }
-            if run == self.run { await waitForNextAttempt(after: failure) }
+            await waitForNextAttempt(run, after: failure)
         }
     }
 
-    private func waitForNextAttempt(after failure: ClientFailure) async {
+    private func waitForNextAttempt(_ run: Int, after failure: ClientFailure) async {
+        guard run == self.run else { return }
         var least: Duration?
         if case .refused(let refusal) = failure { least = refusal.retryAfter }
         let delay = backoff.next(random: random(), atLeast: least)
@@ -142,6 +152,7 @@ public actor RoomsSocket {
             self.pause = pause
             // Cancelled by `reconnectNow` or `stop`: both mean that it goes on.
             _ = await pause.result
+            guard run == self.run else { return }
             self.pause = nil
         }
         skipsPause = false
@@ -157,7 +168,7 @@ public actor RoomsSocket {
                 try await tokens.token()
             }
             let connection = try await within(
-                Self.connectTimeout, by: clock, else: "no connection", tooLate: { $0.close() }
+                Self.connectTimeout, by: clock, else: "no connection", tooLate: Self.close
             ) { [transport, url] in
                 try await transport.connect(to: url)
             }
@@ -180,31 +191,16 @@ public actor RoomsSocket {
         return (failure, wasConnected)
     }
 
-    /// Has the server accept the token; one that it refuses is replaced once, on the same connection.
-    private func join(_ link: SocketLink, _ token: String) async throws {
-        var token = token
-        for isLast in [false, true] {
-            let auth: JSON = ["token": .string(token), "since": .string(cursor ?? Self.noCursor)]
-            switch try await link.connect(auth: auth) {
-            case .accepted: return
-            case .refused(let message, let code):
-                guard code == "unauthenticated" else {
-                    throw ClientFailure.refused(
-                        Refusal(code: code ?? "refused", message: message, isRetryable: true))
-                }
-                if isLast { throw ClientFailure.signedOut }
-                token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens, token] in
-                    try await tokens.token(replacing: token)
-                }
-            }
-        }
-    }
+    @Sendable
+    private static func close(_ connection: any SocketConnection) { connection.close() }
 
     /// Reads until the connection is over.
     private func serve(_ link: SocketLink) async throws -> ClientFailure {
         self.link = link
         awaitsSync = true
         await queue.add(.connected)
+        // Stopped meanwhile, perhaps started again: rooms are another connection's now.
+        guard link === self.link else { throw CancellationError() }
         let patience = Task { [clock] in
             // Cancelled with the connection.
             guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
@@ -241,11 +237,7 @@ public actor RoomsSocket {
 
     private func lose(_ link: SocketLink?, _ failure: ClientFailure) async {
         guard let link else { return }
-        if self.link === link {
-            self.link = nil
-            joiner?.cancel()
-            joiner = nil
-        }
+        if self.link === link { self.link = nil }
         await link.close(failure)
     }
 }

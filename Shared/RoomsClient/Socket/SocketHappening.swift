@@ -1,5 +1,8 @@
-/// What a `RoomsSocket` tells, in this order: `connected`, the events that were missed, `recovered`, live events, `disconnected`.
+/// What a `RoomsSocket` tells, in this order: `connecting`, `connected`, the events that were missed, `recovered`, live events,
+/// `disconnected`, and from `connected` on again when it comes back.
 public enum SocketHappening: Sendable, Equatable {
+    /// It was started.
+    case connecting
     case connected
     /// What was missed is told as it was told then; some of it may have been told before, in the same order.
     case event(RoomEvent)

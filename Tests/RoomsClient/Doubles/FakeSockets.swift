@@ -49,8 +49,11 @@ actor FakeConnection: SocketConnection {
     private var hearer: CheckedContinuation<String, Never>?
     private var isOver = false
     private var watchers: [CheckedContinuation<Void, Never>] = []
+    /// Each sending waits for it, once it is set.
+    private var gate: Gate?
 
     func send(_ text: String) async throws {
+        await gate?.pass()
         if isOver { throw ClientFailure.offline("dropped") }
         if let hearer {
             self.hearer = nil
@@ -103,6 +106,8 @@ actor FakeConnection: SocketConnection {
         return await withCheckedContinuation { hearer = $0 }
     }
 
+    func holdSends(_ gate: Gate) { self.gate = gate }
+
     func drop() {
         isOver = true
         receiver?.resume(throwing: ClientFailure.offline("dropped"))
@@ -126,7 +131,11 @@ final class Told {
     var gate: Gate?
     var onTelling: (SocketHappening) async -> Void = { _ in }
 
+    /// Else tests begin with `connected`.
+    var tellsConnecting = false
+
     func take(_ happening: SocketHappening) async {
+        if happening == .connecting, !tellsConnecting { return }
         if let waiter {
             self.waiter = nil
             waiter.resume(returning: happening)

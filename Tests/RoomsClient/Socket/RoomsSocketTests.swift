@@ -206,4 +206,39 @@ struct RoomsSocketTests {
         for _ in 0..<(HappeningQueue.capacity + 1) { #expect(await world.told.next() == present) }
         await world.socket.stop()
     }
+
+    @Test("it tells that it connects when it is started, and not when it runs already")
+    func connecting() async throws {
+        let world = try SocketWorld(failures: [.offline("no")])
+        world.told.tellsConnecting = true
+        await world.socket.start()
+        #expect(await world.told.next() == .connecting)
+        #expect(await world.told.next() == .disconnected(.offline("no")))
+        await world.socket.start()
+        await world.socket.reconnectNow()
+        _ = await world.server.accepted()
+        #expect(await world.told.next() == .connected)
+        await world.socket.stop()
+    }
+
+    @Test("a connection that takes nothing more is ended, and who asked is told")
+    func deaf() async throws {
+        let world = try SocketWorld()
+        let connection = await world.connected()
+        let gate = Gate()
+        await connection.holdSends(gate)
+        let asked = Task { try await world.socket.emit("a", [:]) }
+        await gate.isReached()
+        // It still reads.
+        await connection.says("2")
+        await connection.says("room:presence", read)
+        #expect(await world.told.next() == present)
+        await world.clock.wake(SocketLink.sendTimeout)
+        let failure = ClientFailure.offline("the server does not read")
+        await #expect(throws: failure) { try await asked.value }
+        #expect(await world.told.next() == .disconnected(failure))
+        await connection.isClosed()
+        await gate.open()
+        await world.socket.stop()
+    }
 }

@@ -120,4 +120,30 @@ struct SocketAskingTests {
         await connection.says(ack(3))
         await world.socket.stop()
     }
+
+    @Test("a room is joined again also after a stop and a start in the moment of connecting")
+    func stoppedWhileConnecting() async throws {
+        let world = try SocketWorld()
+        await #expect(throws: ClientFailure.self) { try await world.socket.join("a") }
+        let join = #"420["room:join",{"keepOthers":true,"roomId":"a"}]"#
+        let gate = Gate()
+        world.told.gate = gate
+        await world.socket.start()
+        let first = await world.server.accepted()
+        #expect(await first.heard() == join)
+        await gate.isReached()
+        // With its end, the queue is full, and who comes then waits.
+        for _ in 1..<HappeningQueue.capacity { await first.says("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#) }
+        await first.drop()
+        await world.clock.wake(.milliseconds(250))
+        _ = await world.server.accepted()
+        while await !world.socket.isConnected { await Task.yield() }
+        await world.socket.stop()
+        await world.socket.start()
+        let third = await world.server.accepted()
+        while await !world.socket.isConnected { await Task.yield() }
+        await gate.open()
+        #expect(await third.heard() == join)
+        await world.socket.stop()
+    }
 }

@@ -1,0 +1,24 @@
+extension RoomsSocket {
+    /// What the contract takes for no cursor of anyone's.
+    private static let noCursor = "none"
+
+    /// Has the server accept the token; one that it refuses is replaced once, on the same connection.
+    func join(_ link: SocketLink, _ token: String) async throws {
+        var token = token
+        for isLast in [false, true] {
+            let auth: JSON = ["token": .string(token), "since": .string(cursor ?? Self.noCursor)]
+            switch try await link.connect(auth: auth) {
+            case .accepted: return
+            case .refused(let message, let code):
+                guard code == "unauthenticated" else {
+                    throw ClientFailure.refused(
+                        Refusal(code: code ?? "refused", message: message, isRetryable: true))
+                }
+                if isLast { throw ClientFailure.signedOut }
+                token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens, token] in
+                    try await tokens.token(replacing: token)
+                }
+            }
+        }
+    }
+}
