@@ -36,7 +36,14 @@ public final class RoomsClient {
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     @ObservationIgnored private let conversationSettings: Conversation.Settings
+    @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private var open: [String: Conversation] = [:]
+    /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
+    @ObservationIgnored private var lastWish = 0
+    @ObservationIgnored private var lastOrder: Task<Void, Never>?
+
+    /// A system gives an app about five seconds on its way to the background.
+    private static let backgroundTime: Duration = .seconds(3)
 
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
@@ -56,6 +63,7 @@ public final class RoomsClient {
         }
         let connection = ServerConnection(api: api, socket: socket)
         self.user = user
+        self.clock = clock
         self.api = api
         self.socket = socket
         outbox = Outbox(
@@ -77,44 +85,78 @@ public final class RoomsClient {
     // MARK: The app's life
 
     /// Connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
-    public func start() async {
+    ///
+    /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
+    public func start() async { await start(makeWish()) }
+
+    private func start(_ wish: Int) async {
         do {
             troubles += try await outbox.start()
             outboxFailure = nil
         } catch {
             outboxFailure = error.localizedDescription
         }
-        await socket.start()
+        guard wish == lastWish else { return }
+        await order { await $0.start() }
     }
 
     /// Disconnects. A later `start` catches up.
-    public func stop() async { await socket.stop() }
+    public func stop() async {
+        _ = makeWish()
+        await order { await $0.stop() }
+    }
 
-    /// To be called when the app goes to the background, and may not come back.
+    /// To be called when the app goes to the background, and may not come back: keeps and tells what waits for it, for at most
+    /// three seconds, and disconnects.
     public func enterBackground() async {
-        for conversation in open.values { await conversation.enterBackground() }
-        await stop()
+        let wish = makeWish()
+        let conversations = Array(open.values)
+        // Telling is cut short then, and goes on when the app comes back; what is left to write is written beside the rest.
+        try? await within(Self.backgroundTime, by: clock, else: "there was no more time") {
+            for conversation in conversations { await conversation.enterBackground() }
+        }
+        guard wish == lastWish else { return }
+        await order { await $0.stop() }
     }
 
     /// To be called when the app comes to the foreground, and when the network is back.
     public func enterForeground() async {
-        await start()
+        let wish = makeWish()
+        await start(wish)
+        guard wish == lastWish else { return }
         await socket.reconnectNow()
+        guard wish == lastWish else { return }
         await rooms.becomeActive()
     }
 
-    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included.
+    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server is not waited
+    /// for: what was read and not told yet is told no more.
     ///
     /// - Throws: what the file system says; the rest is done.
     public func signOut() async throws {
-        for conversation in open.values { await close(conversation) }
-        await stop()
+        _ = makeWish()
+        await order { await $0.stop() }
         await backing.receipts.removeAll()
-        let removals = [
-            await attempt { try await outbox.stopAndRemoveAll() },
-            await attempt { try await backing.cache.removeAll() },
-        ]
+        let unsent = await attempt { try await outbox.stopAndRemoveAll() }
+        // Before the cache is removed, so that none is written after.
+        for conversation in open.values { await close(conversation) }
+        let removals = [unsent, await attempt { try await backing.cache.removeAll() }]
         for removal in removals { try removal.get() }
+    }
+
+    private func makeWish() -> Int {
+        lastWish += 1
+        return lastWish
+    }
+
+    /// Has the socket do one thing after the other, as they were ordered: on their way to it, an urgent one would overtake.
+    private func order(_ body: @escaping @Sendable (RoomsSocket) async -> Void) async {
+        let task = Task { [socket, before = lastOrder] in
+            await before?.value
+            await body(socket)
+        }
+        lastOrder = task
+        await task.value
     }
 
     private func attempt(_ body: () async throws -> Void) async -> Result<Void, any Error> {

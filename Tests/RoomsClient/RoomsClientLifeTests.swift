@@ -1,0 +1,123 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+/// To the background and back, and out, with a room open, on a scripted server.
+@MainActor
+@Suite("RoomsClient, the app's life", .timeLimit(.minutes(1)))
+struct RoomsClientLifeTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let client: RoomsClient
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+    }
+
+    private func until(_ isSo: () -> Bool) async {
+        while !isSo() { await Task.yield() }
+    }
+
+    /// Connected, with a room open, in which a message was read just now.
+    private func readMessage() async throws {
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified }
+        try server.post("Hello", in: roomID, by: ben.id)
+        await until { conversation.items.count == 1 }
+        conversation.noteVisible(conversation.items)
+        await TestClock.settle()
+    }
+
+    @Test("into the background: what was read is told, then the connection ends; it comes back with the app")
+    func background() async throws {
+        try await readMessage()
+        await client.enterBackground()
+        #expect(device.requests.contains("messages:mark-read"))
+        #expect(device.socketCount == 0)
+        await until { client.connection == .idle }
+        await client.enterForeground()
+        await until { client.connection == .connected }
+        await client.stop()
+    }
+
+    @Test("a way to the background that ends after the app has come back ends no connection")
+    func backAgain() async throws {
+        try await readMessage()
+        device.holdAcks()
+        let background = Task { await client.enterBackground() }
+        await until { device.requests.contains("messages:mark-read") }
+        await client.enterForeground()
+        device.release()
+        await background.value
+        await TestClock.settle()
+        #expect(device.socketCount == 1)
+        #expect(client.connection == .connected)
+        await client.stop()
+    }
+
+    @Test("on a dead network the app is in the background after three seconds")
+    func deadNetwork() async throws {
+        try await readMessage()
+        device.holdAcks()
+        device.delayAnswers(by: .seconds(30))
+        let background = Task { await client.enterBackground() }
+        await until { device.requests.contains("messages:mark-read") }
+        await clock.advance(by: .seconds(3))
+        await background.value
+        #expect(device.socketCount == 0)
+        await until { client.connection == .idle }
+    }
+
+    @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
+    func stoppedWhileStarting(signsOut: Bool) async throws {
+        let starting = Task { await client.start() }
+        await Task.yield()
+        if signsOut { try await client.signOut() } else { await client.stop() }
+        await starting.value
+        await TestClock.settle()
+        #expect(device.socketCount == 0)
+        #expect(client.connection == .idle)
+    }
+
+    @Test("signing out waits for no network, and leaves nothing on the device")
+    func signingOut() async throws {
+        try await readMessage()
+        device.holdAcks()
+        device.delayAnswers(by: .seconds(30))
+        client.open(try #require(client.rooms[roomID])).send("never sent")
+        await TestClock.settle()
+        try await client.signOut()
+        #expect(!device.requests.contains("messages:mark-read"))
+        #expect(device.socketCount == 0)
+        await TestClock.settle()
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test("coming to the foreground without a network, it still says that it waits, and why")
+    func waiting() async throws {
+        device.setAirplaneMode(true)
+        await client.start()
+        await until { client.connection != .idle && client.connection != .connecting }
+        await client.enterForeground()
+        await TestClock.settle()
+        guard case .waiting(.offline) = client.connection else {
+            Issue.record("it is \(client.connection)")
+            return
+        }
+        await client.stop()
+        await until { client.connection == .idle }
+    }
+}
