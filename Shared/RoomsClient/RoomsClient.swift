@@ -54,7 +54,7 @@ public final class RoomsClient {
     public init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
         sockets: any SocketTransport = WebSocketTransport(), clock: any ClientClock = SystemClock(), folder: URL,
-        settings: Conversation.Settings = Conversation.Settings()
+        settings: Settings = Settings()
     ) {
         let door = Door()
         let api = RoomsAPI(transport: http ?? URLSessionTransport(base: server), tokens: tokens)
@@ -67,13 +67,16 @@ public final class RoomsClient {
         self.api = api
         self.socket = socket
         outbox = Outbox(
-            folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock)
+            folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
+            settings: settings.outbox)
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
-            cache: MessageCache(folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock),
-            receipts: ReadReceipts(server: connection, clock: clock), clock: clock)
-        rooms = RoomList(for: user.id, from: connection, clock: clock)
-        conversationSettings = settings
+            cache: MessageCache(
+                folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
+                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
+            receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
+        rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock)
+        conversationSettings = settings.conversation
         door.client = self
     }
 
