@@ -35,6 +35,7 @@ public final class RoomsClient {
     @ObservationIgnored public let socket: RoomsSocket
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
+    @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private var open: [String: Conversation] = [:]
@@ -50,7 +51,7 @@ public final class RoomsClient {
     ///   - user: who is signed in, by these tokens.
     ///   - tokens: `SessionTokens`, unless the app signs in elsewhere.
     ///   - http: by default a `URLSessionTransport`.
-    ///   - folder: where unsent and cached messages are kept; one for each person on each server.
+    ///   - folder: where unsent messages, and rooms and messages for the next start, are kept; one for each person on each server.
     public init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
         sockets: any SocketTransport = WebSocketTransport(), clock: any ClientClock = SystemClock(), folder: URL,
@@ -75,7 +76,8 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
-        rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock)
+        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory))
+        rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         door.client = self
     }
@@ -87,7 +89,7 @@ public final class RoomsClient {
 
     // MARK: The app's life
 
-    /// Connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
+    /// Shows the rooms, connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
     ///
     /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
     public func start() async { await start(makeWish()) }
@@ -100,6 +102,7 @@ public final class RoomsClient {
             outboxFailure = error.localizedDescription
         }
         guard wish == lastWish else { return }
+        rooms.loadFirst()
         await order { await $0.start() }
     }
 
@@ -143,7 +146,10 @@ public final class RoomsClient {
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Before the cache is removed, so that none is written after.
         for conversation in open.values { await close(conversation) }
-        let removals = [unsent, await attempt { try await backing.cache.removeAll() }]
+        let removals = [
+            unsent, await attempt { try await backing.cache.removeAll() },
+            await attempt { try await roomCache.removeAll() },
+        ]
         for removal in removals { try removal.get() }
     }
 

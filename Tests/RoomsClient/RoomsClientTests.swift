@@ -19,11 +19,13 @@ struct RoomsClientTests {
         roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
     }
 
-    private func makeClient(on device: ScriptedDevice) throws -> RoomsClient {
+    private func makeClient(
+        on device: ScriptedDevice, sockets: (any SocketTransport)? = nil, _ settings: RoomsClient.Settings = .init()
+    ) throws -> RoomsClient {
         RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: folder)
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: sockets ?? device, clock: clock,
+            folder: folder, settings: settings)
     }
 
     /// Until what is shown is so: everything that happens is a turn of the main actor away.
@@ -81,5 +83,80 @@ struct RoomsClientTests {
         #expect(server.texts(in: roomID) == ["number 1", "number 2", "number 3"])
         try await again.signOut()
         #expect(await again.outbox.messages(in: roomID).isEmpty)
+    }
+
+    @Test("an ordinary start asks for all rooms twice: at once, and once everything that was missed is told")
+    func asks() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(on: device)
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        await clock.advance(by: .seconds(60))
+        #expect(device.requests.count { $0 == "GET /api/rooms/my-rooms" } == 2)
+        await client.stop()
+    }
+
+    private struct NoSockets: SocketTransport {
+        func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
+    }
+
+    @Test("where no socket comes through, rooms are loaded all the same")
+    func withoutSockets() async throws {
+        let client = try makeClient(on: server.makeDevice(), sockets: NoSockets())
+        await client.start()
+        await until { client.rooms.isLoaded }
+        #expect(client.rooms.rooms.map(\.id) == [roomID])
+        await client.stop()
+    }
+
+    @Test("a start without a network shows the rooms of the last time, and says why it has no others until it has")
+    func offlineStart() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(on: device)
+        await client.start()
+        await until { client.rooms.isLoaded }
+        await TestClock.settle()
+        await client.stop()
+
+        device.setAirplaneMode(true)
+        let again = try makeClient(on: device)
+        await again.start()
+        await until { again.rooms.failure != nil }
+        #expect(again.rooms.rooms.map(\.id) == [roomID])
+        #expect(again.rooms[roomID]?.displayName == "Plans")
+        #expect(!again.rooms.isLoaded)
+        try server.rename(roomID, to: "Trips", by: ben.id)
+        device.setAirplaneMode(false)
+        await again.enterForeground()
+        await until { again.rooms.isLoaded }
+        #expect(again.rooms[roomID]?.displayName == "Trips")
+        #expect(again.rooms.failure == nil)
+        await again.stop()
+    }
+
+    @Test("settings reach the parts that they are of")
+    func settings() async throws {
+        var settings = RoomsClient.Settings()
+        settings.order = .content
+        settings.messageLimit = 2
+        settings.conversation.pageSize = 3
+        settings.receipts.pause = .milliseconds(100)
+        for number in 1...5 { try server.post("\(number)", in: roomID, by: ben.id) }
+        let device = server.makeDevice()
+        let client = try makeClient(on: device, settings)
+        #expect(client.rooms.order == .content)
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified }
+        #expect(conversation.items.map(\.text) == ["3", "4", "5"])
+        conversation.noteVisible(conversation.items)
+        await TestClock.settle()
+        await clock.advance(by: .milliseconds(100))
+        await until { device.requests.contains("messages:mark-read") }
+        await client.close(conversation)
+        let kept = await MessageCache(folder: folder.appending(path: "cache"), clock: clock).openRoom(roomID)
+        #expect(kept.map(\.text) == ["4", "5"])
+        await client.stop()
     }
 }

@@ -17,7 +17,8 @@ public final class RoomList {
     public private(set) var rooms: [Room] = []
     /// Whether all rooms are being asked for.
     public private(set) var isLoading = false
-    /// Whether there has been an answer: without one, no rooms does not mean that there are none.
+    /// Whether there has been an answer. Without one, ``rooms`` are those of the last time, and none does not mean that there are
+    /// none.
     public private(set) var isLoaded = false
     /// Why the last try to load failed; nil once one has succeeded.
     public private(set) var failure: ClientFailure?
@@ -40,6 +41,9 @@ public final class RoomList {
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
+    @ObservationIgnored let cache: RoomListCache?
+    @ObservationIgnored var keeping: Task<Void, Never>?
+    @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
     @ObservationIgnored var owesRefresh = true
     @ObservationIgnored private var running: Task<Void, Never>?
@@ -49,13 +53,19 @@ public final class RoomList {
     @ObservationIgnored private var isCatchingUp = false
     @ObservationIgnored private var groups: [PersonWithRooms]?
 
-    /// - Parameter userID: whose rooms they are.
-    public init(for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock) {
+    /// - Parameters:
+    ///   - userID: whose rooms they are.
+    ///   - cache: has them for the next start; nil: they are not kept.
+    public init(
+        for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
+        cache: RoomListCache? = nil
+    ) {
         shelf = RoomShelf(for: userID, order: order)
         counts = RoomCountManager(for: userID, clock: clock)
         peopleWithoutRooms = PeopleWithoutRooms(from: server)
         self.server = server
         self.clock = clock
+        self.cache = cache
     }
 
     /// The people one shares rooms with, latest activity first, each with these rooms by content.
@@ -88,6 +98,13 @@ public final class RoomList {
         await next.value
     }
 
+    /// Shows what was kept, and asks for all rooms, unless there has been an answer or one is on its way. Not waiting for a socket:
+    /// it may never come.
+    public func loadFirst() {
+        guard running == nil, !isLoaded else { return }
+        running = Task { await load() }
+    }
+
     /// To be called when the app comes to the foreground: what is shown is asked for again if it is older than five minutes.
     public func becomeActive() async {
         if let running { return await running.value }
@@ -97,6 +114,7 @@ public final class RoomList {
 
     private func load() async {
         isLoading = true
+        await showKept()
         let load = shelf.beginLoad()
         do {
             let answer = try await server.rooms(sortedBy: order)
@@ -105,6 +123,7 @@ public final class RoomList {
             for room in answer { showCounts(of: room.id) }
             (isLoaded, loadedAt, failure, owesRefresh) = (true, clock.now, nil, false)
             show()
+            keepRooms()
             fetchNeeded()
         } catch {
             shelf.abandon(load)
@@ -127,7 +146,10 @@ public final class RoomList {
         switch happening {
         case .connecting: break
         case .event(let event): apply(event)
-        case .connected: isCatchingUp = true
+        case .connected:
+            isCatchingUp = true
+            // What could not be had before can be now; the word that all was told may take its time.
+            if failure != nil { Task { await refresh() } } else { loadFirst() }
         case .recovered:
             endCatchingUp()
             owesRefresh = true
@@ -204,6 +226,7 @@ public final class RoomList {
         if shelf.finish(load, with: room, now: clock.now) || counts.latest(of: room.id) == nil { counts.load(room) }
         showCounts(of: room.id)
         show()
+        keepRooms()
         fetchNeeded()
     }
 
@@ -211,6 +234,7 @@ public final class RoomList {
         shelf.forget(roomID)
         counts.forget(roomID)
         show()
+        keepRooms()
     }
 
     private func showCounts(of roomID: String) {
@@ -222,7 +246,7 @@ public final class RoomList {
         }
     }
 
-    private func show() {
+    func show() {
         guard rooms != shelf.rooms else { return }
         groups = nil
         let isSame = rooms.count == shelf.rooms.count && Set(rooms.map(\.id)) == Set(shelf.rooms.map(\.id))

@@ -1,0 +1,89 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@MainActor
+@Suite("RoomListCache", .timeLimit(.minutes(1)))
+struct RoomListCacheTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let clock = TestClock(start: Given.at(1000))
+    private let server = FakeRoomServer()
+    private let list: RoomList
+
+    init() {
+        list = RoomList(for: "me", from: server, clock: clock, cache: RoomListCache(folder: folder))
+    }
+
+    private func kept() async -> [Room] { await RoomListCache(folder: folder).rooms() }
+
+    @Test("it gives what was kept, as it was, but nobody is present")
+    func keeps() async {
+        var room = Given.room(
+            "a", updatedAt: 5, messagesUpdatedAt: 20.123, elements: 3, badges: .init(messages: 1, elements: 2),
+            last: Given.last("m1", at: 20.123))
+        let cache = RoomListCache(folder: folder)
+        #expect(await cache.rooms().isEmpty)
+        room.isActive = true
+        room.participants[0].isPresent = true
+        await cache.keep([room])
+        room.isActive = false
+        room.participants[0].isPresent = false
+        #expect(await kept() == [room])
+    }
+
+    @Test("a room that is no longer one's own leaves no trace on the disk, whichever answer says so")
+    func gone() async {
+        server.all = [Given.room("a"), Given.room("b"), Given.room("c")]
+        await list.refresh()
+        await TestClock.settle()
+        #expect(await kept().count == 3)
+        server.all.removeAll { $0.id == "a" }
+        await list.refresh()
+        await TestClock.settle()
+        #expect(await Set(kept().map(\.id)) == ["b", "c"])
+        await clock.advance(by: .seconds(10))
+        server.all.removeAll { $0.id == "b" }
+        list.apply(Given.newGlobal("m1", in: "b", at: 20))
+        await clock.advance(by: .milliseconds(100))
+        #expect(await kept().map(\.id) == ["c"])
+    }
+
+    @Test("what was kept is shown until the server has answered, and counted")
+    func shown() async {
+        await RoomListCache(folder: folder).keep([Given.room("a", badges: .init(messages: 2)), Given.room("b")])
+        server.hold()
+        list.loadFirst()
+        list.loadFirst()
+        await server.untilCalled(1)
+        #expect(Set(list.rooms.map(\.id)) == ["a", "b"])
+        #expect(list.counts.latest(of: "a")?.unreadMessages == 2)
+        #expect(!list.isLoaded)
+        server.release()
+        await TestClock.settle()
+        #expect(list.rooms.isEmpty && list.isLoaded)
+        #expect(list.counts.latest(of: "a") == nil)
+        #expect(server.calls == ["rooms"])
+    }
+
+    @Test("a file that cannot be read is dropped")
+    func unreadable() async throws {
+        await RoomListCache(folder: folder).keep([Given.room("a")])
+        let file = try #require(
+            try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).first)
+        for text in ["{", #"{"format":9,"rooms":[]}"#] {
+            try Data(text.utf8).write(to: file)
+            #expect(await kept().isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+        }
+    }
+
+    @Test("after signing out nothing is kept any more, also what was on its way")
+    func signedOut() async throws {
+        let cache = RoomListCache(folder: folder)
+        await cache.keep([Given.room("a")])
+        try await cache.removeAll()
+        await cache.keep([Given.room("a")])
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+}
