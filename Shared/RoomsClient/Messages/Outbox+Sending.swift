@@ -64,8 +64,8 @@ extension Outbox {
     }
 
     private func pauseLength(after failures: Int) -> Duration {
-        let ceiling = min(settings.firstPause * (1 << min(failures, 16)), settings.longestPause)
-        return ceiling * random()
+        var backoff = Backoff(from: settings.firstPause, upTo: settings.longestPause, after: failures)
+        return backoff.next(random: random())
     }
 
     private func pause(for duration: Duration, endsOnConnection: Bool, in roomID: String) async {

@@ -4,9 +4,8 @@ import Foundation
 extension RoomList {
     /// So long a room's events are gathered: the second event of a pair, which may say the rest, comes within.
     private static let gathering: Duration = .milliseconds(100)
-    /// Between two answers for a room that never rests, and the first wait after a failure.
+    /// Between two answers for a room that never rests.
     private static let pause: Duration = .seconds(1)
-    private static let longestPause: Duration = .seconds(30)
     /// More than this many rooms are asked for with one request for all.
     private static let maxSingle = 8
 
@@ -15,23 +14,36 @@ extension RoomList {
         case failed(ClientFailure)
     }
 
+    private enum Round {
+        /// There is nothing more to ask.
+        case done
+        case answered
+        /// With what the server has asked to wait.
+        case failed(Duration?)
+    }
+
     func fetchNeeded() {
         guard fetching == nil, owesRefresh || !shelf.needs.isEmpty else { return }
         let isRetry = owesRefresh
         // A list that is no longer shown asks for nothing more.
-        fetching = Task { [weak self, clock] in
-            var wait = isRetry ? Self.pause : Self.gathering
+        fetching = Task { [weak self, clock, random] in
+            var backoff = Backoff(from: Self.pause)
+            var wait = isRetry ? backoff.next(random: random()) : Self.gathering
             while true {
                 // Only cancelling would end it early, and nobody cancels.
                 try? await clock.sleep(for: wait)
-                guard let next = await self?.fetchRound(after: wait) else { return }
-                wait = next
+                switch await self?.fetchRound() {
+                case .done, nil: return
+                case .answered:
+                    backoff.reset()
+                    wait = Self.pause
+                case .failed(let asked): wait = backoff.next(random: random(), atLeast: asked)
+                }
             }
         }
     }
 
-    /// - Returns: how long to wait for the next round; nil if there is nothing to ask.
-    private func fetchRound(after wait: Duration) async -> Duration? {
+    private func fetchRound() async -> Round {
         let ids = shelf.needs.keys.sorted()
         var failures: [ClientFailure] = []
         if owesRefresh || ids.count > Self.maxSingle {
@@ -45,13 +57,13 @@ extension RoomList {
         }
         guard owesRefresh || !shelf.needs.isEmpty else {
             fetching = nil
-            return nil
+            return .done
         }
-        guard !failures.isEmpty else { return Self.pause }
+        guard !failures.isEmpty else { return .answered }
         let asked = failures.compactMap { failure -> Duration? in
             if case .refused(let refusal) = failure { refusal.retryAfter } else { nil }
         }.max()
-        return max(asked ?? .zero, min(max(wait * 2, Self.pause), Self.longestPause))
+        return .failed(asked)
     }
 
     private func fetch(_ id: String) async -> Outcome {

@@ -17,8 +17,7 @@ public final class RoomList {
     public private(set) var rooms: [Room] = []
     /// Whether all rooms are being asked for.
     public private(set) var isLoading = false
-    /// Whether there has been an answer. Without one, ``rooms`` are those of the last time, and none does not mean that there are
-    /// none.
+    /// Whether there has been an answer: without one, rooms are those of the last time, and none does not mean that there are none.
     public private(set) var isLoaded = false
     /// Why the last try to load failed; nil once one has succeeded.
     public private(set) var failure: ClientFailure?
@@ -41,12 +40,13 @@ public final class RoomList {
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
+    @ObservationIgnored let random: @Sendable () -> Double
     @ObservationIgnored let cache: RoomListCache?
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
     @ObservationIgnored var owesRefresh = true
-    @ObservationIgnored private var running: Task<Void, Never>?
+    @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
     /// Between a connect and the word that all that was missed has been told.
@@ -56,9 +56,10 @@ public final class RoomList {
     /// - Parameters:
     ///   - userID: whose rooms they are.
     ///   - cache: has them for the next start; nil: they are not kept.
+    ///   - random: from 0 up to 1; spreads those who ask again.
     public init(
         for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
-        cache: RoomListCache? = nil
+        cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
         shelf = RoomShelf(for: userID, order: order)
         counts = RoomCountManager(for: userID, clock: clock)
@@ -66,6 +67,7 @@ public final class RoomList {
         self.server = server
         self.clock = clock
         self.cache = cache
+        self.random = random
     }
 
     /// The people one shares rooms with, latest activity first, each with these rooms by content.
@@ -98,13 +100,6 @@ public final class RoomList {
         await next.value
     }
 
-    /// Shows what was kept, and asks for all rooms, unless there has been an answer or one is on its way. Not waiting for a socket:
-    /// it may never come.
-    public func loadFirst() {
-        guard running == nil, !isLoaded else { return }
-        running = Task { await load() }
-    }
-
     /// To be called when the app comes to the foreground: what is shown is asked for again if it is older than five minutes.
     public func becomeActive() async {
         if let running { return await running.value }
@@ -112,7 +107,7 @@ public final class RoomList {
         await refresh()
     }
 
-    private func load() async {
+    func load() async {
         isLoading = true
         await showKept()
         let load = shelf.beginLoad()
@@ -148,8 +143,7 @@ public final class RoomList {
         case .event(let event): apply(event)
         case .connected:
             isCatchingUp = true
-            // What could not be had before can be now; the word that all was told may take its time.
-            if failure != nil { Task { await refresh() } } else { loadFirst() }
+            loadWhatFailed()
         case .recovered:
             endCatchingUp()
             owesRefresh = true

@@ -44,7 +44,7 @@ extension RoomsSocket {
     /// Joins what is wanted and not joined yet, one after the other.
     func joinRooms(over link: SocketLink) {
         guard joiner == nil, rooms.next != nil else { return }
-        joiner = Task { [clock] in
+        joiner = Task { [clock, random] in
             var backoff = Backoff()
             while !Task.isCancelled, link === self.link, let roomID = rooms.next {
                 do {
@@ -52,7 +52,7 @@ extension RoomsSocket {
                     backoff.reset()
                 } catch let failure as ClientFailure where failure.isRetryable {
                     // The service behind is away, or there were too many joins; a connection that is over ends this task.
-                    guard (try? await clock.sleep(for: backoff.next(random: 1, atLeast: nil))) != nil else { return }
+                    guard (try? await clock.sleep(for: backoff.next(random: random()))) != nil else { return }
                 } catch {
                     // Refused for good, and not wanted any more.
                 }

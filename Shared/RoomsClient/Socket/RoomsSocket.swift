@@ -29,7 +29,7 @@ public actor RoomsSocket {
     private let transport: any SocketTransport
     let tokens: any TokenProvider
     let clock: any ClientClock
-    private let random: @Sendable () -> Double
+    let random: @Sendable () -> Double
     private let handler: @MainActor @Sendable (SocketHappening) async -> Void
 
     private let queue = HappeningQueue()

@@ -9,7 +9,7 @@ struct RoomListFetchingTests {
     private let server = FakeRoomServer()
     private let list: RoomList
 
-    init() { list = RoomList(for: "me", from: server, clock: clock) }
+    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
 
     private func load(_ rooms: Room...) async {
         server.all = rooms

@@ -9,7 +9,7 @@ struct RoomListTests {
     private let server = FakeRoomServer()
     private let list: RoomList
 
-    init() { list = RoomList(for: "me", from: server, clock: clock) }
+    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
 
     private var ids: [String] { list.rooms.map(\.id) }
 

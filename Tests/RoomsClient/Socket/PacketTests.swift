@@ -87,21 +87,6 @@ struct PacketTests {
     }
 }
 
-@Suite("Backoff")
-struct BackoffTests {
-    @Test("pauses are anything up to a bound that doubles from half a second to thirty")
-    func bounds() {
-        var backoff = Backoff()
-        let bounds = (0..<8).map { _ in backoff.next(random: 1, atLeast: nil) }
-        #expect(bounds == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
-        #expect(backoff.next(random: 0.5, atLeast: nil) == .seconds(15))
-        #expect(backoff.next(random: 0, atLeast: nil) == .zero)
-        #expect(backoff.next(random: 0, atLeast: .seconds(7)) == .seconds(7))
-        backoff.reset()
-        #expect(backoff.next(random: 1, atLeast: nil) == .seconds(0.5))
-    }
-}
-
 @Suite("JoinedRooms")
 struct JoinedRoomsTests {
     @Test("a room that is opened alone takes the place of the others")

@@ -1,5 +1,17 @@
-// The rooms on disk: what a start shows before the server has answered.
+// What a start shows: the rooms on disk, then those of the server, with or without a socket.
 extension RoomList {
+    /// Shows what was kept, and asks for all rooms, unless there has been an answer or one is on its way. Not waiting for a socket:
+    /// it may never come.
+    public func loadFirst() {
+        guard running == nil, !isLoaded else { return }
+        running = Task { await load() }
+    }
+
+    /// What could not be had before can be now; the socket's word that all that was missed is told may take its time.
+    func loadWhatFailed() {
+        if failure != nil { Task { await refresh() } } else { loadFirst() }
+    }
+
     /// Shows what was kept, unless there is something newer.
     func showKept() async {
         guard let cache, !isLoaded, shelf.rooms.isEmpty else { return }
