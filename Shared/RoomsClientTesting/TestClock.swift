@@ -13,12 +13,14 @@ import RoomsClient
 public final class TestClock: ClientClock {
     private struct Sleeper: Sendable {
         let id: Int
+        /// How long it meant to sleep.
+        let length: Duration
         let wakesAt: Duration
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct Watcher: Sendable {
-        let count: Int
+        let isSatisfied: @Sendable ([Sleeper]) -> Bool
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -35,9 +37,8 @@ public final class TestClock: ClientClock {
         var witnesses: [Int: CheckedContinuation<Void, Never>] = [:]
 
         mutating func takeSatisfiedWatchers() -> [Watcher] {
-            let count = sleepers.count
-            let satisfied = watchers.filter { $0.count <= count }
-            watchers.removeAll { $0.count <= count }
+            let satisfied = watchers.filter { $0.isSatisfied(sleepers) }
+            watchers.removeAll { $0.isSatisfied(sleepers) }
             return satisfied
         }
     }
@@ -88,14 +89,19 @@ public final class TestClock: ClientClock {
     }
 
     /// Returns once at least so many sleep. A test waits with this until its code has come so far, and then advances.
-    public func untilSleeping(_ count: Int) async {
+    public func untilSleeping(_ count: Int) async { await until { $0.count >= count } }
+
+    /// Returns once somebody sleeps who meant to sleep for exactly so long: whoever else sleeps does not matter.
+    public func untilSleeping(for length: Duration) async { await until { $0.contains { $0.length == length } } }
+
+    private func until(_ isSatisfied: @escaping @Sendable ([Sleeper]) -> Bool) async {
         await withCheckedContinuation { continuation in
-            let isSatisfied = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
+            let isSo = state.withLock { state in
+                if isSatisfied(state.sleepers) { return true }
+                state.watchers.append(Watcher(isSatisfied: isSatisfied, continuation: continuation))
                 return false
             }
-            if isSatisfied { continuation.resume() }
+            if isSo { continuation.resume() }
         }
     }
 
@@ -112,7 +118,8 @@ public final class TestClock: ClientClock {
     private func lieDown(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
         let watchers: [Watcher]? = state.withLock { state in
             guard !state.cancelled.contains(id) else { return nil }
-            let sleeper = Sleeper(id: id, wakesAt: state.elapsed + duration, continuation: continuation)
+            let sleeper = Sleeper(
+                id: id, length: duration, wakesAt: state.elapsed + duration, continuation: continuation)
             let place = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
             state.sleepers.insert(sleeper, at: place)
             return state.takeSatisfiedWatchers()

@@ -84,4 +84,20 @@ struct TestClockTests {
         }
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    @Test("one who sleeps for a given time is waited for, whoever else sleeps")
+    func exactly() async throws {
+        let others = Task { [clock] in try await clock.sleep(for: .seconds(9)) }
+        await clock.untilSleeping(for: .seconds(9))
+        let task = Task { [clock] in
+            try await clock.sleep(for: .seconds(1))
+            try await clock.sleep(for: .seconds(2))
+        }
+        await clock.untilSleeping(for: .seconds(1))
+        await clock.advance(by: .seconds(1))
+        await clock.untilSleeping(for: .seconds(2))
+        await clock.advance(by: .seconds(2))
+        try await task.value
+        others.cancel()
+    }
 }

@@ -1,11 +1,12 @@
 import Foundation
+import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
 
 @Suite("SessionTokens")
 struct SessionTokensTests {
-    private let clock = HandClock()
+    private let clock = TestClock()
 
     private func session(_ token: String, for seconds: TimeInterval) -> Session {
         Session(

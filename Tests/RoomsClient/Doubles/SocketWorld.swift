@@ -1,4 +1,5 @@
 import Foundation
+import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
@@ -8,7 +9,7 @@ import Testing
 struct SocketWorld {
     let server: FakeSockets
     let tokens: ListedTokens
-    let clock = HandClock()
+    let clock = TestClock()
     let told = Told()
     let socket: RoomsSocket
 
@@ -32,5 +33,13 @@ struct SocketWorld {
         await connection.synchronises(false, cursor: cursor)
         #expect(await told.next() == .recovered(false))
         return connection
+    }
+}
+
+extension TestClock {
+    /// Wakes one who sleeps for so long, as soon as there is one.
+    func wake(_ length: Duration) async {
+        await untilSleeping(for: length)
+        await advance(by: length)
     }
 }

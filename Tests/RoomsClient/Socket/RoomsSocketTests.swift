@@ -103,7 +103,7 @@ struct RoomsSocketTests {
         await world.clock.wake(.milliseconds(250))
         await world.clock.wake(.milliseconds(500))
         await world.clock.wake(.seconds(1))
-        await world.clock.isAsleep(.seconds(2))
+        await world.clock.untilSleeping(for: .seconds(2))
         await world.socket.reconnectNow()
         _ = await world.server.accepted()
         #expect(await world.told.next() == .connected)

@@ -115,7 +115,7 @@ struct SocketAskingTests {
         await #expect(throws: ClientFailure.self) { try await later.value }
         #expect(await connection.heard() == #"422["room:join",{"keepOthers":true,"roomId":"later"}]"#)
         await connection.says("432" + busy)
-        await world.clock.wake(.milliseconds(500))
+        await world.clock.wake(.milliseconds(250))
         #expect(await connection.heard() == #"423["room:join",{"keepOthers":true,"roomId":"later"}]"#)
         await connection.says(ack(3))
         await world.socket.stop()
