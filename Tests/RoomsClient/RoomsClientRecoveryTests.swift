@@ -1,0 +1,88 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+/// Tokens that end, and a history that is gone, on a scripted server.
+@MainActor
+@Suite("RoomsClient, coming back", .timeLimit(.minutes(1)))
+struct RoomsClientRecoveryTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let client: RoomsClient
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+        let tokens = SessionTokens(
+            try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
+            sockets: device, clock: clock,
+            folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+    }
+
+    private var refreshes: Int { device.requests.count { $0 == "POST /api/auth/refresh" } }
+
+    private func until(_ isSo: () -> Bool) async {
+        while !isSo() { await Task.yield() }
+    }
+
+    private func connect() async {
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        await TestClock.settle()
+    }
+
+    @Test("a token that the server takes no longer is replaced once, for the socket and all calls together")
+    func refusedToken() async throws {
+        await connect()
+        server.expireTokens()
+        async let rooms = client.api.myRooms().rooms
+        async let room = client.api.room(roomID)
+        await client.enterForeground()
+        await until { client.connection == .connected && device.socketCount == 1 }
+        #expect(try await rooms.map(\.id) == [roomID])
+        #expect(try await room.id == roomID)
+        await TestClock.settle()
+        #expect(refreshes == 1)
+        await client.stop()
+    }
+
+    @Test("a token that ends within the minute is replaced before it is used to connect")
+    func endingToken() async throws {
+        await connect()
+        await clock.advance(by: .seconds(14 * 60 + 30))
+        #expect(refreshes == 0)
+        device.dropSockets()
+        await until { client.connection != .connected }
+        await client.enterForeground()
+        await until { client.connection == .connected }
+        #expect(refreshes == 1)
+        await client.stop()
+    }
+
+    @Test("a server that no longer knows what was missed: the room and the list are fetched anew")
+    func forgotten() async throws {
+        await connect()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified }
+        device.setAirplaneMode(true)
+        await until { client.connection != .connected }
+        let first = try server.post("missed", in: roomID, by: ben.id)
+        try server.post("missed too", in: roomID, by: ben.id)
+        try server.deleteMessage(first, in: roomID, by: ben.id)
+        try server.rename(roomID, to: "Trips", by: ben.id)
+        server.forgetHistory()
+        device.setAirplaneMode(false)
+        await client.enterForeground()
+        await until { conversation.items.map(\.text) == ["missed too"] && conversation.isVerified }
+        await until { client.rooms[roomID]?.displayName == "Trips" }
+        await client.stop()
+    }
+}

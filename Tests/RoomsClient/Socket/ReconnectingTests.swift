@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import RoomsClient
+
+@MainActor
+@Suite("RoomsSocket: coming back", .timeLimit(.minutes(1)))
+struct ReconnectingTests {
+    @Test("a connection that held for two seconds was a good one, and pauses begin anew; a shorter one was not")
+    func goodConnection() async throws {
+        let world = try SocketWorld()
+        await world.connected().drop()
+        await world.clock.wake(.milliseconds(250))
+        let second = await world.server.accepted(since: "c1")
+        await world.clock.advance(by: .milliseconds(1900))
+        await second.drop()
+        await world.clock.wake(.milliseconds(500))
+        let third = await world.server.accepted(since: "c1")
+        await world.clock.advance(by: .seconds(2))
+        await third.drop()
+        await world.clock.wake(.milliseconds(250))
+        _ = await world.server.accepted(since: "c1")
+        await world.socket.stop()
+    }
+
+    @Test("pauses are a random part of their bound: of none of it, it comes back at once; none is over thirty seconds")
+    func jitter() async throws {
+        let failures = (0..<8).map { ClientFailure.offline("no \($0)") }
+        let soon = try SocketWorld(failures: failures, random: 0)
+        await soon.socket.start()
+        _ = await soon.server.accepted()
+        #expect(await soon.server.attempts == 9)
+        await soon.socket.stop()
+
+        let late = try SocketWorld(failures: failures, random: 0.75)
+        await late.socket.start()
+        for bound in [0.5, 1, 2, 4, 8, 16, 30, 30] { await late.clock.wake(.seconds(bound * 0.75)) }
+        _ = await late.server.accepted()
+        await late.socket.stop()
+    }
+
+    @Test("reconnectNow gives a connection up that has been silent for longer than pings are apart, and no other")
+    func stale() async throws {
+        let world = try SocketWorld()
+        let first = await world.connected()
+        await world.clock.advance(by: .seconds(29))
+        await world.socket.reconnectNow()
+        #expect(await world.socket.isConnected)
+        await world.clock.advance(by: .seconds(2))
+        await world.socket.reconnectNow()
+        #expect(await world.told.next() == .disconnected(.offline("the server has fallen silent")))
+        await first.isClosed()
+        _ = await world.server.accepted(since: "c1")
+        #expect(await world.told.next() == .connected)
+        await world.socket.stop()
+    }
+}
