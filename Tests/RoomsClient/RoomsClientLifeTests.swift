@@ -84,9 +84,10 @@ struct RoomsClientLifeTests {
     @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
     func stoppedWhileStarting(signsOut: Bool) async throws {
         let starting = Task { await client.start() }
-        await Task.yield()
-        if signsOut { try await client.signOut() } else { await client.stop() }
+        // Behind it: before the disk has answered it.
+        let ending = Task { if signsOut { try await client.signOut() } else { await client.stop() } }
         await starting.value
+        try await ending.value
         await TestClock.settle()
         #expect(device.socketCount == 0)
         #expect(client.connection == .idle)
