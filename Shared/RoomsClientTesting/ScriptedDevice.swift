@@ -41,6 +41,11 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         }
     }
 
+    /// Something before the server, a hotel's login page or a firewall, answers the next requests over HTTP in its place.
+    public func interceptNextRequests(_ count: Int = 1, with answer: HTTPResponse) {
+        faults { $0.foreignAnswers += Array(repeating: answer, count: count) }
+    }
+
     /// HTTP's answers take so long from now on, on the server's clock. The server is as fast as ever.
     public func delayAnswers(by delay: Duration) { faults { $0.answerDelay = delay } }
 

@@ -67,6 +67,28 @@ struct RoomsClientRecoveryTests {
         await client.stop()
     }
 
+    @Test(
+        "a firewall or a login page that answers in the server's place signs nobody out, and fails nothing for good",
+        arguments: [200, 400, 401, 403, 404])
+    func intercepted(status: Int) async throws {
+        await connect()
+        server.expireTokens()
+        device.interceptNextRequests(3, with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        await until { client.connection != .connected }
+        await clock.advance(by: .seconds(60))
+        await until { client.connection == .connected }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified }
+        device.interceptNextRequests(with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        device.loseNextRequests()
+        conversation.send("Hello")
+        await until { conversation.items.last?.state == .queued }
+        await clock.advance(by: .seconds(60))
+        await until { conversation.items.last?.state == .stored }
+        #expect(server.texts(in: roomID) == ["Hello"])
+        await client.stop()
+    }
+
     @Test("a server that no longer knows what was missed: the room and the list are fetched anew")
     func forgotten() async throws {
         await connect()

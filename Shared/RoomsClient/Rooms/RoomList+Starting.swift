@@ -14,16 +14,16 @@ extension RoomList {
 
     /// Shows what was kept, unless there is something newer.
     func showKept() async {
-        guard let cache, !isLoaded, shelf.rooms.isEmpty else { return }
+        guard let cache, !isLoaded, rooms.isEmpty else { return }
         let kept = await cache.rooms()
-        guard !isLoaded, shelf.rooms.isEmpty, !kept.isEmpty else { return }
+        guard !isLoaded, rooms.isEmpty, !kept.isEmpty else { return }
         let load = shelf.beginLoad()
         _ = shelf.finish(load, with: kept, now: clock.now)
         counts.load(kept)
         show()
     }
 
-    /// Keeps the rooms as they are: after each answer, so that one which is gone from the list is gone from the disk.
+    /// Keeps the rooms as they are shown: after each answer, so that one which is gone from the list is gone from the disk.
     func keepRooms() {
         guard let cache else { return }
         isToBeKept = true
@@ -31,7 +31,7 @@ extension RoomList {
         keeping = Task {
             while isToBeKept {
                 isToBeKept = false
-                await cache.keep(shelf.rooms)
+                await cache.keep(rooms)
             }
             keeping = nil
         }

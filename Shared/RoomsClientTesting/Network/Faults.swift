@@ -1,3 +1,5 @@
+import RoomsClient
+
 /// What is wrong with one device's network, and what passes it. Pure.
 struct Faults: Sendable {
     private struct Running: Sendable {
@@ -15,6 +17,8 @@ struct Faults: Sendable {
     var eventsToDouble = 0
     var packetsUntilDrop: Int?
     var answerDelay: Duration = .zero
+    /// Of something that stands before the server, for the next requests over HTTP.
+    var foreignAnswers: [HTTPResponse] = []
     var holdsAcks = false
     private(set) var isHeld: (@Sendable (String) -> Bool)?
     private(set) var held: [Parlor.Delivery] = []

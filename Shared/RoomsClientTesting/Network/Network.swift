@@ -71,6 +71,11 @@ struct Network: Sendable {
         guard faults[deviceID]?.isOffline == false, faults[deviceID]?.losesRequest() == false else {
             throw Self.offline
         }
+        if faults[deviceID]?.foreignAnswers.isEmpty == false,
+            let answer = faults[deviceID]?.foreignAnswers.removeFirst()
+        {
+            return answer
+        }
         let response = parlor.answer(request)
         flush()
         guard faults[deviceID]?.losesAnswer() == false else { throw Self.offline }
