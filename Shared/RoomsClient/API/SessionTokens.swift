@@ -65,9 +65,7 @@ public actor SessionTokens: TokenProvider {
 
     private func refresh(_ session: Session) async throws -> String {
         let task = refreshing ?? startRefresh(of: session)
-        let renewed = try await task.value
-        try Task.checkCancellation()
-        return renewed.token
+        return try await task.valueUnlessCancelled.token
     }
 
     private func startRefresh(of session: Session) -> Task<Session, any Error> {

@@ -26,10 +26,17 @@ func within<Value: Sendable>(
         working.cancel()
         timing.cancel()
     }
-    return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { first.wait($0) }
-    } onCancel: {
-        _ = first.settle(.failure(CancellationError()))
+    return try await first.value
+}
+
+extension Task where Failure == any Error {
+    /// Its value; `CancellationError` at once if whoever waits is cancelled. The task itself goes on.
+    var valueUnlessCancelled: Success {
+        get async throws {
+            let first = FirstOutcome<Success>()
+            Task<Void, Never> { _ = first.settle(await result) }
+            return try await first.value
+        }
     }
 }
 
@@ -60,7 +67,17 @@ private final class FirstOutcome<Value: Sendable>: Sendable {
         }
     }
 
-    func wait(_ waiter: CheckedContinuation<Value, any Error>) {
+    var value: Value {
+        get async throws {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { wait($0) }
+            } onCancel: {
+                _ = settle(.failure(CancellationError()))
+            }
+        }
+    }
+
+    private func wait(_ waiter: CheckedContinuation<Value, any Error>) {
         let outcome: Result<Value, any Error>? = state.withLock { state in
             if case .settled(let outcome) = state { return outcome }
             state = .waiting(waiter)
