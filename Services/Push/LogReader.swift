@@ -71,6 +71,9 @@ struct LogReader: Sendable {
             let head = try await page(after: nil).head
             return (try await start(at: head, after: nil), false)
         }
+        if let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID {
+            return (head.seq > place.seq ? head : place, false)
+        }
         let page = try await page(after: place)
         // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
         guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
@@ -85,6 +88,19 @@ struct LogReader: Sendable {
             start: place, end: Bookmark(after: last, in: place.databaseID),
             events: page.entries.flatMap { entry in PushEvent.events(in: entry).map { (entry.seq, $0) } })
         return (try await take(stretch), page.through < page.head.seq)
+    }
+
+    /// The end of the log, if all up to it was written before anybody registered a device: then there is nothing in it to be told,
+    /// and it is not read.
+    private func headIfNobodyHasDevices() async throws -> Bookmark? {
+        guard try await !hasDevices() else { return nil }
+        let head = try await page(after: nil).head
+        // A device that came before the end was known may be one for what came before that end.
+        return try await hasDevices() ? nil : head
+    }
+
+    private func hasDevices() async throws -> Bool {
+        try await database.read { try PushDatabase($0).hasDevices() }
     }
 
     private func place(_ known: Bookmark?) async throws -> Bookmark? {

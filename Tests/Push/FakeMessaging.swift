@@ -12,6 +12,7 @@ final class FakeMessaging: Sendable {
         var entries: [StreamEntry] = []
         var unread: [String: [String: String]] = [:]
         var lastMessage = 0
+        var toldEntries = 0
         var isAway = false
         var hook: (@Sendable () async -> Void)?
     }
@@ -20,6 +21,9 @@ final class FakeMessaging: Sendable {
     private let clock: ManualClock
 
     init(clock: ManualClock) { self.clock = clock }
+
+    /// Entries of the log that were asked for and given.
+    var toldEntries: Int { state.withLock { $0.toldEntries } }
 
     var isAway: Bool {
         get { state.withLock { $0.isAway } }
@@ -93,7 +97,10 @@ final class FakeMessaging: Sendable {
         state.withLock { state in
             if state.isAway { return ServiceError.unavailable("Messaging").json }
             switch subject {
-            case "messaging.events": return Reply(.ok, page(data, state).json).json
+            case "messaging.events":
+                let page = page(data, state)
+                state.toldEntries += page.entries.count
+                return Reply(.ok, page.json).json
             case "messaging.unread": return Reply(.ok, unread(data, state)).json
             case "rooms.names":
                 let count = data["roomIds"]?.array?.count ?? 0

@@ -66,6 +66,22 @@ struct FollowingTests {
         }
     }
 
+    @Test("while nobody has a device the log is not read; the first device hears of all that comes after it")
+    func nobody() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            for _ in 1...5 { _ = world.send() }
+            let (place, isBehind) = try await world.service.reader.step(from: nil)
+            #expect(place.seq == 5 && !isBehind)
+            #expect(world.messaging.toldEntries == 0)
+            _ = try await world.register("token")
+            _ = world.send()
+            _ = try await world.service.reader.step(from: place)
+            #expect(try await world.jobs().held == 1)
+            #expect(world.messaging.toldEntries == 1)
+        }
+    }
+
     private func storedSeq(_ world: PushWorld) async throws -> Int? {
         try await world.database.read { try PushDatabase($0).cursor(of: LogReader.stream)?.seq }
     }

@@ -22,7 +22,7 @@ final class PushWorld: Sendable {
     /// Where it has come to in messaging's log.
     private let place = Mutex<Bookmark?>(nil)
     private let context: ServiceContext
-    private let messaging: FakeMessaging
+    let messaging: FakeMessaging
 
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")
