@@ -18,27 +18,14 @@ extension Conversation {
 
     /// Sends a failed message again, under the same `tempId`.
     public func retry(_ id: MessageItem.ID) async {
-        if let index = unkept.firstIndex(where: { $0.tempID == id }) {
-            unkept[index].state = .queued
-            change { $0.setState(.queued, of: id) }
-            keepUnkept()
-        } else {
-            _ = await backing.outbox.retry(id, in: roomID)  // one that it does not have any more has been stored
-        }
+        _ = await backing.outbox.retry(id, in: roomID)  // one that it does not have any more has been stored
     }
 
     /// Gives an unsent message up.
     ///
     /// - Returns: false if it is on its way, or stored, and then ``delete(_:)`` is what takes it back.
     @discardableResult
-    public func discard(_ id: MessageItem.ID) async -> Bool {
-        if let index = unkept.firstIndex(where: { $0.tempID == id && $0.state.isFailed }) {
-            unkept.remove(at: index)
-            change { $0.removePending(id) }
-            return true
-        }
-        return await backing.outbox.discard(id, in: roomID)
-    }
+    public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
     /// Deletes an own message for everyone. It disappears when the server has done so.
     ///
@@ -61,7 +48,11 @@ extension Conversation {
             let shown = messages + unkept.filter { !kept.contains($0.tempID) }
             self.change { $0.setPending(shown) }
             for message in messages where message.state == .sent { sentIn[message.tempID] = epoch }
-        case .added(let message): self.change { $0.addPending(message) }
+        case .added(let message):
+            self.change { store in
+                store.addPending(message)
+                store.setState(message.state, of: message.tempID)
+            }
         case .state(let tempID, let state):
             sentIn[tempID] = state == .sent ? epoch : nil
             self.change { $0.setState(state, of: tempID) }
@@ -86,17 +77,13 @@ extension Conversation {
     private func keepUnkept() {
         guard keeping == nil else { return }
         keeping = Task {
-            while let message = unkept.first(where: { !$0.state.isFailed }) {
-                do {
+            while let message = unkept.first {
+                do throws(SendFailure) {
                     try await backing.outbox.append(message, in: roomID)
-                    unkept.removeAll { $0.tempID == message.tempID }
                 } catch {
-                    let failure = SendFailure(code: "not_kept", message: error.localizedDescription)
-                    if let index = unkept.firstIndex(where: { $0.tempID == message.tempID }) {
-                        unkept[index].state = .failed(failure)
-                    }
-                    change { $0.setState(.failed(failure), of: message.tempID) }
+                    change { $0.setState(.failed(error), of: message.tempID) }
                 }
+                unkept.removeFirst()
             }
             keeping = nil
         }

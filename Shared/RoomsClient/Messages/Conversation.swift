@@ -85,7 +85,7 @@ public final class Conversation {
     @ObservationIgnored var retrying: Task<Void, Never>?
     @ObservationIgnored var gapFilling: Task<Void, Never>?
     @ObservationIgnored var pruning: Task<Void, Never>?
-    /// Typed, and not in the outbox: on their way there, or the disk has refused them.
+    /// Typed, and on their way into the outbox.
     @ObservationIgnored var unkept: [PendingMessage] = []
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored private var caching: Task<Void, Never>?

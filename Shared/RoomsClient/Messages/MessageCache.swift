@@ -2,8 +2,8 @@ import Foundation
 
 /// The newest messages of the rooms last opened, so that a room shows something at once.
 ///
-/// It holds nothing that the server does not: a file that cannot be read, or is of another format, is dropped, and a write that
-/// fails is forgotten. All work is done off the main actor.
+/// It holds nothing that the server does not: a file that is broken, or of another format, is dropped, and a write that fails is
+/// forgotten. All work is done off the main actor.
 public actor MessageCache {
     private static let format = 1
 
@@ -33,8 +33,9 @@ public actor MessageCache {
     /// What is kept of a room that is opened now, ascending.
     public func openRoom(_ roomID: String) -> [Message] {
         open.insert(roomID)
+        // One that cannot be read now, before the device is unlocked for one, can be the next time.
+        guard let data = try? files.read(roomID) else { return [] }
         do {
-            guard let data = try files.read(roomID) else { return [] }
             let contents = try JSONDecoder().decode(Contents.self, from: data)
             guard contents.format == Self.format else { throw CocoaError(.fileReadCorruptFile) }
             noteOpened(roomID)
@@ -106,7 +107,7 @@ public actor MessageCache {
         if let openedAt { return openedAt }
         var times: [String: Date] = [:]
         // A folder that cannot be listed is as good as empty: nothing is evicted.
-        for roomID in (try? files.roomIDs()) ?? [] {
+        for roomID in (try? files.keys()) ?? [] {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast
         }

@@ -78,6 +78,6 @@ extension Outbox {
     }
 
     private func firstQueued(in roomID: String) -> PendingMessage? {
-        queues[roomID]?.messages.first { $0.state == .queued }
+        queues[roomID]?.entries.first { $0.message.state == .queued }?.message
     }
 }

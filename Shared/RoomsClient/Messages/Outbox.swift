@@ -13,9 +13,11 @@ public enum OutboxChange: Equatable, Sendable {
 
 /// Own messages until the server has them, across the end of the app.
 ///
-/// A message is on disk when ``append(_:in:)`` returns. Each room has one message under way, in the order typed; rooms don't
+/// A message is on disk when ``append(_:in:)`` returns, or has failed with `not_kept`: then it stays until it is retried,
+/// discarded, or the app ends. Each room has one message under way, in the order typed; rooms don't
 /// wait for one another. A message that may have arrived, but was not answered, is sent again with the same `tempId`, so the
-/// server stores it once. It leaves the outbox when the server has it, or when it is discarded, and in no other way.
+/// server stores it once. It leaves the outbox when the server has it, when it is discarded, or when its room is no longer one's
+/// own, and in no other way.
 ///
 /// While the server is not reached, or asks to wait, a room's messages wait behind the first: for the connection, or for a
 /// pause that doubles up to ``Settings/longestPause``. A message that the server refuses for good has failed; those after it go
@@ -36,13 +38,13 @@ public actor Outbox {
 
     /// A room's messages, and who sends and shows them.
     struct Queue {
-        var messages: [PendingMessage] = []
+        var entries: [OutboxEntry] = []
         var sender: Task<Void, Never>?
         var pause: Pause?
         /// In a row.
         var failures = 0
         var followers: [Int: Follower] = [:]
-        /// Rises with every change of `messages`.
+        /// Rises with every change of `entries`.
         var version = 0
     }
 
@@ -56,14 +58,17 @@ public actor Outbox {
     let clock: any ClientClock
     let settings: Settings
     let random: @Sendable () -> Double
-    private let files: OutboxFiles
+    let files: OutboxFiles
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
     /// How often the connection has come.
     var connections = 0
     private(set) var isStopped = false
-    private var hasTakenOver = false
-    private var troubles: [OutboxTrouble] = []
+    /// Why what is kept could not be read, the last time; nil once it has been.
+    var keptFailure: (any Error)? = NotTakenOver()
+    var troubles: [OutboxTrouble] = []
+    /// Of the last message that was typed.
+    var lastNumber = 0
 
     /// - Parameters:
     ///   - folder: of one person on one server, and of this outbox alone.
@@ -84,23 +89,27 @@ public actor Outbox {
     /// - Returns: the files that could not be read, for the app to tell; each once.
     /// - Throws: what the file system says of the folder; nothing is taken over then, and the next call tries again.
     public func start() throws -> [OutboxTrouble] {
-        try takeOverKept()
+        takeOverKept()
+        if let keptFailure, !isStopped { throw keptFailure }
         defer { troubles = [] }
         return troubles
     }
 
-    /// Keeps a message, and sends it in its turn.
+    /// Takes a message, keeps it, and sends it in its turn.
     ///
-    /// - Throws: what the file system says; the message is not in the outbox then.
-    public func append(_ message: PendingMessage, in roomID: String) async throws {
-        try takeOverKept()
-        guard !isStopped, index(of: message.tempID, in: roomID) == nil else { return }
-        var message = message
-        message.state = .queued
-        try files.write((queues[roomID]?.messages ?? []) + [message], of: roomID)
-        queues[roomID, default: Queue()].messages.append(message)
-        queues[roomID]?.version += 1
-        await tell(.added(message), in: roomID)
+    /// - Throws: `SendFailure` with the code `stopped`: then it is not here. A disk that refuses is no error here, but the
+    ///   message's.
+    public func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
+        guard !isStopped else { throw SendFailure(code: "stopped", message: "Nothing is sent any more.") }
+        takeOverKept()
+        guard index(of: message.tempID, in: roomID) == nil else { return }
+        lastNumber += 1
+        var entry = OutboxEntry(message: message, number: lastNumber, isKept: false)
+        entry.message.state = .queued
+        queues[roomID, default: Queue()].entries.append(entry)
+        let state = keep(message.tempID, in: roomID)
+        entry.message.state = state
+        await tell(.added(entry.message), in: roomID)
         wake(roomID)
     }
 
@@ -108,8 +117,11 @@ public actor Outbox {
     ///
     /// - Returns: false if the outbox does not have it.
     public func retry(_ tempID: String, in roomID: String) async -> Bool {
+        takeOverKept()
         guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
-        if queues[roomID]?.messages[index].state.isFailed == true { await setState(.queued, of: tempID, in: roomID) }
+        if queues[roomID]?.entries[index].message.state.isFailed == true {
+            await setState(.queued, of: tempID, in: roomID)
+        }
         queues[roomID]?.pause?.task.cancel()
         wake(roomID)
         return true
@@ -121,7 +133,8 @@ public actor Outbox {
     ///
     /// - Returns: false for one that is on its way: it cannot be called back.
     public func discard(_ tempID: String, in roomID: String) async -> Bool {
-        guard let index = index(of: tempID, in: roomID), queues[roomID]?.messages[index].state != .sent else {
+        guard let index = index(of: tempID, in: roomID), queues[roomID]?.entries[index].message.state != .sent
+        else {
             return false
         }
         remove(tempID, in: roomID)
@@ -136,19 +149,19 @@ public actor Outbox {
     /// The server can be reached again: who waits for that waits no longer.
     public func noteConnection() {
         connections += 1
+        takeOverKept()
         for queue in queues.values {
             if let pause = queue.pause, pause.endsOnConnection { pause.task.cancel() }
         }
     }
 
-    public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.messages ?? [] }
+    public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
     /// Tells of a room's messages: all that there are first, then every change, in order.
     ///
     /// - Returns: by what ``unfollow(_:in:)`` knows it.
     public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
-        // Where it fails, `start()` and `append(_:in:)` tell so.
-        try? takeOverKept()
+        takeOverKept()
         var seen: Int
         repeat {
             seen = queues[roomID]?.version ?? 0
@@ -175,50 +188,5 @@ public actor Outbox {
         stop()
         queues.removeAll()
         try files.files.removeAll()
-    }
-
-    // MARK: - Changes
-
-    /// Before anything is written: a room's file is replaced whole.
-    private func takeOverKept() throws {
-        guard !hasTakenOver, !isStopped else { return }
-        let kept = try files.readAll()
-        hasTakenOver = true
-        troubles = kept.troubles
-        for (roomID, messages) in kept.rooms {
-            queues[roomID, default: Queue()].messages = messages
-            queues[roomID]?.version += 1
-            wake(roomID)
-        }
-    }
-
-    func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {
-        guard let index = index(of: tempID, in: roomID) else { return }
-        let before = queues[roomID]?.messages[index].state
-        queues[roomID]?.messages[index].state = state
-        noteChange(in: roomID, isKept: before?.isFailed == true || state.isFailed)
-        await tell(.state(tempID: tempID, state), in: roomID)
-    }
-
-    func remove(_ tempID: String, in roomID: String) {
-        guard let index = index(of: tempID, in: roomID) else { return }
-        queues[roomID]?.messages.remove(at: index)
-        noteChange(in: roomID, isKept: true)
-    }
-
-    func tell(_ change: OutboxChange, in roomID: String) async {
-        let followers = (queues[roomID]?.followers ?? [:]).sorted { $0.key < $1.key }
-        for follower in followers { await follower.value(change) }
-    }
-
-    private func noteChange(in roomID: String, isKept: Bool) {
-        queues[roomID]?.version += 1
-        guard isKept, !isStopped else { return }
-        // A file that is behind has a message too many, or one as waiting that has failed: sent again, it is stored once.
-        try? files.write(messages(in: roomID), of: roomID)
-    }
-
-    private func index(of tempID: String, in roomID: String) -> Int? {
-        queues[roomID]?.messages.firstIndex { $0.tempID == tempID }
     }
 }

@@ -8,9 +8,9 @@ public struct OutboxTrouble: Equatable, Sendable {
     public var reason: String
 }
 
-/// The unsent messages, on disk.
+/// The unsent messages, on disk: each in a file of its own, so that a thousand of them cost a new one no more than none.
 struct OutboxFiles: Sendable {
-    private static let format = 1
+    private static let format = 2
 
     let files: RoomFiles
     let isForced: Bool
@@ -18,35 +18,49 @@ struct OutboxFiles: Sendable {
     private struct Contents: Codable {
         var format: Int
         var roomID: String
-        var messages: [PendingMessage]
+        var number: Int
+        var message: PendingMessage
     }
 
-    /// Everything that is kept; what cannot be read is put aside, and told.
-    func readAll() throws -> (rooms: [String: [PendingMessage]], troubles: [OutboxTrouble]) {
-        var rooms: [String: [PendingMessage]] = [:]
+    /// Everything that is kept, in the order typed; what is broken or foreign is put aside, and told.
+    ///
+    /// - Throws: what the file system says. A file that cannot be read now is no broken one, and stays.
+    func readAll() throws -> (rooms: [String: [OutboxEntry]], troubles: [OutboxTrouble]) {
+        var rooms: [String: [OutboxEntry]] = [:]
         var troubles: [OutboxTrouble] = []
-        for roomID in try files.roomIDs() {
+        for key in try files.keys() {
+            guard let data = try files.read(key) else { continue }
             do {
-                guard let data = try files.read(roomID) else { continue }
                 let contents = try JSONDecoder().decode(Contents.self, from: data)
                 guard contents.format == Self.format else {
                     throw SendFailure(code: "foreign_format", message: "format \(contents.format)")
                 }
-                rooms[roomID] = contents.messages
+                rooms[contents.roomID, default: []].append(
+                    OutboxEntry(message: contents.message, number: contents.number, isKept: true))
             } catch {
-                let kept = try files.setAside(roomID)
+                let kept = try files.setAside(key)
+                let roomID = key.lastIndex(of: "/").map { String(key[..<$0]) } ?? key
                 troubles.append(OutboxTrouble(roomID: roomID, keptAt: kept, reason: String(describing: error)))
             }
         }
-        return (rooms, troubles)
+        return (rooms.mapValues { $0.sorted { $0.number < $1.number } }, troubles)
     }
 
-    func write(_ messages: [PendingMessage], of roomID: String) throws {
-        if messages.isEmpty {
-            try files.remove(roomID)
-        } else {
-            let contents = Contents(format: Self.format, roomID: roomID, messages: messages)
-            try files.write(JSONEncoder().encode(contents), of: roomID, isForced: isForced)
-        }
+    func write(_ entry: OutboxEntry, of roomID: String) throws {
+        let contents = Contents(format: Self.format, roomID: roomID, number: entry.number, message: entry.message)
+        try files.write(JSONEncoder().encode(contents), of: Self.key(entry, roomID), isForced: isForced)
     }
+
+    func remove(_ entry: OutboxEntry, of roomID: String) throws { try files.remove(Self.key(entry, roomID)) }
+
+    private static func key(_ entry: OutboxEntry, _ roomID: String) -> String { "\(roomID)/\(entry.number)" }
+}
+
+/// A message, and its place on the disk.
+struct OutboxEntry: Sendable {
+    var message: PendingMessage
+    /// Rises in the order typed.
+    var number: Int
+    /// It has a file.
+    var isKept: Bool
 }

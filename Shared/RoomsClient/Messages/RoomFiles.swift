@@ -4,36 +4,43 @@ import Foundation
     import Glibc
 #endif
 
-/// A folder with one small file a room.
+/// A folder of small files, each under its key: a room's id for one.
 struct RoomFiles: Sendable {
     let folder: URL
 
-    func url(of roomID: String) -> URL { folder.appending(path: Self.name(of: roomID) + ".json") }
+    func url(of key: String) -> URL { folder.appending(path: Self.name(of: key) + ".json") }
 
-    /// The rooms that have a file.
+    /// Of the files that there are.
     ///
     /// - Throws: what the file system says, but of a folder that is not there: that is empty.
-    func roomIDs() throws -> [String] {
-        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(atPath: folder.path).compactMap { name in
+    func keys() throws -> [String] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        } catch CocoaError.fileReadNoSuchFile {
+            return []
+        }
+        return names.compactMap { name in
             guard name.hasSuffix(".json") else { return nil }
             return String(name.dropLast(5)).removingPercentEncoding
         }
     }
 
-    /// - Returns: nil if there is no such file.
-    func read(_ roomID: String) throws -> Data? {
-        let url = url(of: roomID)
-        guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-        return try Data(contentsOf: url)
+    /// - Returns: nil if there is no such file, and of none that cannot be read now: that may pass.
+    func read(_ key: String) throws -> Data? {
+        do {
+            return try Data(contentsOf: url(of: key))
+        } catch CocoaError.fileReadNoSuchFile {
+            return nil
+        }
     }
 
     /// Replaces the file whole, or not at all.
     ///
     /// - Parameter isForced: it is on the disk when this returns, and outlives the loss of power too.
-    func write(_ data: Data, of roomID: String, isForced: Bool) throws {
+    func write(_ data: Data, of key: String, isForced: Bool) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let url = url(of: roomID)
+        let url = url(of: key)
         // Not `.atomic`, which waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
@@ -45,8 +52,8 @@ struct RoomFiles: Sendable {
         if isForced { try Self.force(folder) }
     }
 
-    func remove(_ roomID: String) throws {
-        let url = url(of: roomID)
+    func remove(_ key: String) throws {
+        let url = url(of: key)
         guard FileManager.default.fileExists(atPath: url.path) else { return }
         try FileManager.default.removeItem(at: url)
     }
@@ -57,8 +64,8 @@ struct RoomFiles: Sendable {
     }
 
     /// Puts a file that cannot be read where nothing reads or replaces it.
-    func setAside(_ roomID: String) throws -> URL {
-        let url = url(of: roomID)
+    func setAside(_ key: String) throws -> URL {
+        let url = url(of: key)
         var kept = url.appendingPathExtension("unreadable")
         var number = 1
         while FileManager.default.fileExists(atPath: kept.path) {
@@ -70,10 +77,10 @@ struct RoomFiles: Sendable {
     }
 
     /// Capitals are escaped too: to many disks `A` and `a` are one name.
-    private static func name(of roomID: String) -> String {
+    private static func name(of key: String) -> String {
         let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_")
         // Only a string that is no Unicode has no encoding, and a Swift string is.
-        return roomID.addingPercentEncoding(withAllowedCharacters: plain) ?? "_"
+        return key.addingPercentEncoding(withAllowedCharacters: plain) ?? "_"
     }
 
     private static func force(_ url: URL) throws {

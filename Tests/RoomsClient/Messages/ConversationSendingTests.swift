@@ -53,7 +53,7 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
-    @Test("a message that the disk refuses says so, and can be sent again")
+    @Test("a message that the disk refuses says so, also on the next visit, and can be sent again")
     func fullDisk() async throws {
         await enter(page([1]))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -61,6 +61,9 @@ extension ConversationTests {
         try Data().write(to: blocked)
         conversation.send("a")
         await until { conversation.items.last?.pending?.state.isFailed == true }
+        await conversation.leave()
+        await enter(page([1]))
+        #expect(conversation.items.map(\.pending?.state.isFailed) == [nil, true])
         try FileManager.default.removeItem(at: blocked)
         await conversation.retry("t1")
         await server.expect(.send("a", tempID: "t1"), .message(sample(2, from: "me", tempID: "t1")))

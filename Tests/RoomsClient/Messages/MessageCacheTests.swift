@@ -28,13 +28,22 @@ struct MessageCacheTests {
     }
 
     @Test(
-        "a file that cannot be read, or is of another format, is dropped",
+        "a file that is broken, or of another format, is dropped",
         arguments: ["", "{\"format\":1,\"messages\":[{}]}", "{\"format\":2,\"messages\":[]}"])
     func unreadable(contents: String) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(contents.utf8).write(to: folder.appending(path: "room.json"))
         #expect(await makeCache().openRoom("room").isEmpty)
         #expect(try files() == [])
+    }
+
+    @Test("a file that cannot be read for now stays for the next time")
+    func notReadableNow() async throws {
+        // A folder in its place: reading it fails, as of a file that is locked.
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "room.json"), withIntermediateDirectories: true)
+        #expect(await makeCache().openRoom("room").isEmpty)
+        #expect(try files() == ["room.json"])
     }
 
     @Test("beyond the limit the room that was opened longest ago goes, also after a restart")

@@ -45,16 +45,16 @@ extension OutboxTests {
         await server.answer(unanswered, stored(1, "a"))
     }
 
-    @Test("a file that cannot be read, or is of another format, is kept aside and told; the other rooms go on")
+    @Test("a file that is broken, or of another format, is kept aside and told; the others go on")
     func unreadable() async throws {
         let first = makeOutbox()
         try await first.append(typed("a"), in: "Good/Room")
         let unanswered = await server.next()
         await first.stop()
-        let broken = Data("{\"format\": 1, \"mess".utf8)
-        try broken.write(to: folder.appending(path: "broken.json"))
-        let foreign = Data("{\"format\": 2, \"roomID\": \"new\", \"messages\": []}".utf8)
-        try foreign.write(to: folder.appending(path: "new.json"))
+        let broken = Data("{\"format\": 2, \"mess".utf8)
+        try broken.write(to: folder.appending(path: "broken%2F1.json"))
+        let foreign = Data("{\"format\": 3, \"roomID\": \"new\", \"messages\": []}".utf8)
+        try foreign.write(to: folder.appending(path: "new%2F1.json"))
 
         let second = makeOutbox()
         let troubles = try await second.start().sorted { $0.roomID < $1.roomID }
@@ -65,16 +65,70 @@ extension OutboxTests {
         #expect(try await second.start() == [], "told once")
     }
 
-    @Test("a message that the disk refuses is not taken")
+    @Test(
+        "a file that cannot be read for now stays where it is, nothing is sent before it, and the next try takes it over"
+    )
+    func notReadableNow() async throws {
+        let first = makeOutbox()
+        try await first.append(typed("a"), in: "room")
+        let unanswered = await server.next()
+        await first.stop()
+        let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder.path).first)
+        let (file, hidden) = (folder.appending(path: name), folder.appending(path: "hidden"))
+        // A folder in its place: reading it fails, as of a file that is locked.
+        try FileManager.default.moveItem(at: file, to: hidden)
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+
+        let second = makeOutbox()
+        await #expect(throws: (any Error).self) { try await second.start() }
+        try await second.append(typed("b"), in: "room")
+        #expect(await second.messages(in: "room").map(\.state.isFailed) == [true])
+        #expect(FileManager.default.fileExists(atPath: file.path))
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.moveItem(at: hidden, to: file)
+        #expect(try await second.start() == [])
+        #expect(await second.messages(in: "room").map(\.tempID) == ["a", "b"])
+        #expect(await second.retry("b", in: "room"))
+        await server.expect(request("a"), stored(1, "a"))
+        await server.expect(request("b"), stored(2, "b"))
+        await server.answer(unanswered, stored(1, "a"))
+    }
+
+    @Test("a message that the disk refuses has failed, stays, and is sent when the disk takes it")
     func fullDisk() async throws {
         try FileManager.default.createDirectory(
             at: folder.deletingLastPathComponent(), withIntermediateDirectories: true)
         // A file where the folder should be.
         try Data().write(to: folder)
         let outbox = makeOutbox()
-        await #expect(throws: (any Error).self) { try await outbox.append(typed("a"), in: "room") }
-        #expect(await outbox.messages(in: "room").isEmpty)
+        try await outbox.append(typed("a"), in: "room")
+        #expect(await outbox.messages(in: "room").map(\.state.isFailed) == [true])
+        #expect(await outbox.retry("a", in: "room"))
+        #expect(await outbox.messages(in: "room").map(\.state.isFailed) == [true])
         await server.expectNoCall()
+        try FileManager.default.removeItem(at: folder)
+        #expect(await outbox.retry("a", in: "room"))
+        await server.expect(request("a"), stored(1, "a"))
+    }
+
+    @Test("stopped, it takes nothing more, and says so")
+    func stopped() async throws {
+        let outbox = makeOutbox()
+        await outbox.stop()
+        await #expect(throws: SendFailure.self) { try await outbox.append(typed("a"), in: "room") }
+        #expect(await outbox.messages(in: "room").isEmpty)
+    }
+
+    @Test("each message has a file of its own, which goes when the server has it")
+    func files() async throws {
+        let outbox = makeOutbox()
+        for id in ["a", "b", "c"] { try await outbox.append(typed(id), in: "room") }
+        let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(before.count == 3)
+        await server.expect(request("a"), stored(1, "a"))
+        let next = await server.next()
+        #expect(next.request == request("b"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
     }
 
     @Test("signed out, nothing is sent and nothing stays")
