@@ -87,6 +87,10 @@ struct RoomFiles: Sendable {
         let descriptor = open(url.path, O_RDONLY)
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }
+        #if canImport(Darwin)
+            // There `fsync` leaves it in the drive's own memory. A volume that cannot do better says so.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+        #endif
         guard fsync(descriptor) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
         }
