@@ -28,7 +28,7 @@ public struct MessageStore: Sendable {
     /// Pending no longer, for the server has or had them: the outbox is to know.
     private(set) var settled: [String] = []
     /// Receipts that came before their message.
-    private var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
+    private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
     public init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
         self.roomID = roomID
@@ -95,7 +95,8 @@ public struct MessageStore: Sendable {
                 hasChanged = true
             }
             for id in missing {
-                store.earlyReceipts.set((store.earlyReceipts[id] ?? []) + [receipt], for: id)
+                let others = (store.earlyReceipts[id] ?? []).filter { $0.userId != userID }
+                store.earlyReceipts.set(others + [receipt], for: id)
             }
             return hasChanged
         }

@@ -1,6 +1,7 @@
 import Foundation
-import RoomsClient
 import Testing
+
+@testable import RoomsClient
 
 @Suite("MessageStore")
 struct MessageStoreTests {
@@ -138,6 +139,12 @@ struct MessageStoreTests {
         store.markRead(["m1"], by: "ann", at: start)
         store.insert(sample(1, from: "me"))
         #expect(store.items[0].state == .read)
+    }
+
+    @Test("receipts of a message that is not loaded are kept once for each reader, however often they are told")
+    mutating func repeatedReceipt() {
+        for second in 0..<100 { store.markRead(["m1"], by: "ann", at: start.addingTimeInterval(Double(second))) }
+        #expect(store.earlyReceipts["m1"] == [receipt("ann", 99)])
     }
 
     @Test("failing, retrying and giving up")
