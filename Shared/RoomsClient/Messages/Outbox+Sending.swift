@@ -28,14 +28,14 @@ extension Outbox {
         do {
             return .stored(try await server.send(message.text, tempID: message.tempID, in: roomID))
         } catch ClientFailure.refused(let refusal) {
-            if refusal.isRetryable { return .later(refusal.retryAfter) }
+            // A token that is refused says nothing of the message: signing in again goes on.
+            if refusal.isRetryable || refusal.code == "unauthenticated" { return .later(refusal.retryAfter) }
             // An earlier try has arrived, and the message was deleted since.
             if refusal.code == "message_not_found" { return .deleted }
             return .failed(SendFailure(code: refusal.code, message: refusal.message))
-        } catch ClientFailure.unreadable(let reason) {
-            return .failed(SendFailure(code: "unreadable", message: reason))
         } catch {
-            // Offline, cancelled, or signed out for now: signing in again goes on, signing out for good removes all.
+            // Offline, cancelled, an answer that is none, or signed out for now: signing in again goes on, signing out for good
+            // removes all.
             return .later(nil)
         }
     }

@@ -19,7 +19,7 @@ public enum OutboxChange: Equatable, Sendable {
 /// server stores it once. It leaves the outbox when the server has it, when it is discarded, or when its room is no longer one's
 /// own, and in no other way.
 ///
-/// While the server is not reached, or asks to wait, a room's messages wait behind the first: for the connection, or for a
+/// While the server is not reached, not understood, or asks to wait, a room's messages wait behind the first: for the connection, or for a
 /// pause that doubles up to ``Settings/longestPause``. A message that the server refuses for good has failed; those after it go
 /// on, for they may be of use without it, and a text that is too long must not silence a room. Retried, it goes before those
 /// typed later that have not left yet.

@@ -69,6 +69,18 @@ struct OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
+    @Test(
+        "an answer that is none, or about the token, says nothing of the message: it is sent again",
+        arguments: [.unreadable("a page"), .signedOut, refusal("unauthenticated")] as [ClientFailure])
+    func noAnswer(failure: ClientFailure) async throws {
+        let outbox = makeOutbox()
+        try await outbox.append(typed("a"), in: "room")
+        await server.expect(request("a"), .failure(failure))
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(1))
+        await server.expect(request("a"), stored(1, "a"))
+    }
+
     @Test("the connection ends the pause, and not one that the server asked for")
     func connection() async throws {
         let outbox = makeOutbox()
