@@ -16,6 +16,10 @@ public actor ReadReceipts {
 
     /// What the server takes at once.
     private static let callLimit = 500
+    /// The room is no longer one's own, or the server will never take these ids: nobody will ever want them.
+    private static let finalCodes: Set<String> = [
+        "room_not_found", "message_not_found", "route_not_found", "forbidden", "invalid_field", "malformed_request",
+    ]
     /// Enough not to tell twice what is on the screen.
     private static let rememberedIDs = 2_000
 
@@ -25,7 +29,7 @@ public actor ReadReceipts {
         var firstAt: Date?
         /// The wait until they are told.
         var wait: Task<Void, Never>?
-        var isTelling = false
+        var telling: Task<Void, Never>?
     }
 
     private let server: any MessageServer
@@ -80,24 +84,34 @@ public actor ReadReceipts {
         }
     }
 
+    /// One call at a time: what is read meanwhile is gathered for the next.
     private func tell(_ roomID: String) async {
-        guard let gathered = rooms[roomID], !gathered.isTelling, !gathered.ids.isEmpty else { return }
-        rooms[roomID]?.isTelling = true
+        while let telling = rooms[roomID]?.telling { await telling.value }
+        guard let gathered = rooms[roomID], !gathered.ids.isEmpty else { return }
+        gathered.wait?.cancel()
+        let telling = Task { await tell(first: gathered.ids.count, in: roomID) }
+        rooms[roomID]?.wait = nil
         rooms[roomID]?.firstAt = nil
+        rooms[roomID]?.telling = telling
+        await telling.value
+    }
+
+    private func tell(first count: Int, in roomID: String) async {
+        var left = count
         var isReached = true
-        while isReached, let ids = rooms[roomID]?.ids.prefix(Self.callLimit), !ids.isEmpty {
+        while isReached, left > 0, let ids = rooms[roomID]?.ids.prefix(min(left, Self.callLimit)), !ids.isEmpty {
+            left -= ids.count
             do {
                 try await server.markRead(Array(ids), in: roomID)
                 drop(ids.count, in: roomID)
-            } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
-                // The room is no longer one's own: nobody will ever want these.
+            } catch ClientFailure.refused(let refusal) where Self.finalCodes.contains(refusal.code) {
                 drop(ids.count, in: roomID)
             } catch {
                 isReached = false
             }
         }
-        rooms[roomID]?.isTelling = false
-        if !isReached { wait(for: settings.retryPause, in: roomID) }
+        rooms[roomID]?.telling = nil
+        if !isReached, rooms[roomID]?.wait == nil { wait(for: settings.retryPause, in: roomID) }
     }
 
     /// Told, or of no more use. While a call is under way ids are only added, unless all were removed.

@@ -75,7 +75,51 @@ struct ReadReceiptsTests {
         let call = await server.next()
         await receipts.add(["b"], in: "room")
         await server.answer(call, .done)
+        await clock.advance(by: .milliseconds(500))
         await server.expect(.read(["b"]), .done)
+    }
+
+    @Test("what is read during a call is gathered as any is, and so is what comes after it")
+    func gatheredAfter() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        let call = await server.next()
+        await receipts.add(["b"], in: "room")
+        await server.answer(call, .done)
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["b"]), .done)
+        await clock.advance(by: .seconds(5))
+        await receipts.add(["c"], in: "room")
+        await TestClock.settle()
+        await server.expectNoCall()
+        await receipts.add(["d"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["c", "d"]), .done)
+    }
+
+    @Test("flushed while a call is under way, the rest is told before it returns")
+    func flushedUnderWay() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        let call = await server.next()
+        await receipts.add(["b"], in: "room")
+        async let flushed: Void = receipts.flush()
+        await TestClock.settle()
+        await server.answer(call, .done)
+        await server.expect(.read(["b"]), .done)
+        await flushed
+    }
+
+    @Test(
+        "what the server did not take in is kept, whatever else it said",
+        arguments: [refusal("unauthenticated"), refusal("new_code"), .unreadable("a page"), .signedOut])
+    func notTaken(failure: ClientFailure) async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["a"]), .failure(failure))
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(10))
+        await server.expect(.read(["a"]), .done)
     }
 
     @Test("those of a room that is no longer one's own are given up")
