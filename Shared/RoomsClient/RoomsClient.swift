@@ -46,6 +46,9 @@ public final class RoomsClient {
     /// A system gives an app about five seconds on its way to the background.
     private static let backgroundTime: Duration = .seconds(3)
 
+    /// How many screens show each open room; none while it is being left.
+    @ObservationIgnored private var screens: [String: Int] = [:]
+
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
     ///   - user: who is signed in, by these tokens.
@@ -145,7 +148,7 @@ public final class RoomsClient {
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Before the cache is removed, so that none is written after.
-        for conversation in open.values { await close(conversation) }
+        for conversation in open.values { await leave(conversation) }
         let removals = [
             unsent, await attempt { try await backing.cache.removeAll() },
             await attempt { try await roomCache.removeAll() },
@@ -176,23 +179,37 @@ public final class RoomsClient {
 
     /// Opens a room: its conversation shows what is kept at once, and what the server has as soon as it answers; its badge of
     /// elements is gone.
+    ///
+    /// - Returns: for all screens of one room the same. Each has to ``close(_:)`` it.
     public func open(_ room: Room) -> Conversation {
-        if let known = open[room.id] { return known }
-        let conversation = Conversation(
-            roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), backing: backing,
-            settings: conversationSettings)
+        screens[room.id, default: 0] += 1
+        let conversation =
+            open[room.id]
+            ?? Conversation(
+                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)),
+                backing: backing, settings: conversationSettings)
         open[room.id] = conversation
-        rooms.enter(room.id)
-        Task { await conversation.enter() }
+        if screens[room.id] == 1 { rooms.enter(room.id) }
+        conversation.beginVisit()
         return conversation
     }
 
-    /// The room's screen is gone.
+    /// The room's screen is gone. With the last one the room is left; the network is not waited for.
     public func close(_ conversation: Conversation) async {
-        guard open[conversation.roomID] === conversation else { return }
-        open[conversation.roomID] = nil
-        rooms.leave(conversation.roomID)
+        let roomID = conversation.roomID
+        guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
+        screens[roomID] = count - 1
+        if count == 1 { await leave(conversation) }
+    }
+
+    private func leave(_ conversation: Conversation) async {
+        let roomID = conversation.roomID
+        screens[roomID] = 0
+        rooms.leave(roomID)
+        // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
         await conversation.leave()
+        guard open[roomID] === conversation, screens[roomID] == 0 else { return }
+        (open[roomID], screens[roomID]) = (nil, nil)
     }
 
     // MARK: What happens

@@ -1,7 +1,8 @@
 import Foundation
-import RoomsClient
 import RoomsClientTesting
 import Testing
+
+@testable import RoomsClient
 
 /// All of it together, on the scripted server.
 @MainActor
@@ -55,8 +56,36 @@ struct RoomsClientTests {
         await until { conversation.items.last?.state == .stored }
         #expect(server.texts(in: roomID) == ["Hello", "Hi!"])
         await client.close(conversation)
+        conversation.send("one screen is still there")
+        await until { conversation.items.last?.state == .stored }
+        await client.close(conversation)
         await client.stop()
         try await client.signOut()
+    }
+
+    @Test("a room closed in the moment it is opened is not joined, and opened again it is, once")
+    func closedAtOnce() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(on: device)
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await client.close(first)
+        #expect(!first.isEntered)
+
+        let again = client.open(room)
+        await until { again.isVerified }
+        async let closed: Void = client.close(again)
+        await Task.yield()
+        let third = client.open(room)
+        await closed
+        await until { third.isVerified }
+        try server.post("Hello", in: roomID, by: ben.id)
+        await until { third.items.map(\.text) == ["Hello"] }
+        await client.close(third)
+        #expect(!third.isEntered)
+        await client.stop()
     }
 
     @Test("what was typed in airplane mode is sent after the app was killed and has come back")

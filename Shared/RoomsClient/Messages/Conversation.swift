@@ -108,11 +108,19 @@ public final class Conversation {
 
     /// Shows the room, and returns when the server has answered or ``failure`` says why it has not. It is tried again then,
     /// after a pause and with the next connection. Does nothing in a room that is entered already.
-    public func enter() async {
-        guard !isEntered else { return }
+    public func enter() async { await beginVisit()?.value }
+
+    /// Enters at once, so that a ``leave()`` that comes next finds it entered, and shows the room in its own time.
+    @discardableResult
+    func beginVisit() -> Task<Void, Never>? {
+        guard !isEntered else { return nil }
         isEntered = true
         visit += 1
-        let entered = visit
+        return Task { [visit] in await show(for: visit) }
+    }
+
+    private func show(for entered: Int) async {
+        guard visit == entered else { return }
         let cached = await backing.cache.openRoom(roomID)
         guard visit == entered else { return }
         change { $0.showCached(cached) }
@@ -124,6 +132,8 @@ public final class Conversation {
     }
 
     /// The screen is gone: nothing more arrives. What is shown stays, for the next time. Unsent messages go on being sent.
+    ///
+    /// Returns when what is shown is in the cache; the server is told in its own time. Entered again meanwhile, it stays so.
     public func leave() async {
         guard isEntered else { return }
         isEntered = false
@@ -137,11 +147,16 @@ public final class Conversation {
         typistIDs = []
         for task in [retrying, gapFilling, pruning] { task?.cancel() }
         (retrying, gapFilling, pruning) = (nil, nil, nil)
+        let left = visit
+        let follower = follower
+        self.follower = nil
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
-        follower = nil
-        await backing.server.leave(roomID)
-        await backing.receipts.flush()
         await writeCache()
+        guard visit == left else { return }
+        Task { [backing, roomID] in
+            await backing.server.leave(roomID)
+            await backing.receipts.flush()
+        }
     }
 
     /// The app goes to the background, and may not come back: what waits to be written or told is so now.

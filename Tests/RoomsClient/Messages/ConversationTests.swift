@@ -149,19 +149,6 @@ struct ConversationTests {
         conversation.apply(.disconnected(offline))
         #expect(conversation.typistIDs.isEmpty)
     }
-
-    @Test("left, the room hears nothing more, and its messages are in the cache")
-    func leaving() async {
-        await enter(page(1...3))
-        await conversation.leave()
-        #expect(await server.log == ["join", "leave"])
-        conversation.apply(.messageNew(sample(4)))
-        #expect(conversation.items.shown == ["m1", "m2", "m3"])
-        #expect(!conversation.isVerified)
-        #expect(await cache.openRoom("room").map(\.seq) == [1, 2, 3])
-        await enter(page(2...4, next: "2"))
-        #expect(conversation.items.shown == ["m2", "m3", "m4"])
-    }
 }
 
 /// Returns once it holds; looked at again whenever what it looks at has changed.

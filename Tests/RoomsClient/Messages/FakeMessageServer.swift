@@ -25,7 +25,13 @@ actor FakeMessageServer: MessageServer {
     }
 
     /// `join`, `leave`, and typing's words.
-    private(set) var log: [String] = []
+    private(set) var log: [String] = [] {
+        didSet {
+            for listener in listening where listener.count <= log.count { listener.continuation.resume() }
+            listening.removeAll { $0.count <= log.count }
+        }
+    }
+    private var listening: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     /// What the next `join` says.
     private var joinFailure: ClientFailure?
     private var lastID = 0
@@ -53,6 +59,12 @@ actor FakeMessageServer: MessageServer {
     /// Nothing was asked that the test did not take.
     func expectNoCall(sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(calls.map(\.request) == [], sourceLocation: sourceLocation)
+    }
+
+    /// The log, once it has so many words.
+    func log(atLeast count: Int) async -> [String] {
+        if log.count < count { await withCheckedContinuation { listening.append((count, $0)) } }
+        return log
     }
 
     func failJoining(_ failure: ClientFailure?) { joinFailure = failure }
