@@ -39,7 +39,8 @@ public struct AccountsAPI: Sendable {
     @concurrent
     private func session(_ route: String, _ body: JSON) async throws -> Session {
         let request = try HTTPRequest("POST", to: ["auth", route], body: body)
-        return try caller.read(Session.self, try await caller.answer(to: request)).data
+        let answer = try await ClientFailure.translating { try await caller.answer(to: request) }
+        return try caller.read(Session.self, answer).data
     }
 }
 

@@ -20,6 +20,18 @@ public enum ClientFailure: Error, Equatable, Sendable {
         case .unreadable, .signedOut: false
         }
     }
+
+    /// Does what may throw anything, an app's own transport or tokens for one, and throws `ClientFailure` or `CancellationError`.
+    static func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let failure as ClientFailure {
+            throw failure
+        } catch {
+            try Task.checkCancellation()
+            throw ClientFailure.offline("\(error)")
+        }
+    }
 }
 
 /// The server's own words for a failure.

@@ -19,12 +19,14 @@ public struct RoomsAPI: Sendable {
 
     @concurrent
     private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
-        let token = try await tokens.token()
-        do {
-            return try await caller.answer(to: request, token: token)
-        } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
-            let newer = try await tokens.token(replacing: token)
-            return try await caller.answer(to: request, token: newer)
+        try await ClientFailure.translating {
+            let token = try await tokens.token()
+            do {
+                return try await caller.answer(to: request, token: token)
+            } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
+                let newer = try await tokens.token(replacing: token)
+                return try await caller.answer(to: request, token: newer)
+            }
         }
     }
 

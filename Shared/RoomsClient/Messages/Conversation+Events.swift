@@ -8,10 +8,12 @@ extension Conversation {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
-            if !isVerified { refreshSoon() }
+            if !isFetched { refreshSoon() }
         case .recovered(let isWhole):
-            if !isWhole || !isVerified { refreshSoon() }
+            isAway = false
+            if !isWhole || !isFetched { refreshSoon() }
         case .disconnected:
+            isAway = true
             typists.removeAll()
             showTypists()
         }

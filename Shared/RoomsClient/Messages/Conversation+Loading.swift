@@ -3,7 +3,7 @@ import Foundation
 extension Conversation {
     /// Fetches the page before the first message; nothing if there is none, or one is being fetched.
     public func loadOlder() async {
-        guard isEntered, isVerified, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
+        guard isEntered, isFetched, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
         isLoadingOlder = true
         defer { isLoadingOlder = false }
         let asked = epoch
@@ -41,7 +41,7 @@ extension Conversation {
 
     /// What is shown is known to be out of date from now on, and not when the fetching begins.
     func refreshSoon() {
-        isVerified = false
+        isFetched = false
         Task { await refresh() }
     }
 
@@ -53,7 +53,7 @@ extension Conversation {
         // On entering, the newest page alone: what is kept below it may be far from it.
         let oldest = wasVerified ? store.items.first?.seq : nil
         store.markUnverified()
-        isVerified = false
+        isFetched = false
         do {
             // Before the page: what is sent while it is fetched comes as an event.
             try await backing.server.join(roomID)
@@ -72,7 +72,7 @@ extension Conversation {
                 change { $0.merge(page, asked: .before(first)) }
                 fetched += page.items.count
             }
-            isVerified = true
+            isFetched = true
             wasVerified = true
             failure = nil
             change { $0.dropUnverified() }
@@ -97,7 +97,7 @@ extension Conversation {
 
     /// A message is missing between two: it is late, or was lost, and then it is fetched.
     func fillGapSoon() {
-        guard isEntered, isVerified, gapFilling == nil, store.firstGap != nil else { return }
+        guard isEntered, isFetched, gapFilling == nil, store.firstGap != nil else { return }
         gapFilling = Task { [weak self, clock = backing.clock, settings] in
             var pause = settings.gapPause
             while true {
@@ -114,7 +114,7 @@ extension Conversation {
     /// - Returns: whether nothing is left to do.
     private func fillGaps() async -> Bool {
         let asked = epoch
-        while isEntered, isVerified, epoch == asked, let gap = store.firstGap {
+        while isEntered, isFetched, epoch == asked, let gap = store.firstGap {
             guard gap.count <= settings.refetchLimit else {
                 await refresh()
                 return true
@@ -123,9 +123,12 @@ extension Conversation {
                 let page = try await backing.server.messages(
                     in: roomID, before: nil, after: gap.lowerBound - 1, limit: settings.refetchPageSize)
                 guard epoch == asked else { return true }
+                failure = nil
                 change { $0.merge(page, asked: .gap(gap)) }
             } catch {
-                return Task.isCancelled
+                guard epoch == asked, let reason = error as? ClientFailure else { return true }
+                note(reason)
+                return !reason.isRetryable
             }
         }
         return true

@@ -56,8 +56,12 @@ public final class Conversation {
 
     public private(set) var items = MessageItems()
     public private(set) var version = 0
-    /// The server has confirmed all that is shown. False: it may be out of date.
-    public internal(set) var isVerified = false
+    /// The server has confirmed all that is shown, and tells of every change. False: it may be out of date.
+    public var isVerified: Bool { isFetched && !isAway }
+    /// All that is shown has been fetched, and what was missed since can be told.
+    var isFetched = false
+    /// The connection is lost, and what was missed has not been told yet.
+    var isAway = false
     public internal(set) var isLoading = false
     public internal(set) var isLoadingOlder = false
     public private(set) var hasOlder = false
@@ -139,7 +143,7 @@ public final class Conversation {
         isEntered = false
         visit += 1
         epoch += 1
-        isVerified = false
+        (isFetched, isAway) = (false, false)
         wasVerified = false
         store.markUnverified()
         typing.stopped()
@@ -157,6 +161,16 @@ public final class Conversation {
             await backing.server.leave(roomID)
             await backing.receipts.flush()
         }
+    }
+
+    /// The room is no longer one's own: it is left, and nothing of it is shown any more.
+    func end() async {
+        failure = .refused(Refusal(code: "room_not_found", message: "The room is gone."))
+        change { store in
+            store.removeAllStored()
+            store.setPending([])
+        }
+        await leave()
     }
 
     /// The app goes to the background, and may not come back: what waits to be written or told is so now.

@@ -30,6 +30,37 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m5"])
     }
 
+    @Test("while a lost message cannot be fetched that is told, and what is refused for good is not asked again")
+    func lostForGood() async {
+        await enter(page(1...2))
+        conversation.apply(.messageNew(sample(5)))
+        await clock.untilSleeping(2)  // for the gap, and to write the cache
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.page(after: 2, limit: 200), .failure(offline))
+        await until { conversation.failure == offline }
+        await clock.untilSleeping(1)
+        await clock.advance(by: .seconds(5))
+        await server.expect(.page(after: 2, limit: 200), .failure(refusal("room_not_found")))
+        await until { conversation.failure == refusal("room_not_found") }
+        #expect(conversation.items.isEmpty)
+        await clock.advance(by: .seconds(60))
+        await server.expectNoCall()
+    }
+
+    @Test("disconnected, nothing is verified until the server has told what was missed")
+    func away() async {
+        await enter(page(1...2))
+        conversation.apply(.disconnected(offline))
+        #expect(!conversation.isVerified)
+        conversation.apply(.connected)
+        #expect(!conversation.isVerified)
+        conversation.apply(.messageNew(sample(3)))
+        conversation.apply(.recovered(true))
+        #expect(conversation.isVerified)
+        await TestClock.settle()
+        await server.expectNoCall()
+    }
+
     @Test("not recovered, all that is shown is fetched anew: what was deleted goes, what came is there")
     func notRecovered() async {
         await enter(page(1...4))
