@@ -83,6 +83,7 @@ public final class RoomsClient {
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         door.client = self
+        rooms.onGone = { [weak self] roomIDs in Task { await self?.forget(roomIDs) } }
     }
 
     /// What the socket is given before there is a client.
@@ -210,6 +211,15 @@ public final class RoomsClient {
         await conversation.leave()
         guard open[roomID] === conversation, screens[roomID] == 0 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
+    }
+
+    /// Rooms that one is no longer part of leave no trace.
+    private func forget(_ roomIDs: Set<String>) async {
+        for roomID in roomIDs {
+            await open[roomID]?.end()
+            await backing.cache.remove(roomID)
+            await outbox.removeAll(in: roomID)
+        }
     }
 
     // MARK: What happens

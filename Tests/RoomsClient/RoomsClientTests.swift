@@ -88,6 +88,29 @@ struct RoomsClientTests {
         await client.stop()
     }
 
+    @Test("a room that is gone leaves no trace: its conversation ends, and nothing of it stays on the device")
+    func goneRoom() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(on: device)
+        try server.post("Hello", in: roomID, by: ben.id)
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified }
+        server.refuseNext("message:send", with: Refusal(code: "room_not_found", message: "gone"))
+        conversation.send("too late")
+        await until { conversation.items.last?.pending?.state.isFailed == true }
+        client.rooms.forget(roomID)
+        await until { !conversation.isEntered }
+        #expect(conversation.items.isEmpty)
+        while await !client.outbox.messages(in: roomID).isEmpty { await Task.yield() }
+        for name in ["cache", "outbox"] {
+            let kept = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: name).path)
+            #expect(kept ?? [] == [], "no folder is as good")
+        }
+        await client.stop()
+    }
+
     @Test("what was typed in airplane mode is sent after the app was killed and has come back")
     func offline() async throws {
         let device = server.makeDevice()

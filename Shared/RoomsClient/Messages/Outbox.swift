@@ -142,6 +142,17 @@ public actor Outbox {
         return true
     }
 
+    /// The room is no longer one's own: nothing of it will ever be sent.
+    public func removeAll(in roomID: String) async {
+        takeOverKept()
+        guard let entries = queues[roomID]?.entries, !entries.isEmpty else { return }
+        queues[roomID]?.entries = []
+        queues[roomID]?.version += 1
+        queues[roomID]?.pause?.task.cancel()
+        for entry in entries { removeFile(of: entry, in: roomID) }
+        await tell(.all([]), in: roomID)
+    }
+
     /// The server is known to have it, from an event or a page: there is no need to ask again, and an answer that is still to
     /// come changes nothing.
     public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }

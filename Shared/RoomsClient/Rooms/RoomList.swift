@@ -36,6 +36,8 @@ public final class RoomList {
         }
     }
 
+    /// Told of rooms that one is no longer part of.
+    @ObservationIgnored var onGone: @MainActor (Set<String>) -> Void = { _ in }
     @ObservationIgnored var shelf: RoomShelf
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
@@ -244,7 +246,9 @@ public final class RoomList {
         guard rooms != shelf.rooms else { return }
         groups = nil
         let isSame = rooms.count == shelf.rooms.count && Set(rooms.map(\.id)) == Set(shelf.rooms.map(\.id))
+        let gone = isSame ? [] : Set(rooms.map(\.id)).subtracting(shelf.rooms.map(\.id))
         rooms = shelf.rooms
+        if !gone.isEmpty { onGone(gone) }
         if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
     }
 }

@@ -131,6 +131,22 @@ extension OutboxTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
     }
 
+    @Test("of a room that is gone nothing stays, here or on the disk, and the other rooms go on")
+    func goneRoom() async throws {
+        let outbox = makeOutbox()
+        let changes = Changes()
+        _ = await outbox.follow("room") { changes.append($0) }
+        try await outbox.append(typed("a"), in: "room")
+        await server.expect(request("a"), .failure(refusal("room_not_found")))
+        try await outbox.append(typed("b"), in: "other")
+        let call = await server.next()
+        await outbox.removeAll(in: "room")
+        #expect(await outbox.messages(in: "room").isEmpty)
+        #expect(changes.all.last == .all([]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["other%2F2.json"])
+        await server.answer(call, stored(1, "b"))
+    }
+
     @Test("signed out, nothing is sent and nothing stays")
     func signOut() async throws {
         let outbox = makeOutbox()
