@@ -46,7 +46,7 @@ extension ServerConnection: MessageServer {
         guard let answer = try await ask("message:send", payload) else {
             return try await api.send(text, tempID: tempID, in: roomID)
         }
-        return try ServerDecoder().decode(SentMessage.self, from: answer).message
+        return try ServerDecoder().decode(SentMessage.self, from: answer).message.inRoom(roomID)
     }
 
     public func deleteMessage(_ id: String, in roomID: String) async throws {

@@ -7,21 +7,24 @@ extension RoomsAPI {
     public func messages(
         in roomID: String, before: Int? = nil, after: Int? = nil, limit: Int? = nil
     ) async throws -> Page<Message> {
-        try await page(
+        var page: Page<Message> = try await page(
             of: try HTTPRequest(
                 "GET", to: ["rooms", roomID, "messages"],
                 query: [
                     ("before", before.map { String($0) }), ("after", after.map { String($0) }),
                     ("limit", limit.map { String($0) }),
                 ]))
+        page.items = page.items.map { $0.inRoom(roomID) }
+        return page
     }
 
     /// - Parameter tempID: 1 to 64 characters; the same again returns the first message, and stores nothing.
     public func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
-        try await value(
+        let message: Message = try await value(
             of: try HTTPRequest(
                 "POST", to: ["rooms", roomID, "messages"],
                 body: .members(["text": .string(text), "tempId": tempID.map(JSON.string)])))
+        return message.inRoom(roomID)
     }
 
     /// One's own only.

@@ -24,21 +24,21 @@ public struct MessageItem: Equatable, Sendable, Identifiable {
     public let id: String
     public let content: Content
     public let senderID: String
-    /// nil until the server has it.
-    public let seq: Int?
+    /// Where a stored one stands; nil of a pending one.
+    let sortKey: Int?
 
     init(_ message: Message, ownID: String) {
         id = message.senderId == ownID ? message.tempId ?? message.id : message.id
         content = .stored(message)
         senderID = message.senderId
-        seq = message.seq
+        sortKey = message.sortKey
     }
 
     init(_ pending: PendingMessage, ownID: String) {
         id = pending.tempID
         content = .pending(pending)
         senderID = ownID
-        seq = nil
+        sortKey = nil
     }
 
     public var message: Message? {
@@ -50,6 +50,9 @@ public struct MessageItem: Equatable, Sendable, Identifiable {
         guard case .pending(let pending) = content else { return nil }
         return pending
     }
+
+    /// nil until the server has it, and of an older server's, which has none.
+    public var seq: Int? { message.flatMap { $0.seq > 0 ? $0.seq : nil } }
 
     public var text: String {
         switch content {

@@ -36,9 +36,9 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
 
     var stored: Slice<MessageItems> { self[0..<storedCount] }
 
-    /// The index of the first stored message with this `seq` or a higher one.
-    func index(atOrAfter seq: Int) -> Int {
-        let place = place(atOrAfter: seq)
+    /// The index of the first stored message with this key or a higher one.
+    func index(atOrAfter key: Int) -> Int {
+        let place = place(atOrAfter: key)
         return place.chunk < chunks.count ? starts[place.chunk] + place.offset : storedCount
     }
 
@@ -50,9 +50,9 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return nil
     }
 
-    func place(of seq: Int) -> Place? {
-        let place = place(atOrAfter: seq)
-        guard place.chunk < chunks.count, chunks[place.chunk][place.offset].seq == seq else { return nil }
+    func place(of key: Int) -> Place? {
+        let place = place(atOrAfter: key)
+        guard place.chunk < chunks.count, chunks[place.chunk][place.offset].sortKey == key else { return nil }
         return place
     }
 
@@ -72,9 +72,9 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         set { chunks[place.chunk][place.offset] = newValue }
     }
 
-    /// - Precondition: no stored message has this item's `seq`.
-    mutating func insert(_ item: MessageItem, seq: Int) {
-        var place = place(atOrAfter: seq)
+    /// - Precondition: no stored message has this item's key.
+    mutating func insert(_ item: MessageItem, at key: Int) {
+        var place = place(atOrAfter: key)
         if place.chunk == chunks.count {
             // After all the others: the last chunk goes on, or a new one begins.
             if let last = chunks.last, last.count < Self.chunkLimit {
@@ -117,10 +117,10 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     }
 
     /// The end first, where nearly all go; then by halves.
-    private func place(atOrAfter seq: Int) -> Place {
-        guard let last = chunks.last?.last?.seq, seq <= last else { return Place(chunk: chunks.count, offset: 0) }
-        let chunk = Self.firstIndex(chunks.count) { (chunks[$0][chunks[$0].count - 1].seq ?? .max) >= seq }
-        let offset = Self.firstIndex(chunks[chunk].count) { (chunks[chunk][$0].seq ?? .max) >= seq }
+    private func place(atOrAfter key: Int) -> Place {
+        guard let last = chunks.last?.last?.sortKey, key <= last else { return Place(chunk: chunks.count, offset: 0) }
+        let chunk = Self.firstIndex(chunks.count) { (chunks[$0][chunks[$0].count - 1].sortKey ?? .max) >= key }
+        let offset = Self.firstIndex(chunks[chunk].count) { (chunks[chunk][$0].sortKey ?? .max) >= key }
         return Place(chunk: chunk, offset: offset)
     }
 

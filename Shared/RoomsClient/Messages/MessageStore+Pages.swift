@@ -13,7 +13,9 @@ extension MessageStore {
             var hasChanged = false
             for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
                 // Never over what the server has told meanwhile.
-                guard store.items.place(of: message.seq) == nil, !store.verified.contains(message.seq) else { continue }
+                guard store.items.place(of: message.sortKey) == nil, !store.verified.contains(message.sortKey) else {
+                    continue
+                }
                 if message.senderId == store.ownID { _ = store.settle(message.tempId) }
                 hasChanged = store.put(message) || hasChanged
             }
@@ -29,11 +31,12 @@ extension MessageStore {
     /// A page is older than the events that arrive while it is fetched. Those win: a deleted message is not brought back, and
     /// what is above the page's last stays, unless it was there unverified before.
     public mutating func merge(_ page: Page<Message>, asked place: PagePlace) {
-        let messages = page.items.filter { $0.roomId == roomID }
+        // By time and id, a server may have them in another order.
+        let messages = page.items.filter { $0.roomId == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
             var hasChanged = false
             if let covered = store.bounds(of: messages, hasMore: page.next != nil, asked: place) {
-                let listed = Set(messages.map(\.seq))
+                let listed = Set(messages.map(\.sortKey))
                 hasChanged = store.removeStored(in: covered, except: listed)
                 store.verified.insert(covered)
             }
@@ -42,7 +45,7 @@ extension MessageStore {
                 if store.gone[message.id] == nil, store.put(message) { hasChanged = true }
             }
             if case .gap = place { return hasChanged }
-            let lowest = page.next == nil ? 1 : messages.first?.seq
+            let lowest = page.next == nil ? Message.lowestSortKey : messages.first?.sortKey
             store.floor = [store.floor, lowest].compactMap(\.self).min()
             return hasChanged
         }
@@ -51,9 +54,9 @@ extension MessageStore {
     /// Takes away what has not been fetched since ``markUnverified()``; it comes back as older pages.
     public mutating func dropUnverified() {
         noteChange { store in
-            let dropped = store.items.stored.compactMap(\.seq).filter { !store.verified.contains($0) }
+            let dropped = store.items.stored.compactMap(\.sortKey).filter { !store.verified.contains($0) }
             for seq in dropped {
-                if let place = store.items.place(of: seq) { store.items.remove(at: place) }
+                if let place = store.items.place(of: seq) { store.removeStored(at: place) }
             }
             if let lowest = store.verified.lowest { store.floor = lowest }
             return !dropped.isEmpty
@@ -64,7 +67,7 @@ extension MessageStore {
     public mutating func removeAllStored() {
         noteChange { store in
             let hadAny = store.items.storedCount > 0
-            store.items.removeAllStored()
+            store.removeEveryStored()
             store.verified.removeAll()
             store.floor = nil
             return hadAny
@@ -77,16 +80,16 @@ extension MessageStore {
         let high: Int?
         switch place {
         case .newest:
-            low = hasMore ? messages.first?.seq : 1
+            low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
             // What stood here unverified was on the server before the page was asked for.
-            let unverified = items.stored.last { !verified.contains($0.seq ?? 0) }?.seq
-            high = [messages.last?.seq, unverified].compactMap(\.self).max()
+            let unverified = items.stored.last { !verified.contains($0.sortKey ?? 0) }?.sortKey
+            high = [messages.last?.sortKey, unverified].compactMap(\.self).max()
         case .before(let seq):
-            low = hasMore ? messages.first?.seq : 1
+            low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
             high = seq - 1
         case .gap(let gap):
             low = gap.lowerBound
-            high = hasMore ? messages.last?.seq : max(messages.last?.seq ?? 0, gap.upperBound)
+            high = hasMore ? messages.last?.sortKey : max(messages.last?.sortKey ?? 0, gap.upperBound)
         }
         guard let low, let high, low <= high else { return nil }
         return low...high
@@ -95,13 +98,13 @@ extension MessageStore {
     private mutating func removeStored(in range: ClosedRange<Int>, except listed: Set<Int>) -> Bool {
         var hasRemoved = false
         var index = items.index(atOrAfter: range.lowerBound)
-        while index < items.storedCount, let message = items[index].message, message.seq <= range.upperBound {
-            if listed.contains(message.seq) {
+        while index < items.storedCount, let message = items[index].message, message.sortKey <= range.upperBound {
+            if listed.contains(message.sortKey) {
                 index += 1
                 continue
             }
             gone.set(true, for: message.id)
-            items.remove(at: items.place(at: index))
+            removeStored(at: items.place(at: index))
             hasRemoved = true
         }
         return hasRemoved

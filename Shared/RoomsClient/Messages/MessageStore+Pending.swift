@@ -48,8 +48,5 @@ extension MessageStore {
         items.pending.firstIndex { $0.id == tempID }
     }
 
-    /// From the end: a message that is both here and pending is a new one.
-    private func hasStored(_ tempID: String) -> Bool {
-        items.lastStoredIndex { $0.id == tempID && $0.senderID == ownID } != nil
-    }
+    private func hasStored(_ tempID: String) -> Bool { ownTempIDs.contains(tempID) }
 }

@@ -25,6 +25,8 @@ public struct MessageStore: Sendable {
     var floor: Int?
     /// Deleted, and not to come back with a late event or a page read before.
     var gone = RecentValues<Bool>(limit: rememberedIDs)
+    /// Of one's own among the stored.
+    private(set) var ownTempIDs: Set<String> = []
     /// Pending no longer, for the server has or had them: the outbox is to know.
     private(set) var settled: [String] = []
     /// Receipts that came before their message.
@@ -51,9 +53,12 @@ public struct MessageStore: Sendable {
         noteChange { store in
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
-            if store.items.place(of: message.seq) != nil { return store.put(message) || wasPending }
-            guard !store.verified.contains(message.seq), message.seq >= store.floor ?? 0 else { return wasPending }
-            store.verified.insert(message.seq)
+            if store.items.place(of: message.sortKey) != nil { return store.put(message) || wasPending }
+            // Without a counter, one that comes late is not one that was deleted.
+            guard message.seq == 0 || !store.verified.contains(message.sortKey),
+                message.sortKey >= store.floor ?? Message.lowestSortKey
+            else { return wasPending }
+            store.verified.insert(message.sortKey)
             return store.put(message) || wasPending
         }
     }
@@ -75,7 +80,7 @@ public struct MessageStore: Sendable {
         noteChange { store in
             store.gone.set(true, for: messageID)
             guard let index = store.storedIndex(of: messageID) else { return false }
-            store.items.remove(at: store.items.place(at: index))
+            store.removeStored(at: store.items.place(at: index))
             return true
         }
     }
@@ -128,8 +133,9 @@ public struct MessageStore: Sendable {
         var message = message
         for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }
         message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
-        guard let place = items.place(of: message.seq) else {
-            items.insert(MessageItem(message, ownID: ownID), seq: message.seq)
+        if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.insert(tempID) }
+        guard let place = items.place(of: message.sortKey) else {
+            items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
             return true
         }
         // What is told late is older than what is known: receipts are only ever added.
@@ -145,6 +151,18 @@ public struct MessageStore: Sendable {
         guard items[place] != item else { return false }
         items[place] = item
         return true
+    }
+
+    mutating func removeStored(at place: MessageItems.Place) {
+        if let message = items[place].message, message.senderId == ownID, let tempID = message.tempId {
+            ownTempIDs.remove(tempID)
+        }
+        items.remove(at: place)
+    }
+
+    mutating func removeEveryStored() {
+        items.removeAllStored()
+        ownTempIDs = []
     }
 
     private func storedIndex(of messageID: String) -> Int? {

@@ -1,14 +1,15 @@
-/// Stretches of a room's counter, in ascending order; neighbours are joined.
+/// Stretches of a room's counter, or of its times where it has none (see `Message.sortKey`), in ascending order; neighbours are joined.
 struct SeqRanges: Equatable, Sendable {
     private(set) var ranges: [ClosedRange<Int>] = []
 
     var isEmpty: Bool { ranges.isEmpty }
     var lowest: Int? { ranges.first?.lowerBound }
 
-    /// The lowest stretch missing between two.
+    /// The lowest stretch of the counter missing between two.
     var firstGap: ClosedRange<Int>? {
-        guard ranges.count > 1 else { return nil }
-        return (ranges[0].upperBound + 1)...(ranges[1].lowerBound - 1)
+        let counted = ranges.drop { $0.upperBound <= 0 }.prefix(2)
+        guard let first = counted.first, let second = counted.dropFirst().first else { return nil }
+        return (first.upperBound + 1)...(second.lowerBound - 1)
     }
 
     func contains(_ seq: Int) -> Bool {

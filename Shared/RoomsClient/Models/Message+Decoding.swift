@@ -7,7 +7,7 @@ extension Message {
 
     /// Also reads what older servers write: `content` and `readStatus`, no `seq`, `sender` or `readBy`.
     ///
-    /// A message without `seq` has 0.
+    /// A message without `seq` has 0, and one without its room an empty `roomId`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let sender = try members.decodeIfPresent(Person.self, forKey: .sender)

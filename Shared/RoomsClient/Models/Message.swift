@@ -4,7 +4,8 @@ import Foundation
 public struct Message: Codable, Equatable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
-    /// The room's own counter, from 1. The order of messages is the order of `seq`.
+    /// The room's own counter, from 1. The order of messages is the order of `seq`; of an older server's, which have 0, that of
+    /// their times.
     public var seq: Int
     public var senderId: String
     public var sender: Person?

@@ -27,7 +27,8 @@ struct DecodedEvent: DecodableWithConfiguration {
         switch name {
         case "message:new":
             // Some older servers send the message itself.
-            return .messageNew(try fields["message"] ?? Message(from: decoder))
+            let message: Message = try fields["message"] ?? Message(from: decoder)
+            return .messageNew(message.inRoom(try fields["roomId"] ?? ""))
         case "message:deleted":
             return .messageDeleted(
                 roomID: try fields.room(), messageID: try fields("messageId"), deletedBy: try fields("deletedBy"))

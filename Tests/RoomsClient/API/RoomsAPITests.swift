@@ -58,6 +58,39 @@ struct RoomsAPITests {
         #expect(await server.missing.isEmpty)
     }
 
+    @Test("an older server's messages are of the room that was asked for")
+    func olderMessages() async throws {
+        let older = #"{"id":"m1","senderId":"u1","content":"Hello","createdAt":"2024-12-17T09:45:00Z"}"#
+        let (api, _) = api([
+            .answer("GET /api/rooms/r1/messages", #"{"data":[\#(older)]}"#),
+            .answer("POST /api/rooms/r1/messages", #"{"data":\#(older)}"#),
+        ])
+        #expect(try await api.messages(in: "r1").items.map(\.roomId) == ["r1"])
+        #expect(try await api.send("Hello", in: "r1").roomId == "r1")
+    }
+
+    /// An app's own, that does not keep to what it should throw.
+    private struct Careless: HTTPTransport, TokenProvider {
+        struct Trouble: Error {}
+
+        var hasToken = true
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw Trouble() }
+        func token() async throws -> String {
+            guard hasToken else { throw Trouble() }
+            return "t1"
+        }
+        func token(replacing refused: String) async throws -> String { throw Trouble() }
+    }
+
+    @Test("whatever an app's own transport or tokens throw, a call throws what it says", arguments: [true, false])
+    func foreignErrors(hasToken: Bool) async {
+        let api = RoomsAPI(transport: Careless(), tokens: Careless(hasToken: hasToken))
+        await #expect(throws: ClientFailure.offline("Trouble()")) { try await api.me() }
+        let accounts = AccountsAPI(transport: Careless())
+        await #expect(throws: ClientFailure.offline("Trouble()")) { try await accounts.refresh("r") }
+    }
+
     @Test("messages: every route")
     func messages() async throws {
         let message = DecodingTests.message

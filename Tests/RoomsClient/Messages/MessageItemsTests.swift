@@ -18,7 +18,7 @@ struct MessageItemsTests {
                 items.remove(at: place)
                 model.removeAll { $0 == seq }
             } else {
-                items.insert(MessageItem(sample(seq), ownID: "me"), seq: seq)
+                items.insert(MessageItem(sample(seq), ownID: "me"), at: seq)
                 model.insert(seq, at: model.firstIndex { $0 > seq } ?? model.endIndex)
             }
         }
@@ -31,8 +31,8 @@ struct MessageItemsTests {
     func equality() {
         var upwards = MessageItems()
         var downwards = MessageItems()
-        for seq in 1...300 { upwards.insert(MessageItem(sample(seq), ownID: "me"), seq: seq) }
-        for seq in (1...300).reversed() { downwards.insert(MessageItem(sample(seq), ownID: "me"), seq: seq) }
+        for seq in 1...300 { upwards.insert(MessageItem(sample(seq), ownID: "me"), at: seq) }
+        for seq in (1...300).reversed() { downwards.insert(MessageItem(sample(seq), ownID: "me"), at: seq) }
         #expect(upwards == downwards)
         if let place = downwards.place(of: 150) { downwards.remove(at: place) }
         #expect(upwards != downwards)

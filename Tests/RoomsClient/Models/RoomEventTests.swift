@@ -16,6 +16,16 @@ struct RoomEventTests {
         #expect(event(name, "{}") == .unknown(name: name), "\(name) with an empty payload")
     }
 
+    @Test("an older server's message is of the room that its event names")
+    func olderMessage() {
+        let older = #"{"id":"m1","senderId":"u1","content":"Hello","createdAt":\#(Self.time)}"#
+        let event = event("message:new", #"{"roomId":"r1","message":\#(older)}"#)
+        #expect(
+            event
+                == .messageNew(
+                    Message(id: "m1", roomId: "r1", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime)))
+    }
+
     @Test("to a room's sockets")
     func room() throws {
         let message = try decoded(Message.self, DecodingTests.message)
