@@ -67,7 +67,7 @@ struct Faults: Sendable {
         }
         var passage = Passage()
         switch packet.kind {
-        case .control: passage.packets = [packet]
+        case .control: passage.packets = takeAllLate(on: packet.socketID) + [packet]
         case .ack:
             if losesAnswer() { return Passage(dropsSocket: losesSocketWithAnswer) }
             if holdsAcks { held.append(packet) } else { passage.packets = [packet] }
@@ -82,6 +82,14 @@ struct Faults: Sendable {
         if isHeld == nil, !holdsAcks { passage.packets += takeLate() }
         passage.dropsSocket = happens(\.drops)
         return passage
+    }
+
+    /// The end of a replay comes behind all of it: with its cursor the device has no claim to what came before.
+    private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
+        guard running != nil, isHeld == nil, !holdsAcks else { return [] }
+        let arriving = held.filter { $0.socketID == socketID }
+        forget(socketID)
+        return arriving
     }
 
     /// Each that chaos keeps back may arrive with any later packet.
