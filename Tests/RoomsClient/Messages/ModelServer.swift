@@ -18,7 +18,8 @@ final class ModelServer {
     /// Of a call that was made, and not dealt with.
     private struct Call {
         let work: @MainActor () -> Void
-        let isSend: Bool
+        /// What is to be sent; nil of any other call.
+        let text: String?
         let link: ModelLink
         let answer: CheckedContinuation<Void, any Error>
     }
@@ -26,12 +27,17 @@ final class ModelServer {
     private(set) var messages: [Message] = []
     /// What became of each `tempId`: the message's id, for ever.
     private(set) var idByTempID: [String: String] = [:]
+    /// The texts of one's own, deleted ones too, as they came, and of those that were refused before.
+    private(set) var arrived: [String] = []
+    private(set) var refused: Set<String> = []
     private var lastSeq = 0
     private var calls: [Call] = []
     private var held: [CheckedContinuation<Void, any Error>] = []
     /// What goes to the client, if it is connected, or can be told afterwards.
     var events: [RoomEvent] = []
     var keepsEvents = true
+    /// Only who has joined is told.
+    fileprivate var isJoined = false
 
     var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
 
@@ -42,6 +48,7 @@ final class ModelServer {
         lastSeq += 1
         let message = sample(lastSeq, from: sender, text: text, tempID: tempID)
         messages.append(message)
+        if sender == "me" { arrived.append(text) }
         if let tempID { idByTempID[tempID] = message.id }
         tell(.messageNew(message))
         return message
@@ -63,7 +70,7 @@ final class ModelServer {
     }
 
     private func tell(_ event: RoomEvent) {
-        if keepsEvents { events.append(event) }
+        if keepsEvents, isJoined { events.append(event) }
     }
 
     // MARK: - What the client asks
@@ -86,11 +93,11 @@ final class ModelServer {
 
     /// Waits until the seed has decided; then it returns what `work` gave when it was done, or throws.
     func wait<Value: Sendable>(
-        for link: ModelLink, isSend: Bool, _ work: @escaping @MainActor () -> Value
+        for link: ModelLink, sending text: String?, _ work: @escaping @MainActor () -> Value
     ) async throws -> Value {
         let result = Box<Value>()
         try await withCheckedThrowingContinuation { answer in
-            calls.append(Call(work: { result.value = work() }, isSend: isSend, link: link, answer: answer))
+            calls.append(Call(work: { result.value = work() }, text: text, link: link, answer: answer))
         }
         guard let value = result.value else { throw offline }
         return value
@@ -107,18 +114,20 @@ final class ModelServer {
     func deal(_ fate: Fate, using random: inout SeededGenerator) {
         guard let index = calls.indices.randomElement(using: &random) else { return }
         let call = calls.remove(at: index)
-        switch fate {
-        case .refused where call.isSend: call.answer.resume(throwing: refusal("invalid_field"))
-        case .answered, .refused:
+        switch (fate, call.text) {
+        case (.refused, let text?):
+            refused.insert(text)
+            call.answer.resume(throwing: refusal("invalid_field"))
+        case (.answered, _), (.refused, nil):
             call.work()
             call.answer.resume()
-        case .held:
+        case (.held, _):
             call.work()
             held.append(call.answer)
-        case .answerLost:
+        case (.answerLost, _):
             call.work()
             call.answer.resume(throwing: offline)
-        case .lost: call.answer.resume(throwing: offline)
+        case (.lost, _): call.answer.resume(throwing: offline)
         }
     }
 
@@ -130,6 +139,7 @@ final class ModelServer {
     /// The client has died: its calls may have arrived, and nobody hears their answer.
     func end(_ link: ModelLink, using random: inout SeededGenerator) {
         link.isDead = true
+        isJoined = false
         for call in calls {
             if Bool.random(using: &random) { call.work() }
             call.answer.resume(throwing: offline)
@@ -149,27 +159,31 @@ final class ModelLink: MessageServer {
 
     init(_ server: ModelServer) { self.server = server }
 
-    func join(_ roomID: String) {}
-    func leave(_ roomID: String) {}
+    func join(_ roomID: String) {
+        if !isDead { server.isJoined = true }
+    }
+    func leave(_ roomID: String) {
+        if !isDead { server.isJoined = false }
+    }
     func setTyping(_ isTyping: Bool, in roomID: String) {}
     func markRead(_ ids: [String], in roomID: String) {}
 
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
-        try await ask(isSend: false) { $0.page(before: before, after: after, limit: limit) }
+        try await ask { $0.page(before: before, after: after, limit: limit) }
     }
 
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
-        try await ask(isSend: true) { $0.send(text, tempID: tempID) }.get()
+        try await ask(sending: text) { $0.send(text, tempID: tempID) }.get()
     }
 
     func deleteMessage(_ id: String, in roomID: String) async throws {
-        try await ask(isSend: false) { $0.delete(id) }
+        try await ask { $0.delete(id) }
     }
 
     private func ask<Value: Sendable>(
-        isSend: Bool, _ work: @escaping @MainActor (ModelServer) -> Value
+        sending text: String? = nil, _ work: @escaping @MainActor (ModelServer) -> Value
     ) async throws -> Value {
         guard !isDead else { throw offline }
-        return try await server.wait(for: self, isSend: isSend) { [server] in work(server) }
+        return try await server.wait(for: self, sending: text) { [server] in work(server) }
     }
 }

@@ -27,6 +27,9 @@ extension MessageItems {
 }
 
 /// A folder of this test's own.
-func freshFolder() -> URL {
-    FileManager.default.temporaryDirectory.appending(path: "rooms-client-\(UUID().uuidString)")
+///
+/// - Parameter preferred: where it is, if there is such a folder.
+func freshFolder(in preferred: URL? = nil) -> URL {
+    let known = preferred.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
+    return (known ?? FileManager.default.temporaryDirectory).appending(path: "rooms-client-\(UUID().uuidString)")
 }

@@ -1,0 +1,226 @@
+import Foundation
+import RoomsClientTesting
+
+@testable import RoomsClient
+
+/// One seed's history.
+@MainActor
+final class RandomRun {
+    private static let steps = 28
+
+    /// In memory, where the system has a folder there: what a disk loses is not the point.
+    let folder = freshFolder(in: URL(filePath: "/dev/shm"))
+    private let server = ModelServer()
+    private var random: SeededGenerator
+    private var faults: [String] = []
+    /// By text: each is typed once.
+    private var typed: [String] = []
+    /// Delivered, and perhaps once more.
+    private var delivered: [RoomEvent] = []
+    private var isConnected = true
+    private var lastID = 0
+
+    // One run of the app.
+    private var link: ModelLink
+    private var clock = HurriedClock()
+    private var outbox: Outbox
+    private var conversation: Conversation
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        link = ModelLink(server)
+        (outbox, conversation) = Self.makeApp(folder: folder, link: link, clock: clock, firstID: 0)
+        for number in 0..<Int.random(in: 0...12, using: &random) { _ = server.write("before \(number)", from: "ann") }
+        server.events = []
+    }
+
+    func go() async {
+        begin()
+        for _ in 0..<Self.steps {
+            let before = (conversation.items, conversation.version, ObjectIdentifier(conversation))
+            await step()
+            for _ in 0..<Int.random(in: 0...3, using: &random) { await Task.yield() }
+            check(since: before)
+        }
+    }
+
+    private func step() async {
+        switch Int.random(in: 0..<100, using: &random) {
+        case ..<15: type()
+        case ..<27: _ = server.write("other \(server.messages.count)", from: "ann")
+        case ..<33: server.messages.randomElement(using: &random).map { server.delete($0.id) }
+        case ..<39: server.messages.randomElement(using: &random).map { server.read($0.id, by: "ann") }
+        case ..<62: deliver()
+        case ..<66: delivered.randomElement(using: &random).map { conversation.apply(.event($0)) }
+        case ..<82: server.deal(ModelServer.Fate.allCases.randomElement(using: &random) ?? .lost, using: &random)
+        case ..<86: server.release(using: &random)
+        case ..<90: await changeConnection()
+        case ..<92: await changeVisit()
+        case ..<94: clock.advance(by: .random(in: 0.1...6, using: &random))
+        case ..<96: Task { [conversation] in await conversation.loadOlder() }
+        case ..<98: await deleteOwn()
+        default: await restart()
+        }
+    }
+
+    private func type() {
+        let text = "mine \(typed.count)"
+        typed.append(text)
+        conversation.send(text)
+    }
+
+    /// The next event, or one of those behind it: then that comes too early, and the others late.
+    private func deliver() {
+        guard isConnected, !server.events.isEmpty else { return }
+        let event = server.events.remove(at: Int.random(in: 0..<min(3, server.events.count), using: &random))
+        delivered.append(event)
+        conversation.apply(.event(event))
+    }
+
+    /// Away, the server keeps what happens, or not.
+    private func changeConnection() async {
+        if isConnected {
+            isConnected = false
+            conversation.apply(.disconnected(offline))
+            server.keepsEvents = Bool.random(using: &random)
+            if !server.keepsEvents { server.events = [] }
+        } else {
+            await connect()
+        }
+    }
+
+    private func connect() async {
+        isConnected = true
+        let isWhole = server.keepsEvents
+        server.keepsEvents = true
+        await outbox.noteConnection()
+        conversation.apply(.connected)
+        conversation.apply(.recovered(isWhole))
+    }
+
+    private func changeVisit() async {
+        if conversation.isEntered {
+            await conversation.leave()
+        } else {
+            Task { [conversation] in await conversation.enter() }
+        }
+    }
+
+    private func deleteOwn() async {
+        guard let item = conversation.items.last(where: { $0.senderID == "me" && $0.message != nil }) else { return }
+        Task { [conversation] in try? await conversation.delete(item.id) }  // refused or lost: it stays
+    }
+
+    /// The app is killed, and comes back with what is on the disk.
+    private func restart() async {
+        // What was typed is durable a moment later, and not before.
+        while !conversation.unkept.isEmpty { await Task.yield() }
+        if Bool.random(using: &random) { await conversation.enterBackground() }
+        await outbox.stop()
+        server.end(link, using: &random)
+        delivered = []
+        isConnected = true
+        server.keepsEvents = true
+        link = ModelLink(server)
+        clock = HurriedClock()
+        lastID += 1_000
+        (outbox, conversation) = Self.makeApp(folder: folder, link: link, clock: clock, firstID: lastID)
+        begin()
+    }
+
+    private func begin() {
+        Task { [outbox, conversation] in
+            _ = try await outbox.start()
+            await conversation.enter()
+        }
+    }
+
+    private static func makeApp(
+        folder: URL, link: ModelLink, clock: HurriedClock, firstID: Int
+    ) -> (Outbox, Conversation) {
+        var settings = Outbox.Settings()
+        settings.isForced = false
+        let outbox = Outbox(
+            folder: folder.appending(path: "outbox"), server: link, clock: clock, settings: settings, random: { 0.5 })
+        let ids = Guarded(firstID)
+        let backing = Conversation.Backing(
+            server: link, outbox: outbox,
+            cache: MessageCache(folder: folder.appending(path: "cache"), clock: clock, messageLimit: 5),
+            receipts: ReadReceipts(server: link, clock: clock), clock: clock,
+            makeID: {
+                ids.withLock { id in
+                    id += 1
+                    return "t\(id)"
+                }
+            })
+        var shown = Conversation.Settings()
+        // Small, so that a short history has pages, and limits that are reached.
+        (shown.pageSize, shown.refetchPageSize, shown.refetchLimit) = (4, 3, 9)
+        return (
+            outbox,
+            Conversation(
+                roomID: "room", ownID: "me", participantIDs: ["me", "ann"], backing: backing, settings: shown)
+        )
+    }
+
+    // MARK: - What has to hold
+
+    /// At every moment: in order, each once, and no change without a version.
+    private func check(since before: (MessageItems, Int, ObjectIdentifier)) {
+        let items = conversation.items
+        if Set(items.map(\.id)).count != items.count { faults.append("twice the same row: \(items.shown)") }
+        let seqs = items.map { $0.seq ?? .max }
+        if seqs != seqs.sorted() { faults.append("out of order: \(seqs)") }
+        guard before.2 == ObjectIdentifier(conversation) else { return }
+        if before.0 != items, conversation.version <= before.1 { faults.append("changed without a version") }
+        if conversation.version < before.1 { faults.append("the version fell") }
+    }
+
+    /// The network is well again: all that was typed arrives, and all that the server has is shown.
+    func faultsAtTheEnd() async -> [String] {
+        if !isConnected { await connect() }
+        if !conversation.isEntered { await changeVisit() }
+        for _ in 0..<2_000 {
+            if await isSettled() { break }
+            while server.hasCalls {
+                server.deal(.answered, using: &random)
+                server.release(using: &random)
+                await Task.yield()
+            }
+            while !server.events.isEmpty { deliver() }
+            for item in conversation.items.filter({ $0.pending?.state.isFailed == true }) {
+                await conversation.retry(item.id)
+            }
+            if conversation.isVerified, conversation.hasOlder {
+                Task { [conversation] in await conversation.loadOlder() }
+            }
+            clock.advance(by: 1)
+            for _ in 0..<3 { await Task.yield() }
+        }
+        guard await isSettled() else {
+            return faults + [
+                "does not come to rest: \(conversation.items.shown), \(await outbox.messages(in: "room")), "
+                    + "verified \(conversation.isVerified), gap \(String(describing: conversation.store.firstGap)), "
+                    + "entered \(conversation.isEntered), loading \(conversation.isLoading), "
+                    + "failed \(String(describing: conversation.failure)), calls \(server.hasCalls)"
+            ]
+        }
+        if conversation.items.map(\.message) != server.messages {
+            faults.append("shown \(conversation.items.shown), the server has \(server.messages.map(\.id))")
+        }
+        if server.idByTempID.count != typed.count {
+            faults.append("\(typed.count) typed, \(server.idByTempID.count) arrived")
+        }
+        // One that was refused, and tried again, may be behind.
+        let inTurn = server.arrived.filter { !server.refused.contains($0) }
+        if inTurn != typed.filter({ !server.refused.contains($0) }) { faults.append("not as typed: \(inTurn)") }
+        return faults
+    }
+
+    private func isSettled() async -> Bool {
+        let unsent = await outbox.messages(in: "room")
+        return unsent.isEmpty && conversation.unkept.isEmpty && !server.hasCalls && server.events.isEmpty
+            && conversation.isVerified && !conversation.isLoading && !conversation.hasOlder
+            && conversation.store.firstGap == nil
+    }
+}
