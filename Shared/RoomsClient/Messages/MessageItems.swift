@@ -24,8 +24,10 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
-        // Arrays that share their storage are equal at once.
-        lhs.count == rhs.count && (lhs.chunks == rhs.chunks || lhs.elementsEqual(rhs)) && lhs.pending == rhs.pending
+        // What is observed is compared at each change: item by item only where the arrays are cut otherwise, for those that
+        // share their storage are equal at once.
+        lhs.storedCount == rhs.storedCount && lhs.pending == rhs.pending
+            && (lhs.starts == rhs.starts ? lhs.chunks == rhs.chunks : lhs.elementsEqual(rhs))
     }
 
     /// Where a stored message stands, or would.
