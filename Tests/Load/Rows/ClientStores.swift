@@ -2,21 +2,23 @@ import Foundation
 import Reactor
 import RoomsClient
 
-/// What the client library takes for what a person waits for. Without a server: it refuses all.
+/// What the client library takes for what a person waits for. Without a server: it is away, or has nothing to say.
 @MainActor
 struct ClientStores {
     private static let entries = 200
     private static let messagesInRoom = 10_000
     private static let merges = 1000
+    /// Fewer: each is written to the disk, too, beside what is measured.
+    private static let ownMerges = 200
     private static let ownID = "ada"
 
-    func measure() async throws -> [Row] { [try await entering(), try await merging()] }
+    func measure() async throws -> [Row] { [try await entering()] + (try await merging()) }
 
     /// A room of which fifty messages are kept: until they are there to be shown.
     private func entering() async throws -> Row {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
-        let backing = Self.backing(in: folder)
+        let backing = Self.backing(in: folder, server: AwayServer())
         _ = await backing.cache.openRoom("room")
         await backing.cache.keep((1...50).map(Self.message), of: "room")
         var latencies = Latencies()
@@ -32,43 +34,70 @@ struct ClientStores {
         return Row(name: "client: entering a kept room of 50 messages", figures: latencies.figures(), faults: faults)
     }
 
-    /// One new message into a room of ten thousand, while a list holds what was shown before.
-    private func merging() async throws -> Row {
+    /// One message into a room of ten thousand, while a list holds what was shown before: a new one, one that comes after the next,
+    /// and one's own, from typing it to its echo. The room is verified, so that gaps are looked for and the cache is written.
+    private func merging() async throws -> [Row] {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
-        let conversation = Conversation(roomID: "room", ownID: Self.ownID, backing: Self.backing(in: folder))
+        let backing = Self.backing(in: folder, server: SilentServer())
+        let conversation = Conversation(roomID: "room", ownID: Self.ownID, backing: backing)
         await conversation.enter()
+        guard conversation.isVerified else { throw ClientFailure.unreadable("the room is not verified") }
         for seq in 1...Self.messagesInRoom { conversation.apply(.messageNew(Self.message(seq))) }
-        var latencies = Latencies()
+        var latencies = (new: Latencies(), late: Latencies(), own: Latencies())
         var shown = conversation.items
-        for seq in 1...Self.merges {
-            let event = RoomEvent.messageNew(Self.message(Self.messagesInRoom + seq))
+        var seq = Self.messagesInRoom
+        func measure(_ latencies: inout Latencies, _ work: () -> Void) {
             let start = LoopInstant.now()
-            conversation.apply(event)
+            work()
             latencies.record(since: start)
             shown = conversation.items
         }
-        let count = shown.count
+        for _ in 1...Self.merges {
+            seq += 1
+            measure(&latencies.new) { conversation.apply(.messageNew(Self.message(seq))) }
+        }
+        for _ in 1...Self.merges {
+            seq += 2
+            conversation.apply(.messageNew(Self.message(seq)))
+            shown = conversation.items
+            measure(&latencies.late) { conversation.apply(.messageNew(Self.message(seq - 1))) }
+        }
+        for _ in 1...Self.ownMerges {
+            seq += 1
+            measure(&latencies.own) {
+                let tempID = conversation.send("One of her own.")
+                conversation.apply(.messageNew(Self.message(seq, from: Self.ownID, tempID: tempID)))
+            }
+        }
+        let faults = shown.count == seq ? [] : ["\(shown.count) of \(seq) messages are shown"]
         await conversation.leave()
-        let total = Self.messagesInRoom + Self.merges
-        return Row(
-            name: "client: one new message into a room of 10,000", figures: latencies.figures(),
-            faults: count == total ? [] : ["\(count) of \(total) messages are shown"])
+        await backing.outbox.stop()
+        return [
+            Row(
+                name: "client: one new message into a room of 10,000", figures: latencies.new.figures(), faults: faults),
+            Row(
+                name: "client: one late message into a room of 10,000", figures: latencies.late.figures(),
+                faults: faults),
+            Row(name: "client: one's own into a room of 10,000", figures: latencies.own.figures(), faults: faults),
+        ]
     }
 
-    private static func backing(in folder: URL) -> Conversation.Backing {
-        let (server, clock) = (AwayServer(), SystemClock())
+    private static func backing(in folder: URL, server: some MessageServer) -> Conversation.Backing {
+        let clock = SystemClock()
         return Conversation.Backing(
             server: server, outbox: Outbox(folder: folder.appending(path: "outbox"), server: server, clock: clock),
             cache: MessageCache(folder: folder.appending(path: "cache"), clock: clock),
             receipts: ReadReceipts(server: server, clock: clock), clock: clock)
     }
 
-    private static func message(_ seq: Int) -> Message {
+    private static func message(_ seq: Int) -> Message { message(seq, from: "ben", tempID: nil) }
+
+    private static func message(_ seq: Int, from sender: String, tempID: String?) -> Message {
         Message(
-            id: "message-\(seq)", roomId: "room", seq: seq, senderId: "ben",
+            id: "message-\(seq)", roomId: "room", seq: seq, senderId: sender,
             text: "Message number \(seq) of a room with many.",
-            createdAt: Date(timeIntervalSince1970: 1_700_000_000 + Double(seq)))
+            createdAt: Date(timeIntervalSince1970: 1_700_000_000 + Double(seq)), tempId: tempID)
     }
 }
 
@@ -80,6 +109,21 @@ private struct AwayServer: MessageServer {
     func leave(_ roomID: String) async {}
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
         throw failure
+    }
+    func send(_ text: String, tempID: String, in roomID: String) async throws -> Message { throw failure }
+    func deleteMessage(_ id: String, in roomID: String) async throws { throw failure }
+    func markRead(_ ids: [String], in roomID: String) async throws { throw failure }
+    func setTyping(_ isTyping: Bool, in roomID: String) async {}
+}
+
+/// A server with an empty room, that takes nothing in.
+private struct SilentServer: MessageServer {
+    private let failure = ClientFailure.offline("it does not answer")
+
+    func join(_ roomID: String) async throws {}
+    func leave(_ roomID: String) async {}
+    func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
+        Page(items: [])
     }
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message { throw failure }
     func deleteMessage(_ id: String, in roomID: String) async throws { throw failure }
