@@ -36,6 +36,9 @@ struct MessageItemsTests {
         #expect(upwards == downwards)
         if let place = downwards.place(of: 150) { downwards.remove(at: place) }
         #expect(upwards != downwards)
+        var other = upwards
+        other.pending = [MessageItem(PendingMessage(tempID: "t", text: "t", createdAt: start), ownID: "me")]
+        #expect(upwards != other)
     }
 
     @Test("stretches join where they meet, and show what is between")
