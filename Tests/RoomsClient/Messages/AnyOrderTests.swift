@@ -28,6 +28,7 @@ struct AnyOrderTests {
         await run.go()
         let faults = await run.faultsAtTheEnd()
         #expect(faults.isEmpty, "ANY_ORDER_SEED=\(seed)")
+        await run.end()
         try? FileManager.default.removeItem(at: run.folder)  // the system empties its folder too
     }
 }

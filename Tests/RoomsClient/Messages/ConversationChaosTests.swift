@@ -174,6 +174,9 @@ final class ChaosRun {
         let own = kept.filter { $0.senderId == ada.id }.map(\.text)
         let expected = typed.filter { own.contains($0) || !deleted.contains($0) }
         if own != expected { faults.append("typed \(expected), the server has \(own)") }
+        // Nothing is written to the folder any more.
+        await client.close(conversation)
+        await client.outbox.stop()
         await client.stop()
         return faults
     }

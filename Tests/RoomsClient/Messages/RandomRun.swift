@@ -217,6 +217,12 @@ final class RandomRun {
         return faults
     }
 
+    /// Nothing is written to the folder any more.
+    func end() async {
+        await conversation.leave()
+        await outbox.stop()
+    }
+
     private func isSettled() async -> Bool {
         let unsent = await outbox.messages(in: "room")
         return unsent.isEmpty && conversation.unkept.isEmpty && !server.hasCalls && server.events.isEmpty
