@@ -1,13 +1,17 @@
 import Foundation
+import Observation
 import RoomsClient
 
 /// One room: reading, writing, and a few commands that begin with a slash.
-@MainActor
+///
+/// Commands run beside the keys, one after the other, and say in the notice what became of them.
+@MainActor @Observable
 final class RoomPlace {
     let roomID: String
     let conversation: Conversation
-    private let client: RoomsClient
-    private let room: Room
+    @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let room: Room
+    @ObservationIgnored private var running: Task<Void, Never>?
     private var input = LineEditor()
     /// Messages scrolled up from the newest.
     private var offset = 0
@@ -26,13 +30,17 @@ final class RoomPlace {
 
     var screen: RoomScreen {
         let room = client.rooms[roomID] ?? room
-        if offset == 0 { conversation.noteVisible(conversation.items) }
         var status = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", client.connection.text]
         if !conversation.isVerified { status.insert("checking…", at: 0) }
         return RoomScreen(
             title: room.title(), status: status.joined(separator: ", "), entries: conversation.items.map(entry),
             offset: min(offset, max(0, conversation.items.count - 1)), typing: typing(in: room), notice: notice,
             input: input)
+    }
+
+    /// What the screen says was drawn.
+    func noteShown() {
+        if offset == 0 { conversation.noteVisible(conversation.items) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
@@ -62,10 +70,10 @@ final class RoomPlace {
     // MARK: Keys
 
     /// - Returns: whether the room is left.
-    func press(_ key: Key, height: Int) async -> Bool {
+    func press(_ key: Key, height: Int) -> Bool {
         switch key {
         case .escape: return true
-        case .enter: await enter()
+        case .enter: enter()
         case .pageUp:
             offset = min(offset + height / 2, max(0, conversation.items.count - 1))
             if offset + height > conversation.items.count { Task { await conversation.loadOlder() } }
@@ -82,7 +90,7 @@ final class RoomPlace {
         return false
     }
 
-    private func enter() async {
+    private func enter() {
         let text = input.take()
         offset = 0
         guard text.hasPrefix("/") else {
@@ -90,10 +98,14 @@ final class RoomPlace {
             return
         }
         let words = text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
-        do {
-            notice = try await carryOut(words.first ?? "", words.count > 1 ? words[1] : "")
-        } catch {
-            notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+        notice = "…"
+        running = Task { [previous = running] in
+            await previous?.value
+            do {
+                notice = try await carryOut(words.first ?? "", words.count > 1 ? words[1] : "")
+            } catch {
+                notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+            }
         }
     }
 

@@ -1,8 +1,11 @@
 import Foundation
+import Observation
 import RoomsClient
 
 /// The lists: rooms, people with their rooms, and people to begin a room with.
-@MainActor
+///
+/// What keys ask of the server runs beside them, and the notice says what became of it.
+@MainActor @Observable
 final class RoomsPlace {
     enum Step {
         case stay, quit
@@ -26,7 +29,7 @@ final class RoomsPlace {
         case heading
     }
 
-    private let client: RoomsClient
+    @ObservationIgnored private let client: RoomsClient
     private var shown = Shown.rooms
     /// By id, so that a list that sorts itself anew keeps it.
     private var selectedID: String?
@@ -108,10 +111,10 @@ final class RoomsPlace {
 
     // MARK: Keys
 
-    func press(_ key: Key) async -> Step {
+    func press(_ key: Key) -> Step {
         notice = ""
         if question != nil {
-            await answer(key)
+            answer(key)
             return .stay
         }
         switch key {
@@ -124,12 +127,12 @@ final class RoomsPlace {
             if shown == .rooms { return .quit }
             shown = .rooms
         case .character("q"): return .quit
-        case .character("r"): await client.rooms.refresh()
+        case .character("r"): Task { await client.rooms.refresh() }
         case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
         case .character("p"): shown = shown == .people ? .rooms : .people
         case .character("+"):
             shown = .strangers
-            await client.rooms.peopleWithoutRooms.search("")
+            Task { await client.rooms.peopleWithoutRooms.search("") }
         case .character("/") where shown == .strangers: question = (.search, LineEditor())
         case .character("n"):
             if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
@@ -159,21 +162,23 @@ final class RoomsPlace {
         return .stay
     }
 
-    private func answer(_ key: Key) async {
+    private func answer(_ key: Key) {
         guard let (asked, typed) = question else { return }
         var editor = typed
         switch key {
         case .escape: question = nil
         case .enter:
             question = nil
-            await carryOut(asked, typed.text)
+            notice = "…"
+            Task { notice = await carryOut(asked, typed.text) }
         default:
             editor.press(key)
             question = (asked, editor)
         }
     }
 
-    private func carryOut(_ asked: Question, _ text: String) async {
+    /// - Returns: what is said of it.
+    private func carryOut(_ asked: Question, _ text: String) async -> String {
         do {
             switch asked {
             case .name(let roomID): try await client.rooms.rename(roomID, to: text)
@@ -183,8 +188,9 @@ final class RoomsPlace {
                 selectedID = room.id
             case .search: await client.rooms.peopleWithoutRooms.search(text)
             }
+            return ""
         } catch {
-            notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+            return (error as? ClientFailure)?.text ?? error.localizedDescription
         }
     }
 }
