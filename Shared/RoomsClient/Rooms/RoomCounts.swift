@@ -22,7 +22,7 @@ public struct RoomCounts: Sendable {
         var messages = RecentIDs()
         var created = RecentIDs()
         /// Of older servers, whose events are added.
-        var deleted = RecentIDs()
+        var deleted = RecentIDs(byCreation: false)
         var added = RecentIDs()
     }
 

@@ -49,6 +49,15 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 0)
     }
 
+    @Test("of older servers' deletions each counts, in whatever order they come")
+    func olderDeletions() {
+        var counts = counts(Given.room("r", elements: 100))
+        for number in (100..<200).reversed() {
+            for _ in 1...2 { counts.apply(Given.elements(.deleted, "e\(number)")) }
+        }
+        #expect(counts.rooms["r"]?.elements == 0)
+    }
+
     @Test("deleting and clearing don't lower what is unseen")
     func deleting() {
         var counts = counts()
