@@ -141,8 +141,10 @@ public final class RoomsClient {
     public func close(_ conversation: Conversation) async {
         guard open[conversation.roomID] === conversation else { return }
         open[conversation.roomID] = nil
-        rooms.leave(conversation.roomID)
+        rooms.beginLeaving(conversation.roomID)
         await conversation.leave()
+        // Somebody may have come back meanwhile.
+        if open[conversation.roomID] == nil { rooms.leave(conversation.roomID) }
     }
 
     // MARK: What happens

@@ -47,6 +47,8 @@ public final class RoomList {
     @ObservationIgnored private var loadedAt: Date?
     /// Between a connect and the word that all that was missed has been told.
     @ObservationIgnored private var isCatchingUp = false
+    /// Rooms that the server is about to leave, and whether elements were made there meanwhile.
+    @ObservationIgnored private var leaving: [String: Bool] = [:]
     @ObservationIgnored private var groups: [PersonWithRooms]?
 
     /// - Parameter userID: whose rooms they are.
@@ -131,7 +133,9 @@ public final class RoomList {
             endCatchingUp()
             owesRefresh = true
             Task { await refresh() }
-        case .disconnected: endCatchingUp()
+        case .disconnected:
+            endCatchingUp()
+            counts.noteAbsence()
         }
     }
 
@@ -139,8 +143,10 @@ public final class RoomList {
     public func apply(_ event: RoomEvent) {
         // What is told again may have been told before, and badges as they were then would undo what came after them.
         let isOld = isCatchingUp && event.isRepeated
-        if !isOld { counts.apply(event) }
+        let lacksSome = !isOld && counts.apply(event)
         guard let roomID = shelf.apply(event, now: clock.now) else { return }
+        if lacksSome { shelf.need(.answer, of: roomID) }
+        if leaving[roomID] != nil, event.isOfNewElement { leaving[roomID] = true }
         if isOld {
             if counts.latest(of: roomID) == nil { counts.apply(event) }
             shelf.need(.answer, of: roomID)
@@ -158,12 +164,23 @@ public final class RoomList {
 
     /// The person has the room open from now on.
     public func enter(_ roomID: String) {
+        leaving[roomID] = nil
         counts.enter(roomID)
         showCounts(of: roomID)
         show()
     }
 
-    public func leave(_ roomID: String) { counts.leave(roomID) }
+    /// The server is about to be told that the person leaves. Until ``leave(_:)`` the room is open.
+    public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
+
+    /// The server has left the room: what others make from now on is unseen.
+    public func leave(_ roomID: String) {
+        counts.leave(roomID)
+        // Whether the server had left when something was made, the server alone knows.
+        guard leaving.removeValue(forKey: roomID) == true, shelf[roomID] != nil else { return }
+        shelf.need(.answer, of: roomID)
+        fetchNeeded()
+    }
 
     // MARK: Changing
 

@@ -139,6 +139,15 @@ extension RoomShelf {
 }
 
 extension RoomEvent {
+    /// Whether somebody has made an element.
+    var isOfNewElement: Bool {
+        switch self {
+        case .elementCreated: true
+        case .elementsChangedGlobal(let change): change.kind == .created
+        default: false
+        }
+    }
+
     /// Whether it is among those that a server tells again to who comes back: the room's and the person's, but no signs.
     var isRepeated: Bool {
         switch self {

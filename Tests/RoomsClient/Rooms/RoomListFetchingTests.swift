@@ -136,6 +136,37 @@ struct RoomListFetchingTests {
         #expect(list.counts.latest(of: "a") == nil)
     }
 
+    @Test("an element that was lost on the way is unseen all the same: the rev skips, and the room is asked for")
+    func lost() async {
+        await load(Given.room("a"))
+        list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 5))
+        server.set(Given.room("a", updatedAt: 22, elements: 3, badges: .init(elements: 3)))
+        list.apply(Given.elements(.created, "e3", in: "a", at: 22, count: 3, rev: 7))
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 3)
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
+    @Test("what is made while one leaves is seen or not as the server says, which is asked once it has left")
+    func leaving() async {
+        await load(Given.room("a"))
+        list.enter("a")
+        list.beginLeaving("a")
+        list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 1))
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 0)
+        #expect(server.calls == ["rooms"])
+        server.set(Given.room("a", updatedAt: 20, elements: 1, badges: .init(elements: 1)))
+        list.leave("a")
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 1)
+        list.enter("a")
+        list.beginLeaving("a")
+        list.leave("a")
+        await untilFetched()
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
     @Test("what could not be asked is asked again, later and later")
     func again() async {
         await load(Given.room("a"))
