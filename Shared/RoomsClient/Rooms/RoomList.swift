@@ -3,9 +3,9 @@ import Observation
 
 /// The rooms of one person, live: in order, by person, and with the people one could begin a room with.
 ///
-/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once; what it does
-/// not say, a message's text for one, is asked for that room alone and together for many events. What is shown stays when the
-/// server can't be reached, with the ``failure`` beside it.
+/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once, and what
+/// follows it within 100 ms together; what it does not say, a message's text for one, is asked for that room alone and together
+/// for many events. What is shown stays when the server can't be reached, with the ``failure`` beside it.
 ///
 /// An answer never undoes an event that came while it was on its way. An event about a room of somebody else's leaves no trace.
 @MainActor @Observable
@@ -13,8 +13,7 @@ public final class RoomList {
     /// On coming to the foreground, what is older is asked for again.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
-    /// In the ``order``, latest first.
-    public private(set) var rooms: [Room] = []
+    var shown: SortedRooms
     /// Whether all rooms are being asked for.
     public private(set) var isLoading = false
     /// Whether there has been an answer: without one, no rooms does not mean that there are none.
@@ -37,6 +36,10 @@ public final class RoomList {
     }
 
     @ObservationIgnored var shelf: RoomShelf
+    /// Rooms whose rows do not show their counts yet.
+    @ObservationIgnored var stale: Set<String> = []
+    /// An event's change was shown within the last 100 ms.
+    @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
@@ -49,16 +52,20 @@ public final class RoomList {
     @ObservationIgnored private var isCatchingUp = false
     /// Rooms that the server is about to leave, and whether elements were made there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
-    @ObservationIgnored private var groups: [PersonWithRooms]?
+    @ObservationIgnored var groups: [PersonWithRooms]?
 
     /// - Parameter userID: whose rooms they are.
     public init(for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock) {
         shelf = RoomShelf(for: userID, order: order)
+        shown = shelf.sorted
         counts = RoomCountManager(for: userID, clock: clock)
         peopleWithoutRooms = PeopleWithoutRooms(from: server)
         self.server = server
         self.clock = clock
     }
+
+    /// In the ``order``, latest first.
+    public var rooms: [Room] { shown.all }
 
     /// The people one shares rooms with, latest activity first, each with these rooms by content.
     public var people: [PersonWithRooms] {
@@ -69,7 +76,7 @@ public final class RoomList {
         return made
     }
 
-    public subscript(roomID: String) -> Room? { rooms.first { $0.id == roomID } }
+    public subscript(roomID: String) -> Room? { shown[roomID] }
 
     // MARK: Loading
 
@@ -104,7 +111,7 @@ public final class RoomList {
             let answer = try await server.rooms(sortedBy: order)
             let overtaken = shelf.finish(load, with: answer, now: clock.now)
             counts.load(answer, keeping: overtaken)
-            for room in answer { showCounts(of: room.id) }
+            stale.formUnion(answer.map(\.id))
             (isLoaded, loadedAt, failure, owesRefresh) = (true, clock.now, nil, false)
             show()
             fetchNeeded()
@@ -151,8 +158,7 @@ public final class RoomList {
             if counts.latest(of: roomID) == nil { counts.apply(event) }
             shelf.need(.answer, of: roomID)
         }
-        showCounts(of: roomID)
-        show()
+        showSoon(roomID)
         if !isOld { fetchNeeded() }
     }
 
@@ -166,7 +172,7 @@ public final class RoomList {
     public func enter(_ roomID: String) {
         leaving[roomID] = nil
         counts.enter(roomID)
-        showCounts(of: roomID)
+        stale.insert(roomID)
         show()
     }
 
@@ -177,7 +183,7 @@ public final class RoomList {
     public func leave(_ roomID: String) {
         counts.leave(roomID)
         // Whether the server had left when something was made, the server alone knows.
-        guard leaving.removeValue(forKey: roomID) == true, shelf[roomID] != nil else { return }
+        guard leaving.removeValue(forKey: roomID) == true, shelf.sorted.contains(roomID) else { return }
         shelf.need(.answer, of: roomID)
         fetchNeeded()
     }
@@ -190,7 +196,7 @@ public final class RoomList {
         do {
             let room = try await server.makeRoom(with: userID, name: name)
             // Its event may have come first, and others after it.
-            guard let known = self[room.id] else {
+            guard let known = shelf[room.id] else {
                 take(room, load)
                 return room
             }
@@ -218,7 +224,7 @@ public final class RoomList {
     /// Takes an answer with one room.
     func take(_ room: Room, _ load: RoomShelf.Load) {
         if shelf.finish(load, with: room, now: clock.now) || counts.latest(of: room.id) == nil { counts.load(room) }
-        showCounts(of: room.id)
+        stale.insert(room.id)
         show()
         fetchNeeded()
     }
@@ -227,22 +233,5 @@ public final class RoomList {
         shelf.forget(roomID)
         counts.forget(roomID)
         show()
-    }
-
-    private func showCounts(of roomID: String) {
-        guard let count = counts.latest(of: roomID) else { return }
-        shelf.change(roomID) { room in
-            room.elementCount = count.elements
-            room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
-            room.hasUnread = count.hasUnread
-        }
-    }
-
-    private func show() {
-        guard rooms != shelf.rooms else { return }
-        groups = nil
-        let isSame = rooms.count == shelf.rooms.count && Set(rooms.map(\.id)) == Set(shelf.rooms.map(\.id))
-        rooms = shelf.rooms
-        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
     }
 }
