@@ -16,6 +16,8 @@ final class ChatApp {
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
+    /// By room, those that are left and not closed yet: who comes back so soon is in the same.
+    @ObservationIgnored private var leaving: [String: RoomPlace] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize
 
@@ -60,19 +62,21 @@ final class ChatApp {
             switch rooms.press(key) {
             case .stay: break
             case .quit: isOver = true
-            case .open(let room): place = .room(RoomPlace(room, client))
+            case .open(let room):
+                place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client))
             }
         case .room(let room):
             guard room.press(key, height: size.rows) else { return }
             place = .rooms(RoomsPlace(client, selecting: room.roomID))
-            Task { await close(room.conversation) }
+            leaving[room.roomID] = room
+            Task { await close(room) }
         }
     }
 
-    private func close(_ conversation: Conversation) async {
-        // Somebody has come back to it faster than this began.
-        if case .room(let room) = place, room.conversation === conversation { return }
-        await client.close(conversation)
+    private func close(_ room: RoomPlace) async {
+        guard leaving[room.roomID] === room else { return }
+        leaving[room.roomID] = nil
+        await client.close(room.conversation)
     }
 
     private func sayFarewell() async {
