@@ -45,6 +45,9 @@ public final class RoomList {
     @ObservationIgnored let clock: any ClientClock
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
     @ObservationIgnored var owesRefresh = true
+    /// By what was asked for, the request ids of rooms that may have been made though nobody has heard of it.
+    @ObservationIgnored var unheard: [Wish: String] = [:]
+    @ObservationIgnored let makeID: () -> String
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
@@ -54,14 +57,20 @@ public final class RoomList {
     @ObservationIgnored private var leaving: [String: Bool] = [:]
     @ObservationIgnored var groups: [PersonWithRooms]?
 
-    /// - Parameter userID: whose rooms they are.
-    public init(for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock) {
+    /// - Parameters:
+    ///   - userID: whose rooms they are.
+    ///   - makeID: names the rooms that one makes: no two alike, ever.
+    public init(
+        for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
+        makeID: @escaping () -> String = { UUID().uuidString }
+    ) {
         shelf = RoomShelf(for: userID, order: order)
         shown = shelf.sorted
         counts = RoomCountManager(for: userID, clock: clock)
         peopleWithoutRooms = PeopleWithoutRooms(from: server)
         self.server = server
         self.clock = clock
+        self.makeID = makeID
     }
 
     /// In the ``order``, latest first.
@@ -188,38 +197,7 @@ public final class RoomList {
         fetchNeeded()
     }
 
-    // MARK: Changing
-
-    /// - Throws: `ClientFailure`.
-    public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
-        let load = shelf.beginLoad()
-        do {
-            let room = try await server.makeRoom(with: userID, name: name)
-            // Its event may have come first, and others after it.
-            guard let known = shelf[room.id] else {
-                take(room, load)
-                return room
-            }
-            shelf.abandon(load)
-            return known
-        } catch {
-            shelf.abandon(load)
-            throw error
-        }
-    }
-
-    /// An empty name takes it away.
-    ///
-    /// - Throws: `ClientFailure`.
-    public func rename(_ roomID: String, to name: String) async throws {
-        let load = shelf.beginLoad()
-        do {
-            take(try await server.rename(roomID, to: name), load)
-        } catch {
-            shelf.abandon(load)
-            throw error
-        }
-    }
+    // MARK: What is answered
 
     /// Takes an answer with one room.
     func take(_ room: Room, _ load: RoomShelf.Load) {

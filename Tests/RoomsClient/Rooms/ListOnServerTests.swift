@@ -54,4 +54,17 @@ struct ListOnServerTests {
         #expect(list[room]?.badges.elements == 1)
         await client.stop()
     }
+
+    @Test("a room is made once, however often its answer is lost and somebody taps again; then another is another")
+    func makingOnce() async throws {
+        await start()
+        phone.loseNextAnswer()
+        await #expect(throws: ClientFailure.self) { try await list.makeRoom(with: bob.id, name: "Plans") }
+        let made = try await list.makeRoom(with: bob.id, name: "Plans")
+        #expect(list.rooms.filter { $0.name == "Plans" }.map(\.id) == [made.id])
+        let another = try await list.makeRoom(with: bob.id, name: "Plans")
+        #expect(another.id != made.id)
+        #expect(list.rooms.count == 3)
+        await client.stop()
+    }
 }
