@@ -47,10 +47,9 @@ struct KeyParser: Sendable {
     private mutating func takeCharacter(_ first: UInt8) -> [Key] {
         let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
         guard pending.count == length else { return [] }
-        guard let text = String(validating: pending, as: UTF8.self), let character = text.first else {
-            return take(nil)
-        }
-        return take(.character(character))
+        var (decoder, bytes) = (UTF8(), pending.makeIterator())
+        guard case .scalarValue(let scalar) = decoder.decode(&bytes) else { return take(nil) }
+        return take(.character(Character(scalar)))
     }
 
     private mutating func takeSequence() -> [Key] {
