@@ -14,6 +14,7 @@ final class ChatApp {
 
     private var place: Place
     @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
     /// By room, those that are left and not closed yet: who comes back so soon is in the same.
@@ -26,12 +27,15 @@ final class ChatApp {
     /// So long the server has to hear of the end, and the disk to keep what is shown. Nobody waits longer for a shell.
     private static let farewell: Duration = .seconds(1)
 
-    init(_ client: RoomsClient, on display: any Display, clock: any ClientClock = SystemClock()) {
+    init(
+        _ client: RoomsClient, _ status: StatusLine, on display: any Display, clock: any ClientClock = SystemClock()
+    ) {
         self.client = client
+        self.status = status
         self.display = display
         self.clock = clock
         size = display.window
-        place = .rooms(RoomsPlace(client))
+        place = .rooms(RoomsPlace(client, status))
     }
 
     /// Until somebody quits, or there are no more keys.
@@ -63,11 +67,11 @@ final class ChatApp {
             case .stay: break
             case .quit: isOver = true
             case .open(let room):
-                place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client))
+                place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client, status))
             }
         case .room(let room):
             guard room.press(key, height: size.rows) else { return }
-            place = .rooms(RoomsPlace(client, selecting: room.roomID))
+            place = .rooms(RoomsPlace(client, status, selecting: room.roomID))
             leaving[room.roomID] = room
             Task { await close(room) }
         }
@@ -142,18 +146,6 @@ protocol Display {
 
 extension Terminal: Display {
     var window: WindowSize { WindowSize(columns: size.columns, rows: size.rows) }
-}
-
-extension RoomsClient.Connection {
-    /// For a line above what is shown.
-    var text: String {
-        switch self {
-        case .idle, .connecting: "connecting…"
-        case .connected: "connected"
-        case .waiting(.offline): "offline"
-        case .waiting(let failure), .ended(let failure): failure.text
-        }
-    }
 }
 
 extension ClientFailure {

@@ -10,6 +10,7 @@ final class RoomPlace {
     let roomID: String
     let conversation: Conversation
     @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let room: Room
     @ObservationIgnored private var running: Task<Void, Never>?
     private var input = LineEditor()
@@ -19,7 +20,8 @@ final class RoomPlace {
 
     static let help = "/note TEXT  /board  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
 
-    init(_ room: Room, _ client: RoomsClient) {
+    init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
+        self.status = status
         self.room = room
         self.client = client
         roomID = room.id
@@ -30,10 +32,10 @@ final class RoomPlace {
 
     var screen: RoomScreen {
         let room = client.rooms[roomID] ?? room
-        var status = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", client.connection.text]
-        if !conversation.isVerified { status.insert("checking…", at: 0) }
+        var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text]
+        if !conversation.isVerified { states.insert("checking…", at: 0) }
         return RoomScreen(
-            title: room.title(), status: status.joined(separator: ", "), entries: conversation.items.map(entry),
+            title: room.title(), status: states.joined(separator: ", "), entries: conversation.items.map(entry),
             offset: min(offset, max(0, conversation.items.count - 1)), typing: typing(in: room), notice: notice,
             input: input)
     }

@@ -30,14 +30,16 @@ final class RoomsPlace {
     }
 
     @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
     private var shown = Shown.rooms
     /// By id, so that a list that sorts itself anew keeps it.
     private var selectedID: String?
     private var question: (Question, LineEditor)?
     private var notice = ""
 
-    init(_ client: RoomsClient, selecting roomID: String? = nil) {
+    init(_ client: RoomsClient, _ status: StatusLine, selecting roomID: String? = nil) {
         self.client = client
+        self.status = status
         selectedID = roomID
     }
 
@@ -46,7 +48,7 @@ final class RoomsPlace {
     var screen: ListScreen {
         let rows = rows
         return ListScreen(
-            title: title, status: notice.isEmpty ? client.connection.text : notice, rows: rows.map(\.row),
+            title: title, status: notice.isEmpty ? status.text : notice, rows: rows.map(\.row),
             selection: selection(in: rows), emptyText: emptyText, help: help,
             question: question.map { ($0.0.prompt, $0.1) })
     }
@@ -127,7 +129,11 @@ final class RoomsPlace {
             if shown == .rooms { return .quit }
             shown = .rooms
         case .character("q"): return .quit
-        case .character("r"): Task { await client.rooms.refresh() }
+        case .character("r"):
+            Task {
+                await status.connectAgain()
+                await client.rooms.refresh()
+            }
         case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
         case .character("p"): shown = shown == .people ? .rooms : .people
         case .character("+"):

@@ -29,7 +29,7 @@ final class ChatWorld {
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
         let stream: AsyncStream<Key>
         (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test's few
-        let app = ChatApp(client, on: display, clock: clock)
+        let app = ChatApp(client, StatusLine(client), on: display, clock: clock)
         running = Task { await app.run(keys: stream) }
     }
 
