@@ -70,7 +70,7 @@ final class ChatApp {
                 place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client, status))
             }
         case .room(let room):
-            guard room.press(key, height: size.rows) else { return }
+            guard room.press(key, in: size) else { return }
             place = .rooms(RoomsPlace(client, status, selecting: room.roomID))
             leaving[room.roomID] = room
             Task { await close(room) }
@@ -104,7 +104,7 @@ final class ChatApp {
     private var frame: Frame {
         switch place {
         case .rooms(let rooms): rooms.screen.frame(in: size)
-        case .room(let room): room.screen.frame(in: size)
+        case .room(let room): room.frame(in: size)
         }
     }
 

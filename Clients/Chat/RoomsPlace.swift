@@ -29,6 +29,9 @@ final class RoomsPlace {
         case heading
     }
 
+    /// So many rows before the last one, the next page is asked for.
+    private static let ahead = 20
+
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     private var shown = Shown.rooms
@@ -65,7 +68,7 @@ final class RoomsPlace {
         switch shown {
         case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
         case .people: "Enter open  n name  p rooms  q quit"
-        case .strangers: "Enter begin  / search  Esc back"
+        case .strangers: "Enter begin  type a name to search  Esc back"
         }
     }
 
@@ -128,6 +131,11 @@ final class RoomsPlace {
         case .escape:
             if shown == .rooms { return .quit }
             shown = .rooms
+        case .character("/") where shown == .strangers: question = (.search, LineEditor())
+        case .character where shown == .strangers, .paste where shown == .strangers:
+            var name = LineEditor()
+            name.press(key)
+            question = (.search, name)
         case .character("q"): return .quit
         case .character("r"):
             Task {
@@ -139,7 +147,6 @@ final class RoomsPlace {
         case .character("+"):
             shown = .strangers
             Task { await client.rooms.peopleWithoutRooms.search("") }
-        case .character("/") where shown == .strangers: question = (.search, LineEditor())
         case .character("n"):
             if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
         default: break
@@ -156,7 +163,11 @@ final class RoomsPlace {
         let rows = rows
         let places = rows.indices.filter { rows[$0].row.kind == .choice }
         guard let current = places.firstIndex(of: selection(in: rows)) else { return }
-        selectedID = rows[places[min(max(current + distance, 0), places.count - 1)]].id
+        let place = min(max(current + distance, 0), places.count - 1)
+        selectedID = rows[places[place]].id
+        if shown == .strangers, place + Self.ahead >= places.count {
+            Task { await client.rooms.peopleWithoutRooms.loadMore() }
+        }
     }
 
     private func choose() -> Step {
@@ -176,7 +187,7 @@ final class RoomsPlace {
         case .enter:
             question = nil
             notice = "…"
-            Task { notice = await carryOut(asked, typed.text) }
+            Task { notice = await carryOut(asked, typed.text.replacing("\n", with: " ")) }
         default:
             editor.press(key)
             question = (asked, editor)

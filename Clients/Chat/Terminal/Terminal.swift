@@ -12,9 +12,6 @@ final class Terminal {
     private let original: termios
     private var shown: [String] = []
 
-    /// What an escape key is told from the beginning of a sequence by.
-    private nonisolated static let escapeDelayMilliseconds: Int32 = 30
-
     /// - Returns: nil if standard input or output is no terminal.
     init?() {
         var state = termios()
@@ -22,12 +19,12 @@ final class Terminal {
         original = state
         cfmakeraw(&state)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-        // The other screen, so that what was there is there again afterwards; pasted text comes as it is typed.
-        write("\u{1b}[?1049h\u{1b}[2J")
+        // The other screen, so that what was there is there again afterwards; pasted text comes as such.
+        write("\u{1b}[?1049h\u{1b}[?2004h\u{1b}[2J")
     }
 
     func close() {
-        write("\u{1b}[?25h\u{1b}[?1049l")
+        write("\u{1b}[?25h\u{1b}[?2004l\u{1b}[?1049l")
         var state = original
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
     }
@@ -80,7 +77,7 @@ final class Terminal {
     nonisolated static func readKeys(with parser: inout KeyParser) -> [Key]? {
         if parser.isInside {
             var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            if systemPoll(&poll, escapeDelayMilliseconds) == 0 { return parser.finish() }
+            if systemPoll(&poll, parser.patienceMilliseconds) == 0 { return parser.finish() }
         }
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
