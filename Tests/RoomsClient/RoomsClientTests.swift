@@ -26,10 +26,7 @@ struct RoomsClientTests {
             folder: folder)
     }
 
-    /// Until what is shown is so: everything that happens is a turn of the main actor away.
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo() { await Task.yield() }
-    }
+    private func until(_ isSo: @MainActor () -> Bool) async { await untilShown(isSo) }
 
     @Test("from a start to a live list: rooms come, an event moves one up and counts, opening it shows its messages")
     func journey() async throws {
