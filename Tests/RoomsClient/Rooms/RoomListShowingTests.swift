@@ -34,4 +34,14 @@ struct RoomListShowingTests {
         list.apply(.roomCreated(Given.room("c", updatedAt: 50)))
         #expect(list.rooms.map(\.id) == ["c", "b", "a"])
     }
+
+    @Test("events of the same second stay in the order in which they came")
+    func sameSecond() async {
+        await load(Given.room("a"), Given.room("b"), Given.room("c"))
+        for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
+        // What is asked for meanwhile is not told here.
+        server.hold()
+        await clock.advance(by: RoomCountManager.interval)
+        #expect(list.rooms.map(\.id) == ["a", "c", "b"])
+    }
 }

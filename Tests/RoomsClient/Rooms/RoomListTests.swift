@@ -76,16 +76,6 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("events of the same second stay in the order in which they came")
-    func sameSecond() async {
-        await load(Given.room("a"), Given.room("b"), Given.room("c"))
-        for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
-        // What is asked for meanwhile is not told here.
-        server.hold()
-        await clock.advance(by: RoomCountManager.interval)
-        #expect(ids == ["a", "c", "b"])
-    }
-
     @Test("a new room, badges and presence are shown without asking")
     func personEvents() async {
         await load(Given.room("a", updatedAt: 10))
