@@ -3,113 +3,149 @@ import Observation
 import RoomsClient
 
 /// What runs between the keys and the screens: which place somebody is at, and what a key does there.
-@MainActor
+///
+/// No key waits for the network: what is asked of it runs beside, and the place says what became of it.
+@MainActor @Observable
 final class ChatApp {
     enum Place {
         case rooms(RoomsPlace)
         case room(RoomPlace)
     }
 
-    private let client: RoomsClient
-    private let terminal: Terminal
     private var place: Place
-    private var isOver = false
-    private var isDrawing = false
-    private var size: WindowSize
+    @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
+    @ObservationIgnored private let display: any Display
+    @ObservationIgnored private let clock: any ClientClock
+    /// By room, those that are left and not closed yet: who comes back so soon is in the same.
+    @ObservationIgnored private var leaving: [String: RoomPlace] = [:]
+    @ObservationIgnored private var isOver = false
+    @ObservationIgnored private var size: WindowSize
 
     /// So that "now" becomes "1 min" while nothing else happens, and a window's new size is seen.
     private static let refreshInterval: Duration = .milliseconds(500)
+    /// So long the server has to hear of the end, and the disk to keep what is shown. Nobody waits longer for a shell.
+    private static let farewell: Duration = .seconds(1)
 
-    init(_ client: RoomsClient, on terminal: Terminal) {
+    init(
+        _ client: RoomsClient, _ status: StatusLine, on display: any Display, clock: any ClientClock = SystemClock()
+    ) {
         self.client = client
-        self.terminal = terminal
-        size = terminal.window
-        place = .rooms(RoomsPlace(client))
+        self.status = status
+        self.display = display
+        self.clock = clock
+        size = display.window
+        place = .rooms(RoomsPlace(client, status))
     }
 
     /// Until somebody quits, or there are no more keys.
     func run(keys: AsyncStream<Key>) async {
         let connecting = Task { await client.start() }
+        draw()
         let ticking = Task {
-            while !Task.isCancelled {
-                draw()
-                try? await Task.sleep(for: Self.refreshInterval)  // cancelled at the end
-            }
+            // Cancelled at the end.
+            while (try? await clock.sleep(for: Self.refreshInterval)) != nil { show(frame) }
         }
         for await key in keys {
-            await press(key)
+            press(key)
             if isOver { break }
-            draw()
         }
+        isOver = true
         ticking.cancel()
         connecting.cancel()
-        if case .room(let room) = place { await client.close(room.conversation) }
-        await client.stop()
+        await sayFarewell()
     }
 
-    private func press(_ key: Key) async {
+    private func press(_ key: Key) {
         if key == .control("c") || key == .control("d") {
             isOver = true
             return
         }
         switch place {
         case .rooms(let rooms):
-            switch await rooms.press(key) {
+            switch rooms.press(key) {
             case .stay: break
             case .quit: isOver = true
-            case .open(let room): place = .room(RoomPlace(room, client))
+            case .open(let room):
+                place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client, status))
             }
         case .room(let room):
-            guard await room.press(key, height: size.rows) else { return }
-            await client.close(room.conversation)
-            place = .rooms(RoomsPlace(client, selecting: room.roomID))
+            guard room.press(key, in: size) else { return }
+            place = .rooms(RoomsPlace(client, status, selecting: room.roomID))
+            leaving[room.roomID] = room
+            Task { await close(room) }
         }
     }
 
-    /// Draws what is so now, and again as soon as any of it changes.
-    private func draw() {
-        let window = terminal.window
-        if window != size {
-            size = window
-            terminal.forget()
-        }
-        let frame = withObservationTracking {
-            switch place {
-            case .rooms(let rooms): rooms.screen.frame(in: size)
-            case .room(let room): room.screen.frame(in: size)
-            }
-        } onChange: {
-            Task { @MainActor [weak self] in self?.drawSoon() }
-        }
-        terminal.show(frame.lines, cursor: frame.cursor)
+    private func close(_ room: RoomPlace) async {
+        guard leaving[room.roomID] === room else { return }
+        leaving[room.roomID] = nil
+        await client.close(room.conversation)
     }
 
-    /// Changes that come together are drawn together.
-    private func drawSoon() {
-        guard !isDrawing else { return }
-        isDrawing = true
+    private func sayFarewell() async {
+        let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
-            await Task.yield()
-            isDrawing = false
-            if !isOver { draw() }
+            if case .room(let room) = place { await client.close(room.conversation) }
+            await client.stop()
+            continuation.finish()
         }
+        let waiting = Task {
+            // Cancelled when all is said.
+            try? await clock.sleep(for: Self.farewell)
+            continuation.finish()
+        }
+        for await _ in end {}
+        waiting.cancel()
+    }
+
+    // MARK: Drawing
+
+    private var frame: Frame {
+        switch place {
+        case .rooms(let rooms): rooms.screen.frame(in: size)
+        case .room(let room): room.frame(in: size)
+        }
+    }
+
+    /// Draws what is so now, and again once any of it has changed: what changes together is drawn together. Each calls the
+    /// next, so that never more than one waits for a change.
+    private func draw() {
+        let frame = withObservationTracking {
+            self.frame
+        } onChange: {
+            Task { @MainActor [weak self] in self?.draw() }
+        }
+        show(frame)
+    }
+
+    private func show(_ frame: Frame) {
+        guard !isOver else { return }
+        var frame = frame
+        if display.window != size {
+            size = display.window
+            display.forget()
+            frame = self.frame
+        }
+        display.show(frame.lines, cursor: frame.cursor)
+        if case .room(let room) = place { room.noteShown() }
     }
 }
 
-extension Terminal {
-    fileprivate var window: WindowSize { WindowSize(columns: size.columns, rows: size.rows) }
+/// Where screens are shown: a terminal.
+@MainActor
+protocol Display {
+    var window: WindowSize { get }
+    /// Shows lines from the top, each no wider than the window.
+    ///
+    /// - Parameter cursor: where it is shown, both from 0; nil hides it.
+    func show(_ lines: [String], cursor: (column: Int, row: Int)?)
+    /// Nothing of what was shown is there any more.
+    func forget()
 }
 
-extension RoomsClient.Connection {
-    /// For a line above what is shown.
-    var text: String {
-        switch self {
-        case .idle, .connecting: "connecting…"
-        case .connected: "connected"
-        case .waiting(.offline): "offline"
-        case .waiting(let failure), .ended(let failure): failure.text
-        }
-    }
+extension Terminal: Display {
+    var window: WindowSize { WindowSize(columns: size.columns, rows: size.rows) }
 }
 
 extension ClientFailure {

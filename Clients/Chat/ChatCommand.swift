@@ -1,11 +1,9 @@
+import Dispatch
 import Foundation
 import RoomsClient
 
 /// The program: signs in, and shows rooms until somebody quits.
 public enum ChatCommand {
-    /// Keys that were typed while the last one was being worked on; more would be an accident.
-    private static let maxWaitingKeys = 1024
-
     /// - Returns: the exit status: 2 for a command line that cannot be meant, 1 for what failed.
     @MainActor
     public static func run(_ arguments: some Sequence<String>) async -> Int32 {
@@ -21,7 +19,9 @@ public enum ChatCommand {
             return 0
         }
         do {
-            return try await run(options)
+            let people = try SignIn(options, http: URLSessionTransport(base: options.server))
+            if options.signsOut { return try await people.signOut() }
+            return await show(try await people.signIn(), options)
         } catch let failure as ClientFailure {
             complain(failure.text)
         } catch {
@@ -31,31 +31,28 @@ public enum ChatCommand {
     }
 
     @MainActor
-    private static func run(_ options: ChatOptions) async throws -> Int32 {
-        let file = try SessionFile(options)
-        let http = URLSessionTransport(base: options.server)
-        if options.signsOut {
-            try file.removeAll()
-            return 0
-        }
-        let accounts = AccountsAPI(transport: http)
-        let session = try await file.session(options, accounts)
-        let tokens = SessionTokens(session, accounts: accounts) { file.keep($0) }
-        let client = RoomsClient(
-            server: options.server, user: session.user, tokens: tokens, http: http,
-            folder: file.folder(of: session.user))
+    private static func show(_ person: SignIn.Person, _ options: ChatOptions) async -> Int32 {
+        let status = StatusLine(person.client)
         guard let terminal = Terminal() else {
             complain("parlor-chat needs a terminal")
             return 2
         }
         defer { terminal.close() }
-        await ChatApp(client, on: terminal).run(keys: keys())
-        return 0
-    }
-
-    private static func keys() -> AsyncStream<Key> {
-        let (keys, continuation) = AsyncStream.makeStream(
-            of: Key.self, bufferingPolicy: .bufferingNewest(maxWaitingKeys))
+        let following = Task {
+            for await failure in person.failures { status.alert = failure }
+        }
+        defer { following.cancel() }
+        // What a person types, and pastes as one key: no more than that, and none of it may be lost.
+        let (keys, continuation) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)
+        let signals = [SIGTERM, SIGHUP, SIGINT].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            // As Ctrl-C, so that the terminal is as it was.
+            source.setEventHandler { continuation.yield(.control("c")) }
+            source.resume()
+            return source
+        }
+        defer { for source in signals { source.cancel() } }
         // Reading blocks, until the program ends.
         Thread.detachNewThread {
             var parser = KeyParser()
@@ -64,8 +61,11 @@ public enum ChatCommand {
             }
             continuation.finish()
         }
-        return keys
+        await ChatApp(person.client, status, on: terminal).run(keys: keys)
+        return 0
     }
 
-    static func complain(_ text: String) { FileHandle.standardError.write(Data("parlor-chat: \(text)\n".utf8)) }
+    nonisolated static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("parlor-chat: \(text)\n".utf8))
+    }
 }

@@ -7,21 +7,25 @@ struct ChatOptions: Equatable {
     }
 
     var server = ChatOptions.localServer
-    /// Where the session, cached messages and what is not sent yet are kept.
+    /// Where sessions, cached messages and what is not sent yet are kept.
     var folder = ChatOptions.defaultFolder
-    /// Who signs in; nil: whoever did last, or who is asked for.
+    /// Who it is; nil: whoever it was last.
     var username: String?
     var registers = false
     var signsOut = false
+    /// Signing out, also with messages that are not sent yet.
+    var discards = false
     var showsHelp = false
 
     static let usage = """
         parlor-chat [SERVER]     rooms and chats in a terminal
 
           SERVER            http://127.0.0.1:8080 by default
-          --user NAME       sign in as NAME; a password is asked for, or taken from PARLOR_PASSWORD
+          --user NAME       be NAME: signed in already, or with a password, which is asked for or taken from
+                            PARLOR_PASSWORD; without it, whoever it was last
           --register        make the account first
-          --sign-out        forget who is signed in, and what is kept of their rooms
+          --sign-out        end the session of NAME, or of whoever it was last, and forget what is kept of their rooms
+          --discard         with --sign-out: also messages that are not sent yet
           --data FOLDER     where that is kept (~/.parlor-chat)
           --help            this
         """
@@ -42,6 +46,7 @@ struct ChatOptions: Equatable {
             case "--help", "-h": showsHelp = true
             case "--register": registers = true
             case "--sign-out": signsOut = true
+            case "--discard": discards = true
             case "--user":
                 guard let name = rest.next(), !name.isEmpty else { throw Malformed(description: "--user needs a name") }
                 username = name
@@ -58,6 +63,7 @@ struct ChatOptions: Equatable {
                 server = url
             }
         }
+        if discards, !signsOut { throw Malformed(description: "--discard is for --sign-out") }
         if registers, username == nil { throw Malformed(description: "--register needs --user NAME") }
     }
 }

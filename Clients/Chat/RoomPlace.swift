@@ -1,21 +1,36 @@
 import Foundation
+import Observation
 import RoomsClient
 
 /// One room: reading, writing, and a few commands that begin with a slash.
-@MainActor
+///
+/// Commands run beside the keys, one after the other, and say in the notice what became of them.
+@MainActor @Observable
 final class RoomPlace {
     let roomID: String
     let conversation: Conversation
-    private let client: RoomsClient
-    private let room: Room
+    @ObservationIgnored let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
+    @ObservationIgnored private let room: Room
+    @ObservationIgnored var running: Task<Void, Never>?
     private var input = LineEditor()
     /// Messages scrolled up from the newest.
     private var offset = 0
-    private var notice = "/help"
+    var notice = "/help"
+    /// What `y` does, and any other key does not.
+    var asked: Question?
+    /// All elements, in place of the messages.
+    var board: TextScreen?
+
+    enum Question {
+        case clear
+        case delete(messageID: String)
+    }
 
     static let help = "/note TEXT  /board  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
 
-    init(_ room: Room, _ client: RoomsClient) {
+    init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
+        self.status = status
         self.room = room
         self.client = client
         roomID = room.id
@@ -24,15 +39,21 @@ final class RoomPlace {
 
     // MARK: What is shown
 
-    var screen: RoomScreen {
+    func frame(in size: WindowSize) -> Frame { board?.frame(in: size) ?? screen.frame(in: size) }
+
+    private var screen: RoomScreen {
         let room = client.rooms[roomID] ?? room
-        if offset == 0 { conversation.noteVisible(conversation.items) }
-        var status = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", client.connection.text]
-        if !conversation.isVerified { status.insert("checking…", at: 0) }
+        var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text]
+        if !conversation.isVerified { states.insert("checking…", at: 0) }
         return RoomScreen(
-            title: room.title(), status: status.joined(separator: ", "), entries: conversation.items.map(entry),
+            title: room.title(), status: states.joined(separator: ", "), entries: conversation.items.map(entry),
             offset: min(offset, max(0, conversation.items.count - 1)), typing: typing(in: room), notice: notice,
             input: input)
+    }
+
+    /// What the frame shows was drawn.
+    func noteShown() {
+        if offset == 0, board == nil { conversation.noteVisible(conversation.items) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
@@ -62,18 +83,27 @@ final class RoomPlace {
     // MARK: Keys
 
     /// - Returns: whether the room is left.
-    func press(_ key: Key, height: Int) async -> Bool {
+    func press(_ key: Key, in size: WindowSize) -> Bool {
+        if board != nil {
+            scrollBoard(key, in: size)
+            return false
+        }
+        if let asked {
+            self.asked = nil
+            if key == .character("y") { confirm(asked) } else { notice = "Nothing was done." }
+            return false
+        }
         switch key {
         case .escape: return true
-        case .enter: await enter()
+        case .enter: enter()
         case .pageUp:
-            offset = min(offset + height / 2, max(0, conversation.items.count - 1))
-            if offset + height > conversation.items.count { Task { await conversation.loadOlder() } }
-        case .pageDown: offset = max(0, offset - height / 2)
+            offset = min(offset + size.rows / 2, max(0, conversation.items.count - 1))
+            if offset + size.rows > conversation.items.count { Task { await conversation.loadOlder() } }
+        case .pageDown: offset = max(0, offset - size.rows / 2)
         default:
             guard input.press(key) else { break }
             notice = ""
-            if input.isEmpty || input.characters.first == "/" {
+            if input.isEmpty || input.isCommand {
                 conversation.stoppedTyping()
             } else {
                 conversation.typed()
@@ -82,51 +112,40 @@ final class RoomPlace {
         return false
     }
 
-    private func enter() async {
-        let text = input.take()
-        offset = 0
-        guard text.hasPrefix("/") else {
-            conversation.send(text)
+    private func scrollBoard(_ key: Key, in size: WindowSize) {
+        guard var shown = board else { return }
+        let last = shown.lastTop(in: size)
+        switch key {
+        case .up: shown.top -= 1
+        case .down: shown.top += 1
+        case .pageUp: shown.top -= TextScreen.height(in: size)
+        case .pageDown: shown.top += TextScreen.height(in: size)
+        case .escape, .enter, .character("q"):
+            board = nil
             return
+        default: return
         }
-        let words = text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
-        do {
-            notice = try await carryOut(words.first ?? "", words.count > 1 ? words[1] : "")
-        } catch {
-            notice = (error as? ClientFailure)?.text ?? error.localizedDescription
-        }
+        shown.top = min(max(shown.top, 0), last)
+        board = shown
     }
 
-    /// - Returns: what is said of it.
-    private func carryOut(_ command: String, _ argument: String) async throws -> String {
-        switch command {
-        case "note":
-            guard !argument.isEmpty else { return "/note TEXT" }
-            _ = try await client.api.makeElement(
-                type: "note", content: .object(["text": .string(argument)]), tempID: UUID().uuidString, in: roomID)
-            return "On the board."
-        case "board":
-            let elements = try await client.api.elements(in: roomID, limit: nil, cursor: nil).items
-            let texts = elements.map { $0.content["text"]?.string ?? "[\($0.type)]" }
-            return texts.isEmpty ? "The board is empty." : texts.joined(separator: " · ")
-        case "clear":
-            let count = try await client.api.clear(roomID)
-            return count == 1 ? "1 element is gone." : "\(count) elements are gone."
-        case "name":
-            try await client.rooms.rename(roomID, to: argument)
-            return ""
-        case "delete":
-            guard let last = conversation.items.last(where: { $0.senderID == client.user.id && $0.message != nil })
-            else { return "You have no message here." }
-            try await conversation.delete(last.id)
-            return "Your last message is gone."
-        case "retry", "discard":
-            let failed = conversation.items.filter { if case .failed = $0.state { true } else { false } }
-            for item in failed {
-                if command == "retry" { await conversation.retry(item.id) } else { await conversation.discard(item.id) }
+    private func enter() {
+        offset = 0
+        if input.isCommand {
+            let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
+            guard begin(words.first ?? "", words.count > 1 ? words[1] : "") else {
+                notice = "No command. // at the beginning sends a slash. \(Self.help)"
+                return
             }
-            return failed.isEmpty ? "Nothing has failed." : ""
-        default: return Self.help
+            _ = input.take()
+        } else {
+            let text = input.take()
+            conversation.send(text.hasPrefix("//") ? String(text.dropFirst()) : text)
         }
     }
+}
+
+extension LineEditor {
+    /// Two slashes begin a message with one.
+    fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
 }

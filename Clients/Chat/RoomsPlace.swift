@@ -1,8 +1,11 @@
 import Foundation
+import Observation
 import RoomsClient
 
 /// The lists: rooms, people with their rooms, and people to begin a room with.
-@MainActor
+///
+/// What keys ask of the server runs beside them, and the notice says what became of it.
+@MainActor @Observable
 final class RoomsPlace {
     enum Step {
         case stay, quit
@@ -26,15 +29,20 @@ final class RoomsPlace {
         case heading
     }
 
-    private let client: RoomsClient
+    /// So many rows before the last one, the next page is asked for.
+    private static let ahead = 20
+
+    @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
     private var shown = Shown.rooms
     /// By id, so that a list that sorts itself anew keeps it.
     private var selectedID: String?
     private var question: (Question, LineEditor)?
     private var notice = ""
 
-    init(_ client: RoomsClient, selecting roomID: String? = nil) {
+    init(_ client: RoomsClient, _ status: StatusLine, selecting roomID: String? = nil) {
         self.client = client
+        self.status = status
         selectedID = roomID
     }
 
@@ -43,7 +51,7 @@ final class RoomsPlace {
     var screen: ListScreen {
         let rows = rows
         return ListScreen(
-            title: title, status: notice.isEmpty ? client.connection.text : notice, rows: rows.map(\.row),
+            title: title, status: notice.isEmpty ? status.text : notice, rows: rows.map(\.row),
             selection: selection(in: rows), emptyText: emptyText, help: help,
             question: question.map { ($0.0.prompt, $0.1) })
     }
@@ -60,7 +68,7 @@ final class RoomsPlace {
         switch shown {
         case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
         case .people: "Enter open  n name  p rooms  q quit"
-        case .strangers: "Enter begin  / search  Esc back"
+        case .strangers: "Enter begin  type a name to search  Esc back"
         }
     }
 
@@ -108,10 +116,10 @@ final class RoomsPlace {
 
     // MARK: Keys
 
-    func press(_ key: Key) async -> Step {
+    func press(_ key: Key) -> Step {
         notice = ""
         if question != nil {
-            await answer(key)
+            answer(key)
             return .stay
         }
         switch key {
@@ -123,14 +131,22 @@ final class RoomsPlace {
         case .escape:
             if shown == .rooms { return .quit }
             shown = .rooms
+        case .character("/") where shown == .strangers: question = (.search, LineEditor())
+        case .character where shown == .strangers, .paste where shown == .strangers:
+            var name = LineEditor()
+            name.press(key)
+            question = (.search, name)
         case .character("q"): return .quit
-        case .character("r"): await client.rooms.refresh()
+        case .character("r"):
+            Task {
+                await status.connectAgain()
+                await client.rooms.refresh()
+            }
         case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
         case .character("p"): shown = shown == .people ? .rooms : .people
         case .character("+"):
             shown = .strangers
-            await client.rooms.peopleWithoutRooms.search("")
-        case .character("/") where shown == .strangers: question = (.search, LineEditor())
+            Task { await client.rooms.peopleWithoutRooms.search("") }
         case .character("n"):
             if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
         default: break
@@ -147,7 +163,11 @@ final class RoomsPlace {
         let rows = rows
         let places = rows.indices.filter { rows[$0].row.kind == .choice }
         guard let current = places.firstIndex(of: selection(in: rows)) else { return }
-        selectedID = rows[places[min(max(current + distance, 0), places.count - 1)]].id
+        let place = min(max(current + distance, 0), places.count - 1)
+        selectedID = rows[places[place]].id
+        if shown == .strangers, place + Self.ahead >= places.count {
+            Task { await client.rooms.peopleWithoutRooms.loadMore() }
+        }
     }
 
     private func choose() -> Step {
@@ -159,21 +179,23 @@ final class RoomsPlace {
         return .stay
     }
 
-    private func answer(_ key: Key) async {
+    private func answer(_ key: Key) {
         guard let (asked, typed) = question else { return }
         var editor = typed
         switch key {
         case .escape: question = nil
         case .enter:
             question = nil
-            await carryOut(asked, typed.text)
+            notice = "…"
+            Task { notice = await carryOut(asked, typed.text.replacing("\n", with: " ")) }
         default:
             editor.press(key)
             question = (asked, editor)
         }
     }
 
-    private func carryOut(_ asked: Question, _ text: String) async {
+    /// - Returns: what is said of it.
+    private func carryOut(_ asked: Question, _ text: String) async -> String {
         do {
             switch asked {
             case .name(let roomID): try await client.rooms.rename(roomID, to: text)
@@ -183,8 +205,9 @@ final class RoomsPlace {
                 selectedID = room.id
             case .search: await client.rooms.peopleWithoutRooms.search(text)
             }
+            return ""
         } catch {
-            notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+            return (error as? ClientFailure)?.text ?? error.localizedDescription
         }
     }
 }

@@ -39,15 +39,14 @@ public final class RoomsClient {
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private var open: [String: Conversation] = [:]
+    /// How many screens show each open room; none while it is being left.
+    @ObservationIgnored private var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
     @ObservationIgnored private var lastWish = 0
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
     /// A system gives an app about five seconds on its way to the background.
     private static let backgroundTime: Duration = .seconds(3)
-
-    /// How many screens show each open room; none while it is being left.
-    @ObservationIgnored private var screens: [String: Int] = [:]
 
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
@@ -206,11 +205,16 @@ public final class RoomsClient {
     private func leave(_ conversation: Conversation) async {
         let roomID = conversation.roomID
         screens[roomID] = 0
-        rooms.leave(roomID)
+        rooms.beginLeaving(roomID)
         // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
-        await conversation.leave()
+        let telling = await conversation.leave()
         guard open[roomID] === conversation, screens[roomID] == 0 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
+        Task {
+            await telling?.value
+            // Somebody may have come back meanwhile.
+            if open[roomID] == nil { rooms.leave(roomID) }
+        }
     }
 
     /// Rooms that one is no longer part of leave no trace.

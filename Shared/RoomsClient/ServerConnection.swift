@@ -86,8 +86,8 @@ extension ServerConnection: RoomServer {
         try await api.peopleWithoutRooms(matching: prefix, limit: limit, cursor: cursor)
     }
 
-    public func makeRoom(with userID: String, name: String?) async throws -> Room {
-        try await api.makeRoom(with: userID, name: name)
+    public func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room {
+        try await api.makeRoom(with: userID, name: name, requestID: requestID)
     }
 
     public func rename(_ roomID: String, to name: String) async throws -> Room {

@@ -18,6 +18,16 @@ extension ScriptedServer {
         }
     }
 
+    /// Takes somebody out of a room, which tells nobody: the contract has no such call, but whoever runs a server may do it.
+    public func remove(_ personID: String, from roomID: String) {
+        step { network in
+            network.parlor.rooms[roomID]?.participants.removeAll { $0.userID == personID }
+            for (id, socket) in network.parlor.sockets where socket.userID == personID {
+                network.parlor.sockets[id]?.joined.remove(roomID)
+            }
+        }
+    }
+
     public func rename(_ roomID: String, to name: String, by personID: String) throws {
         try change { parlor throws(Parlor.Refused) in
             _ = try parlor.rename(roomID, .object(["name": .string(name)]), by: personID)

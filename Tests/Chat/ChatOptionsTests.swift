@@ -20,12 +20,14 @@ struct ChatOptionsTests {
         #expect(options.folder.path(percentEncoded: false).hasPrefix("/tmp/x"))
         #expect(try ChatOptions(["-h"]).showsHelp)
         #expect(try ChatOptions(["--sign-out"]).signsOut)
+        #expect(try ChatOptions(["--sign-out", "--discard"]).discards)
     }
 
     @Test(
         "what cannot be meant is refused, and named",
         arguments: [
             ["--user"], ["--data"], ["--what"], ["parlor.test"], ["ftp://parlor.test"], ["--register"], ["http://"],
+            ["--discard"],
         ])
     func malformed(arguments: [String]) {
         do throws(ChatOptions.Malformed) {

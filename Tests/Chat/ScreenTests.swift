@@ -76,4 +76,17 @@ struct ScreenTests {
         #expect(lines[5].hasPrefix("            "))
         #expect(lines.contains { $0.contains("Message 19") })
     }
+
+    @Test("a text is wrapped, and scrolls as far as its last line")
+    func text() {
+        var screen = TextScreen(
+            title: "Board", status: "9 elements",
+            paragraphs: (1...9).map { "\($0) " + String(repeating: "word ", count: 9) }, emptyText: "", help: "Esc")
+        #expect(plain(screen.frame(in: size))[1].hasPrefix("• 1 word"))
+        #expect(screen.lastTop(in: size) == 12)
+        screen.top = 100
+        let lines = plain(screen.frame(in: size))
+        #expect(lines.count == 8 && lines.allSatisfy { $0.columns <= 40 })
+        #expect(lines[5].hasPrefix("• 9 word"))
+    }
 }

@@ -33,6 +33,25 @@ struct TerminalTests {
         #expect(keys == [.escape])
     }
 
+    @Test("what is pasted is one key, whatever is in it, and however it comes")
+    func paste() {
+        let bytes = Array("a\u{1b}[200~one\r\ntwo\rthree\tfour\u{1b}[A\u{3}\u{1b}[201~b".utf8)
+        let expected: [Key] = [.character("a"), .paste("one\ntwo\nthree four[A"), .character("b")]
+        var whole = KeyParser()
+        let together = whole.parse(bytes)
+        #expect(together == expected)
+        var single = KeyParser()
+        let keys = bytes.flatMap { single.parse([$0]) }
+        #expect(keys == expected)
+        var endless = KeyParser()
+        var cut = endless.parse(Array("\u{1b}[200~".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 18))
+        #expect(cut == [] && endless.isInside)
+        cut = endless.finish()
+        #expect(cut == [.paste(String(repeating: "x", count: 1 << 16))])
+        let after = endless.parse([UInt8(ascii: "y")])
+        #expect(after == [.character("y")])
+    }
+
     @Test("any bytes at all make keys or nothing, and leave the parser usable")
     func noise() {
         var random = SeededGenerator(seed: 1)

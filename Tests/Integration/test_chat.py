@@ -96,6 +96,61 @@ def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_aw
     ben.type("C-c")
 
 
+def test_sessions_are_kept_for_each_person_and_what_could_not_be_sent_waits(start, tmux, tmp_path):
+    server = start("one")
+
+    def run(name, *arguments):
+        return Terminal(tmux, name, server.address, "--data", str(tmp_path / "shared"), *arguments)
+
+    ada = run("ada", "--user", "ada", "--register")
+    ada.shows("Rooms of ada")
+    ben = run("ben", "--user", "ben", "--register")
+    ben.shows("Rooms of ben")
+    ada.type("+")
+    ada.shows("› ben")
+    ada.type("Enter")
+    ada.shows("A room with ben")
+    ada.write("Plans")
+    ben.shows("› Plans  ada")
+    ben.type("p")
+    ben.shows("(?m)^People")
+    ben.shows("(?m)^ ada *$")
+    ben.shows("› Plans")
+    ben.type("Enter")
+    ben.shows("(?m)^>")
+    ben.write("/note milk")
+    ben.shows("On the board.")
+    ben.write("/board")
+    ben.shows("The board of Plans")
+    ben.shows("• milk")
+    ben.type("Escape")
+
+    # Too long for the server, which says so.
+    tmux("set-buffer", "x" * 5000)
+    tmux("paste-buffer", "-p", "-t", "ben")
+    ben.type("Enter")
+    ben.shows("1 to 4000 characters")
+    ben.write("/retry")
+    ben.shows("1 to 4000 characters")
+    ben.write("/discard")
+    ben.shows(r"(?s)\A(?!.*4000)")
+
+    other = subprocess.run(
+        [binaries() / "parlor-chat", server.address, "--data", str(tmp_path / "shared"), "--sign-out", "--user", "ada"],
+        capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert (other.returncode, other.stderr.startswith("parlor-chat: ada is in another parlor-chat here")) == (1, True)
+
+    ada.type("q")
+    again = run("again", "--user", "ada")
+    again.shows("Rooms of ada")
+    again.type("q")
+    last = run("last")
+    last.shows("Rooms of ada")
+    last.type("q")
+    ben.type("C-c")
+
+
 def test_what_cannot_be_is_said_in_a_line(tmp_path):
     def run(*arguments, **variables):
         return subprocess.run(

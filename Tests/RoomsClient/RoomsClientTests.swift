@@ -29,10 +29,7 @@ struct RoomsClientTests {
             folder: folder, settings: settings)
     }
 
-    /// Until what is shown is so: everything that happens is a turn of the main actor away.
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo() { await Task.yield() }
-    }
+    private func until(_ isSo: @MainActor () -> Bool) async { await untilShown(isSo) }
 
     @Test("from a start to a live list: rooms come, an event moves one up and counts, opening it shows its messages")
     func journey() async throws {
@@ -101,7 +98,7 @@ struct RoomsClientTests {
         conversation.send("too late")
         await until { conversation.items.last?.pending?.state.isFailed == true }
         client.rooms.forget(roomID)
-        await until { !conversation.isEntered }
+        while conversation.isEntered { await Task.yield() }
         #expect(conversation.items.isEmpty)
         while await !client.outbox.messages(in: roomID).isEmpty { await Task.yield() }
         for name in ["cache", "outbox"] {

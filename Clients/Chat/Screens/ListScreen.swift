@@ -81,13 +81,14 @@ struct InputLine {
     func drawn(in width: Int) -> (line: String, column: Int) {
         let prompt = prompt.cut(to: width / 2)
         let room = width - prompt.columns - 1
+        let characters = editor.characters.map { $0 == "\n" ? "⏎" : $0 }
         var start = editor.cursor
         var used = 0
-        while start > 0, used + editor.characters[start - 1].columns <= room {
+        while start > 0, used + characters[start - 1].columns <= room {
             start -= 1
-            used += editor.characters[start].columns
+            used += characters[start].columns
         }
-        let visible = String(editor.characters[start...]).cut(to: room + 1)
+        let visible = String(characters[start...]).cut(to: room + 1)
         return (Style.accent(prompt) + visible, prompt.columns + used)
     }
 }

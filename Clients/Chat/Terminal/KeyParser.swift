@@ -3,25 +3,41 @@
 /// An escape alone and the beginning of a sequence are the same byte: whoever reads says by `finish` that nothing came after it.
 struct KeyParser: Sendable {
     private var pending: [UInt8] = []
+    /// What is being pasted (xterm's bracketed paste mode, 2004).
+    private var pasted: [UInt8] = []
+    private var isPasting = false
     /// Longer than any key's: what is longer is no key.
     private static let maxSequence = 16
+    /// The rest is left out: no message is so long.
+    private static let maxPaste = 1 << 16
+    private static let pasteStart = Array("\u{1b}[200~".utf8)
+    private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     init() {}
 
     /// Something may follow that changes its meaning.
-    var isInside: Bool { !pending.isEmpty }
+    var isInside: Bool { !pending.isEmpty || isPasting }
+
+    /// How long nothing has to come for it to be over: an escape key is told so from the beginning of a sequence, and a paste that
+    /// has lost its end does not take all keys for ever.
+    var patienceMilliseconds: Int32 { isPasting ? 1000 : 30 }
 
     mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes {
-            pending.append(byte)
-            keys += takeKeys()
+            if isPasting {
+                keys += takePasted(byte)
+            } else {
+                pending.append(byte)
+                keys += takeKeys()
+            }
         }
         return keys
     }
 
     /// Nothing more came for a while.
     mutating func finish() -> [Key] {
+        if isPasting { return endPaste() }
         defer { pending = [] }
         return pending == [0x1b] ? [.escape] : []
     }
@@ -47,10 +63,27 @@ struct KeyParser: Sendable {
     private mutating func takeCharacter(_ first: UInt8) -> [Key] {
         let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
         guard pending.count == length else { return [] }
-        guard let text = String(validating: pending, as: UTF8.self), let character = text.first else {
-            return take(nil)
+        var (decoder, bytes) = (UTF8(), pending.makeIterator())
+        guard case .scalarValue(let scalar) = decoder.decode(&bytes) else { return take(nil) }
+        return take(.character(Character(scalar)))
+    }
+
+    private mutating func takePasted(_ byte: UInt8) -> [Key] {
+        pasted.append(byte)
+        guard !pasted.suffix(Self.pasteEnd.count).elementsEqual(Self.pasteEnd) else {
+            pasted.removeLast(Self.pasteEnd.count)
+            return endPaste()
         }
-        return take(.character(character))
+        if pasted.count > Self.maxPaste + Self.pasteEnd.count { pasted.remove(at: Self.maxPaste) }
+        return []
+    }
+
+    private mutating func endPaste() -> [Key] {
+        let text = String(decoding: pasted.prefix(Self.maxPaste), as: UTF8.self)
+        (pasted, isPasting) = ([], false)
+        let lines = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n").replacing("\t", with: " ")
+        let clean = String(lines.unicodeScalars.filter { $0 == "\n" || $0.properties.generalCategory != .control })
+        return clean.isEmpty ? [] : [.paste(clean)]
     }
 
     private mutating func takeSequence() -> [Key] {
@@ -71,6 +104,9 @@ struct KeyParser: Sendable {
         case UInt8(ascii: "D"): return take(.left)
         case UInt8(ascii: "H"): return take(.home)
         case UInt8(ascii: "F"): return take(.end)
+        case UInt8(ascii: "~") where pending == Self.pasteStart:
+            isPasting = true
+            return take(nil)
         case UInt8(ascii: "~"): return take(Self.numbered[pending[2]])
         default: return take(nil)
         }

@@ -1,4 +1,4 @@
-/// A line that is being typed.
+/// A line that is being typed; what is pasted into it may have several.
 struct LineEditor: Equatable, Sendable {
     private(set) var characters: [Character] = []
     /// Between which characters the next one goes: 0 is before the first.
@@ -16,6 +16,9 @@ struct LineEditor: Equatable, Sendable {
         case .character(let character):
             characters.insert(character, at: cursor)
             cursor += 1
+        case .paste(let text):
+            characters.insert(contentsOf: text, at: cursor)
+            cursor += text.count
         case .backspace:
             guard cursor > 0 else { return true }
             cursor -= 1

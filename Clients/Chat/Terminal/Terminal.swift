@@ -7,12 +7,10 @@
 #endif
 
 /// The terminal that the program runs in: raw keys in, whole screens out. Its first state is restored by `close`.
+@MainActor
 final class Terminal {
     private let original: termios
     private var shown: [String] = []
-
-    /// What an escape key is told from the beginning of a sequence by.
-    private static let escapeDelayMilliseconds: Int32 = 30
 
     /// - Returns: nil if standard input or output is no terminal.
     init?() {
@@ -21,18 +19,18 @@ final class Terminal {
         original = state
         cfmakeraw(&state)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-        // The other screen, so that what was there is there again afterwards; pasted text comes as it is typed.
-        write("\u{1b}[?1049h\u{1b}[2J")
+        // The other screen, so that what was there is there again afterwards; pasted text comes as such.
+        write("\u{1b}[?1049h\u{1b}[?2004h\u{1b}[2J")
     }
 
     func close() {
-        write("\u{1b}[?25h\u{1b}[?1049l")
+        write("\u{1b}[?25h\u{1b}[?2004l\u{1b}[?1049l")
         var state = original
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
     }
 
     /// Asks on standard error, and shows nothing of the answer.
-    static func askForPassword(of username: String) -> String {
+    nonisolated static func askForPassword(of username: String) -> String {
         write("Password of \(username): ", to: STDERR_FILENO)
         var state = termios()
         let isTerminal = tcgetattr(STDIN_FILENO, &state) == 0
@@ -76,10 +74,10 @@ final class Terminal {
     /// Waits for keys; a call that blocks, for a thread of its own.
     ///
     /// - Returns: nil when there is no more input.
-    static func readKeys(with parser: inout KeyParser) -> [Key]? {
+    nonisolated static func readKeys(with parser: inout KeyParser) -> [Key]? {
         if parser.isInside {
             var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            if systemPoll(&poll, escapeDelayMilliseconds) == 0 { return parser.finish() }
+            if systemPoll(&poll, parser.patienceMilliseconds) == 0 { return parser.finish() }
         }
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
@@ -88,13 +86,13 @@ final class Terminal {
         return parser.parse(buffer[..<count])
     }
 
-    private static func systemPoll(_ descriptor: inout pollfd, _ milliseconds: Int32) -> Int32 {
+    private nonisolated static func systemPoll(_ descriptor: inout pollfd, _ milliseconds: Int32) -> Int32 {
         poll(&descriptor, 1, milliseconds)
     }
 
     private func write(_ text: String) { Self.write(text, to: STDOUT_FILENO) }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    private nonisolated static func write(_ text: String, to descriptor: Int32) {
         var text = text
         text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)

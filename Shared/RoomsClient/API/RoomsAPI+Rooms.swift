@@ -29,12 +29,16 @@ extension RoomsAPI {
         try await value(of: try HTTPRequest("GET", to: ["rooms", id]))
     }
 
-    /// Always a new room, however many the two share: not to be repeated when its answer is lost.
-    public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
-        try await value(
-            of: try HTTPRequest(
-                "POST", to: ["rooms"],
-                body: .members(["otherUserId": .string(userID), "name": name.map(JSON.string)])))
+    /// Always a new room, however many the two share.
+    ///
+    /// - Parameter requestID: any text of 1 to 64 characters: the same one again, after an answer that was lost, brings the room
+    ///   that it made. Without one, and with older servers, a repeated call makes another.
+    public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> Room {
+        let body = JSON.members([
+            "otherUserId": .string(userID), "name": name.map(JSON.string),
+            "clientRequestId": requestID.map(JSON.string),
+        ])
+        return try await value(of: try HTTPRequest("POST", to: ["rooms"], body: body))
     }
 
     /// An empty name takes it away.

@@ -138,8 +138,11 @@ public final class Conversation {
     /// The screen is gone: nothing more arrives. What is shown stays, for the next time. Unsent messages go on being sent.
     ///
     /// Returns when what is shown is in the cache; the server is told in its own time. Entered again meanwhile, it stays so.
-    public func leave() async {
-        guard isEntered else { return }
+    ///
+    /// - Returns: the telling, which ends when the server has left the room; nil if it is not told.
+    @discardableResult
+    public func leave() async -> Task<Void, Never>? {
+        guard isEntered else { return nil }
         isEntered = false
         visit += 1
         epoch += 1
@@ -156,11 +159,13 @@ public final class Conversation {
         self.follower = nil
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
-        guard visit == left else { return }
-        Task { [backing, roomID] in
-            await backing.server.leave(roomID)
-            await backing.receipts.flush()
+        guard visit == left else { return nil }
+        let telling = Task { [backing, roomID] in await backing.server.leave(roomID) }
+        Task { [receipts = backing.receipts] in
+            await telling.value
+            await receipts.flush()
         }
+        return telling
     }
 
     /// The room is no longer one's own: it is left, and nothing of it is shown any more.

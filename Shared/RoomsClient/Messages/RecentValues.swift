@@ -10,15 +10,19 @@ struct RecentValues<Value: Sendable>: Sendable {
 
     subscript(id: String) -> Value? { values[id] }
 
-    mutating func set(_ value: Value, for id: String) {
-        if values.updateValue(value, forKey: id) != nil { return }
+    /// - Returns: the id that is forgotten for it.
+    @discardableResult
+    mutating func set(_ value: Value, for id: String) -> String? {
+        if values.updateValue(value, forKey: id) != nil { return nil }
         order.append(id)
-        guard order.count - head > limit else { return }
-        values[order[head]] = nil
+        guard order.count - head > limit else { return nil }
+        let oldest = order[head]
+        values[oldest] = nil
         head += 1
         if head > limit {
             order.removeFirst(head)
             head = 0
         }
+        return oldest
     }
 }

@@ -1,19 +1,22 @@
-/// Which ids were seen, as far as that matters: the last ones each, and of all others that they are not newer than these. Ids sort
-/// by creation.
+/// Which ids were seen, as far as that matters: the last ones each, and of ids that come in the order of their creation, as those
+/// of what is made do, that none is newer than the newest forgotten one. Ids sort by creation.
 struct RecentIDs: Sendable {
-    /// So late an event may come behind newer ones, in events.
+    /// So late an event may come behind others, in events.
     private static let limit = 64
-    private var ids: [String] = []
+    private let isByCreation: Bool
+    private var ids = RecentValues<Bool>(limit: limit)
     private var newestForgotten = ""
+
+    /// - Parameter isByCreation: false for what is deleted: that may be the newest first.
+    init(byCreation isByCreation: Bool = true) { self.isByCreation = isByCreation }
 
     /// Takes all up to this one for seen.
     mutating func skip(through id: String) { newestForgotten = max(newestForgotten, id) }
 
     /// - Returns: false if it was seen already.
     mutating func insert(_ id: String) -> Bool {
-        guard id > newestForgotten, !ids.contains(id) else { return false }
-        if ids.count == Self.limit { skip(through: ids.removeFirst()) }
-        ids.append(id)
+        guard id > newestForgotten, ids[id] == nil else { return false }
+        if let forgotten = ids.set(true, for: id), isByCreation { skip(through: forgotten) }
         return true
     }
 }

@@ -49,22 +49,28 @@ public final class RoomCountManager {
 
     public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
-    public nonisolated func apply(_ event: RoomEvent) { change { $0.apply(event) } }
+    /// - Returns: whether its room has to be asked for, as events before it were missed or are late.
+    @discardableResult
+    public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
+
+    /// Events may have been missed: all rooms are to be loaded again.
+    public nonisolated func noteAbsence() { change { $0.noteAbsence() } }
 
     /// The room is open from now on: its elements are seen.
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
+    /// The server has left it: what others make from now on is unseen.
     public nonisolated func leave(_ roomID: String) { change { $0.leave(roomID) } }
 
-    private nonisolated func change(_ body: @Sendable (inout RoomCounts) -> Void) {
-        let begins = state.withLock { state in
-            body(&state.counts)
-            guard state.counts.version != state.shownVersion, !state.isShowing else { return false }
-            state.isShowing = true
-            return true
+    private nonisolated func change<Result: Sendable>(_ body: @Sendable (inout RoomCounts) -> Result) -> Result {
+        let (result, begins) = state.withLock { state in
+            let result = body(&state.counts)
+            let begins = state.counts.version != state.shownVersion && !state.isShowing
+            if begins { state.isShowing = true }
+            return (result, begins)
         }
-        guard begins else { return }
-        Task { await show() }
+        if begins { Task { await show() } }
+        return result
     }
 
     /// Shows changes until there are none.

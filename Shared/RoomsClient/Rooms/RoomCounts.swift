@@ -2,6 +2,8 @@
 ///
 /// - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: so an event
 ///   that is lost, late or doubled makes nothing drift. Older servers send no `rev`, and their events are added.
+/// - What is made is unseen however late it is told, and once. What is lost shows in a `rev` that skips: then the room has to be
+///   asked for.
 /// - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; entering
 ///   zeroes, and what comes while the room is open is seen.
 /// - Others' messages are unread until the server says otherwise. Each is counted once, whether the room is told of it, everyone,
@@ -19,10 +21,12 @@ public struct RoomCounts: Sendable {
 
     private struct Notes: Sendable {
         var rev: Int?
+        /// Whether the next rev is the one after it: not after an absence.
+        var isFollowing = false
         var messages = RecentIDs()
         var created = RecentIDs()
         /// Of older servers, whose events are added.
-        var deleted = RecentIDs()
+        var deleted = RecentIDs(byCreation: false)
         var added = RecentIDs()
     }
 
@@ -61,7 +65,14 @@ public struct RoomCounts: Sendable {
 
     public mutating func leave(_ roomID: String) { open.remove(roomID) }
 
-    public mutating func apply(_ event: RoomEvent) {
+    /// Events may have been missed: a `rev` that skips is no news until the next one.
+    public mutating func noteAbsence() {
+        for id in notes.keys { notes[id]?.isFollowing = false }
+    }
+
+    /// - Returns: whether its room has to be asked for, as events before it were missed or are late.
+    @discardableResult
+    public mutating func apply(_ event: RoomEvent) -> Bool {
         switch event {
         case .messageNew(let message): countMessage(message.id, from: message.senderId, in: message.roomId)
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):
@@ -69,7 +80,7 @@ public struct RoomCounts: Sendable {
         case .elementCreated(let element):
             // Without its `:global` event if it was missed. Its number comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
-        case .elementsChangedGlobal(let change): apply(change)
+        case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, _):
             let isOpen = open.contains(roomID)
             change(roomID) {
@@ -80,14 +91,21 @@ public struct RoomCounts: Sendable {
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break
         }
+        return false
     }
 
-    private mutating func apply(_ event: RoomEvent.ElementsChange) {
+    private mutating func apply(_ event: RoomEvent.ElementsChange) -> Bool {
         let roomID = event.roomID
-        guard rooms[roomID] != nil else { return }
+        guard rooms[roomID] != nil, let note = notes[roomID] else { return false }
+        var isNew = false
+        if event.kind == .created, let id = event.elementID { isNew = countUnseen(id, by: event.userID, in: roomID) }
+        var hasSkipped = false
         if let rev = event.rev {
-            guard rev > notes[roomID]?.rev ?? .min else { return }
+            // Late: its count is old, and badges that came since may have counted it.
+            if let known = note.rev, rev <= known { return isNew }
+            hasSkipped = note.isFollowing && note.rev != rev - 1
             notes[roomID]?.rev = rev
+            notes[roomID]?.isFollowing = true
         }
         if let count = event.elementCount {
             change(roomID) { $0.elements = count }
@@ -96,7 +114,7 @@ public struct RoomCounts: Sendable {
         } else if let id = event.elementID {
             add(event.kind, id, in: roomID)
         }
-        if event.kind == .created, let id = event.elementID { countUnseen(id, by: event.userID, in: roomID) }
+        return hasSkipped
     }
 
     private mutating func add(_ kind: RoomEvent.ElementsChange.Kind, _ id: String, in roomID: String) {
@@ -113,9 +131,12 @@ public struct RoomCounts: Sendable {
         change(roomID) { $0.unreadMessages += 1 }
     }
 
-    private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) {
-        guard creatorID != userID, notes[roomID]?.created.insert(id) == true, !open.contains(roomID) else { return }
-        change(roomID) { $0.unseenElements += 1 }
+    /// - Returns: whether it is another's, and was not told before.
+    @discardableResult
+    private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) -> Bool {
+        guard creatorID != userID, notes[roomID]?.created.insert(id) == true else { return false }
+        if !open.contains(roomID) { change(roomID) { $0.unseenElements += 1 } }
+        return true
     }
 
     private mutating func change(_ roomID: String, _ body: (inout RoomCount) -> Void) {

@@ -3,9 +3,9 @@ import Observation
 
 /// The rooms of one person, live: in order, by person, and with the people one could begin a room with.
 ///
-/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once; what it does
-/// not say, a message's text for one, is asked for that room alone and together for many events. What is shown stays when the
-/// server can't be reached, with the ``failure`` beside it.
+/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once, and what
+/// follows it within 100 ms together; what it does not say, a message's text for one, is asked for that room alone and together
+/// for many events. What is shown stays when the server can't be reached, with the ``failure`` beside it.
 ///
 /// An answer never undoes an event that came while it was on its way. An event about a room of somebody else's leaves no trace.
 @MainActor @Observable
@@ -13,8 +13,7 @@ public final class RoomList {
     /// On coming to the foreground, what is older is asked for again.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
-    /// In the ``order``, latest first.
-    public private(set) var rooms: [Room] = []
+    var shown: SortedRooms
     /// Whether all rooms are being asked for.
     public private(set) var isLoading = false
     /// Whether there has been an answer: without one, rooms are those of the last time, and none does not mean that there are none.
@@ -39,6 +38,10 @@ public final class RoomList {
     /// Told of rooms that one is no longer part of.
     @ObservationIgnored var onGone: @MainActor (Set<String>) -> Void = { _ in }
     @ObservationIgnored var shelf: RoomShelf
+    /// Rooms whose rows do not show their counts yet.
+    @ObservationIgnored var stale: Set<String> = []
+    /// An event's change was shown within the last 100 ms.
+    @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
@@ -48,29 +51,41 @@ public final class RoomList {
     @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
     @ObservationIgnored var owesRefresh = true
+    /// By what was asked for, the request ids of rooms that may have been made though nobody has heard of it.
+    @ObservationIgnored var unheard: [Wish: String] = [:]
+    @ObservationIgnored let makeID: () -> String
     @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
     /// Between a connect and the word that all that was missed has been told.
     @ObservationIgnored private var isCatchingUp = false
-    @ObservationIgnored private var groups: [PersonWithRooms]?
+    /// Rooms that the server is about to leave, and whether elements were made there meanwhile.
+    @ObservationIgnored private var leaving: [String: Bool] = [:]
+    @ObservationIgnored var groups: [PersonWithRooms]?
 
     /// - Parameters:
     ///   - userID: whose rooms they are.
     ///   - cache: has them for the next start; nil: they are not kept.
     ///   - random: from 0 up to 1; spreads those who ask again.
+    ///   - makeID: names the rooms that one makes: no two alike, ever.
     public init(
         for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
-        cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+        cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        makeID: @escaping () -> String = { UUID().uuidString }
     ) {
         shelf = RoomShelf(for: userID, order: order)
+        shown = shelf.sorted
         counts = RoomCountManager(for: userID, clock: clock)
         peopleWithoutRooms = PeopleWithoutRooms(from: server)
         self.server = server
         self.clock = clock
+        self.makeID = makeID
         self.cache = cache
         self.random = random
     }
+
+    /// In the ``order``, latest first.
+    public var rooms: [Room] { shown.all }
 
     /// The people one shares rooms with, latest activity first, each with these rooms by content.
     public var people: [PersonWithRooms] {
@@ -81,7 +96,7 @@ public final class RoomList {
         return made
     }
 
-    public subscript(roomID: String) -> Room? { rooms.first { $0.id == roomID } }
+    public subscript(roomID: String) -> Room? { shown[roomID] }
 
     // MARK: Loading
 
@@ -117,7 +132,7 @@ public final class RoomList {
             let answer = try await server.rooms(sortedBy: order)
             let overtaken = shelf.finish(load, with: answer, now: clock.now)
             counts.load(answer, keeping: overtaken)
-            for room in answer { showCounts(of: room.id) }
+            stale.formUnion(answer.map(\.id))
             (isLoaded, loadedAt, failure, owesRefresh) = (true, clock.now, nil, false)
             show()
             keepRooms()
@@ -150,7 +165,9 @@ public final class RoomList {
             endCatchingUp()
             owesRefresh = true
             Task { await refresh() }
-        case .disconnected: endCatchingUp()
+        case .disconnected:
+            endCatchingUp()
+            counts.noteAbsence()
         }
     }
 
@@ -158,14 +175,15 @@ public final class RoomList {
     public func apply(_ event: RoomEvent) {
         // What is told again may have been told before, and badges as they were then would undo what came after them.
         let isOld = isCatchingUp && event.isRepeated
-        if !isOld { counts.apply(event) }
+        let lacksSome = !isOld && counts.apply(event)
         guard let roomID = shelf.apply(event, now: clock.now) else { return }
+        if lacksSome { shelf.need(.answer, of: roomID) }
+        if leaving[roomID] != nil, event.isOfNewElement { leaving[roomID] = true }
         if isOld {
             if counts.latest(of: roomID) == nil { counts.apply(event) }
             shelf.need(.answer, of: roomID)
         }
-        showCounts(of: roomID)
-        show()
+        showSoon(roomID)
         if !isOld { fetchNeeded() }
     }
 
@@ -177,50 +195,30 @@ public final class RoomList {
 
     /// The person has the room open from now on.
     public func enter(_ roomID: String) {
+        leaving[roomID] = nil
         counts.enter(roomID)
-        showCounts(of: roomID)
+        stale.insert(roomID)
         show()
     }
 
-    public func leave(_ roomID: String) { counts.leave(roomID) }
+    /// The server is about to be told that the person leaves. Until ``leave(_:)`` the room is open.
+    public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
 
-    // MARK: Changing
-
-    /// - Throws: `ClientFailure`.
-    public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
-        let load = shelf.beginLoad()
-        do {
-            let room = try await server.makeRoom(with: userID, name: name)
-            // Its event may have come first, and others after it.
-            guard let known = self[room.id] else {
-                take(room, load)
-                return room
-            }
-            shelf.abandon(load)
-            return known
-        } catch {
-            shelf.abandon(load)
-            throw error
-        }
+    /// The server has left the room: what others make from now on is unseen.
+    public func leave(_ roomID: String) {
+        counts.leave(roomID)
+        // Whether the server had left when something was made, the server alone knows.
+        guard leaving.removeValue(forKey: roomID) == true, shelf.sorted.contains(roomID) else { return }
+        shelf.need(.answer, of: roomID)
+        fetchNeeded()
     }
 
-    /// An empty name takes it away.
-    ///
-    /// - Throws: `ClientFailure`.
-    public func rename(_ roomID: String, to name: String) async throws {
-        let load = shelf.beginLoad()
-        do {
-            take(try await server.rename(roomID, to: name), load)
-        } catch {
-            shelf.abandon(load)
-            throw error
-        }
-    }
+    // MARK: What is answered
 
     /// Takes an answer with one room.
     func take(_ room: Room, _ load: RoomShelf.Load) {
         if shelf.finish(load, with: room, now: clock.now) || counts.latest(of: room.id) == nil { counts.load(room) }
-        showCounts(of: room.id)
+        stale.insert(room.id)
         show()
         keepRooms()
         fetchNeeded()
@@ -231,24 +229,5 @@ public final class RoomList {
         counts.forget(roomID)
         show()
         keepRooms()
-    }
-
-    private func showCounts(of roomID: String) {
-        guard let count = counts.latest(of: roomID) else { return }
-        shelf.change(roomID) { room in
-            room.elementCount = count.elements
-            room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
-            room.hasUnread = count.hasUnread
-        }
-    }
-
-    func show() {
-        guard rooms != shelf.rooms else { return }
-        groups = nil
-        let isSame = rooms.count == shelf.rooms.count && Set(rooms.map(\.id)) == Set(shelf.rooms.map(\.id))
-        let gone = isSame ? [] : Set(rooms.map(\.id)).subtracting(shelf.rooms.map(\.id))
-        rooms = shelf.rooms
-        if !gone.isEmpty { onGone(gone) }
-        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
     }
 }

@@ -3,7 +3,10 @@ import Foundation
 extension RoomOrder {
     /// Whether a room stands before another. Of the same time, the later made comes first, as with the server: so any two rooms
     /// have one order.
-    func places(_ room: Room, before other: Room) -> Bool { (date(of: room), room.id) > (date(of: other), other.id) }
+    func places(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
+
+    /// The greater comes first.
+    func key(of room: Room) -> (date: Date, id: String) { (date(of: room), room.id) }
 
     private func date(of room: Room) -> Date {
         switch self {

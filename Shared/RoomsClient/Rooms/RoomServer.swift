@@ -5,7 +5,8 @@ public protocol RoomServer: Sendable {
     func rooms(sortedBy order: RoomOrder) async throws -> [Room]
     func room(_ id: String) async throws -> Room
     func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<Person>
-    func makeRoom(with userID: String, name: String?) async throws -> Room
+    /// - Parameter requestID: the same one again makes no second room.
+    func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room
     /// An empty name takes it away.
     func rename(_ roomID: String, to name: String) async throws -> Room
 }

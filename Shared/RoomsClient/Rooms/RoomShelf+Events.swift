@@ -111,7 +111,7 @@ extension RoomShelf {
 
     private mutating func applyNew(_ room: Room, _ now: Date) -> String? {
         _ = touch(room.id, now: now)
-        if self[room.id] == nil { put(room.withFullTimes) }
+        if !sorted.contains(room.id) { put(room.withFullTimes) }
         return room.id
     }
 
@@ -131,14 +131,27 @@ extension RoomShelf {
     /// The time of an event that has only its second: what is told later happened later, so that it is behind all that is known
     /// of this second. Whether that holds for other rooms, of which an answer may have said more, an answer has to say.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
-        let sameSecond = rooms.filter { (0..<1).contains($0.lastActivityDate.timeIntervalSince(second)) }
-        if sameSecond.contains(where: { $0.id != roomID }) { need(.answer, of: roomID) }
-        let newest = sameSecond.map(\.lastActivityDate).max()
+        var newest: Date?
+        for place in rooms.indices {
+            let date = rooms[place].lastActivityDate
+            guard (0..<1).contains(date.timeIntervalSince(second)) else { continue }
+            newest = max(newest ?? date, date)
+            if rooms[place].id != roomID { need(.answer, of: roomID) }
+        }
         return newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) } ?? second
     }
 }
 
 extension RoomEvent {
+    /// Whether somebody has made an element.
+    var isOfNewElement: Bool {
+        switch self {
+        case .elementCreated: true
+        case .elementsChangedGlobal(let change): change.kind == .created
+        default: false
+        }
+    }
+
     /// Whether it is among those that a server tells again to who comes back: the room's and the person's, but no signs.
     var isRepeated: Bool {
         switch self {

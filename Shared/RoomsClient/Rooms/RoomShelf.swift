@@ -24,10 +24,7 @@ struct RoomShelf: Sendable {
     static let doubtful: TimeInterval = 2
 
     let userID: String
-    var order: RoomOrder {
-        didSet { rooms.sort { order.places($0, before: $1) } }
-    }
-    private(set) var rooms: [Room] = []
+    private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
     private var events = 0
     /// When, counted in events, each room was last told of: while answers are on their way, since any of these may be older.
@@ -44,10 +41,17 @@ struct RoomShelf: Sendable {
 
     init(for userID: String, order: RoomOrder) {
         self.userID = userID
-        self.order = order
+        sorted = SortedRooms(order: order)
     }
 
-    subscript(id: String) -> Room? { rooms.first { $0.id == id } }
+    var order: RoomOrder {
+        get { sorted.order }
+        set { sorted.order = newValue }
+    }
+
+    var rooms: [Room] { sorted.all }
+
+    subscript(id: String) -> Room? { sorted[id] }
 
     // MARK: Answers
 
@@ -68,7 +72,7 @@ struct RoomShelf: Sendable {
         for room in rooms where !ids.contains(room.id) && !overtaken.contains(room.id) { forget(room.id) }
         var kept = rooms.filter { !ids.contains($0.id) }
         for room in answer { kept.append(take(room, load, isOvertaken: overtaken.contains(room.id), now: now)) }
-        rooms = kept.sorted { order.places($0, before: $1) }
+        sorted.replaceAll(with: kept)
         for room in rooms where overtaken.contains(room.id) { needs[room.id, default: []].insert(.answer) }
         end()
         return overtaken
@@ -87,7 +91,7 @@ struct RoomShelf: Sendable {
 
     /// It is no longer one of the person's.
     mutating func forget(_ id: String) {
-        rooms.removeAll { $0.id == id }
+        sorted.remove(id)
         needs[id] = nil
         answeredAt[id] = nil
         namedAt[id] = nil
@@ -120,10 +124,9 @@ struct RoomShelf: Sendable {
 
     // MARK: Changes
 
-    mutating func put(_ room: Room) {
-        rooms.removeAll { $0.id == room.id }
-        rooms.insert(room, at: rooms.firstIndex { order.places(room, before: $0) } ?? rooms.endIndex)
-    }
+    mutating func put(_ room: Room) { sorted.put(room) }
+
+    mutating func change(_ id: String, _ body: (inout Room) -> Void) { sorted.change(id, body) }
 
     /// Notes that a room was told of.
     ///
@@ -132,7 +135,7 @@ struct RoomShelf: Sendable {
     mutating func touch(_ id: String, isDoubtful: Bool = false, now: Date) -> Bool {
         events += 1
         if loadsUnderWay > 0 { touched[id] = events }
-        guard self[id] != nil else { return false }
+        guard sorted.contains(id) else { return false }
         if isDoubtful, let answered = answeredAt[id], now.timeIntervalSince(answered) < Self.doubtful {
             needs[id, default: []].insert(.answer)
         }
@@ -147,18 +150,6 @@ struct RoomShelf: Sendable {
     mutating func noteName(of id: String, at time: Date) {
         namedAt[id] = time
         if loadsUnderWay > 0 { named[id] = events }
-    }
-
-    mutating func change(_ id: String, _ body: (inout Room) -> Void) {
-        guard let index = rooms.firstIndex(where: { $0.id == id }) else { return }
-        var room = rooms[index]
-        body(&room)
-        guard room != rooms[index] else { return }
-        rooms[index] = room
-        let isInPlace =
-            (index == 0 || order.places(rooms[index - 1], before: room))
-            && (index == rooms.count - 1 || order.places(room, before: rooms[index + 1]))
-        if !isInPlace { put(room) }
     }
 
     mutating func need(_ need: Need, of id: String) { needs[id, default: []].insert(need) }

@@ -10,6 +10,10 @@ extension Parlor {
 
     mutating func makeRoom(_ fields: JSON, by userID: String) throws(Refused) -> Answer {
         let otherID = try fields.required("otherUserId")
+        let key = fields["clientRequestId"]?.string.map { RoomState.TempID(userID: userID, text: $0) }
+        if let key, let made = roomsByRequest[key], let room = rooms[made] {
+            return Answer(200, json(room, for: userID))
+        }
         guard otherID != userID else { throw .invalid("otherUserId", "has to be someone else's") }
         guard accounts[otherID] != nil else { throw .notFound("user") }
         let name = fields.member("name") == nil ? nil : try Self.roomName(fields)
@@ -18,6 +22,7 @@ extension Parlor {
             id: makeID(at: time), name: name, createdBy: userID, createdAt: time, updatedAt: time,
             participants: [userID, otherID].map { .init(userID: $0, joinedAt: time) })
         rooms[room.id] = room
+        if let key { roomsByRequest[key] = room.id }
         for person in room.participants {
             tell(
                 "room:created", .object(["room": json(room, for: person.userID)]), to: .person(person.userID),

@@ -58,6 +58,8 @@ struct Parlor: Sendable {
     var refreshTokens: [String: RefreshToken] = [:]
     var devices: [String: String] = [:]
     var rooms: [String: RoomState] = [:]
+    /// The rooms that a `clientRequestId` has made.
+    var roomsByRequest: [RoomState.TempID: String] = [:]
     var sockets: [Int: Socket] = [:]
     var log: [LogEntry] = []
     /// Cursors of another one are too old.

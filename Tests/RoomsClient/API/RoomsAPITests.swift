@@ -50,8 +50,9 @@ struct RoomsAPITests {
         #expect(listing.rooms.map(\.id) == ["r1"] && listing.degraded == ["elements"])
         #expect(try await api.roomsByPerson().map(\.id) == ["u1"])
         #expect(try await api.room("r1").id == "r1")
-        #expect(try await api.makeRoom(with: "u2").id == "r1")
-        #expect(try body(await server.requests.last) == ["otherUserId": .string("u2")])
+        #expect(try await api.makeRoom(with: "u2", requestID: "x").id == "r1")
+        #expect(
+            try body(await server.requests.last) == ["otherUserId": .string("u2"), "clientRequestId": .string("x")])
         let people = try await api.peopleWithoutRooms(matching: "a", limit: 5, cursor: "c")
         #expect(people == Page(items: [Person(id: "u1", username: "ada")], next: "d"))
         #expect(try await api.peopleWithoutRooms() == Page(items: []))

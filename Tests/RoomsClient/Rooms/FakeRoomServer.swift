@@ -55,7 +55,7 @@ final class FakeRoomServer: RoomServer {
         return try #require(page, "not expected: \(name)")
     }
 
-    @MainActor func makeRoom(with userID: String, name: String?) async throws -> Room {
+    @MainActor func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room {
         let room = Given.room("made", with: [userID])
         set(room)
         try await respond("make \(userID)")

@@ -30,9 +30,22 @@ struct RoomCountsTests {
         counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
         counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
         counts.apply(Given.elements(.created, "e1", count: 8, rev: 6))
-        #expect(counts.rooms["r"] == RoomCount(elements: 9, unseenElements: 1))
+        #expect(counts.rooms["r"] == RoomCount(elements: 9, unseenElements: 2))
         counts.apply(Given.elements(.updated, "e1", count: 11, rev: 12))
         #expect(counts.rooms["r"]?.elements == 11)
+    }
+
+    @Test("a rev that skips asks for the room, and a late one; not the first, nor the first after an absence")
+    func skipping() {
+        var counts = counts()
+        var asks = (5...6).map { counts.apply(Given.elements(.updated, "e0", count: 2, rev: $0)) }
+        #expect(asks == [false, false])
+        asks = [8, 8, 7, 7].map { (rev: Int) in counts.apply(Given.elements(.created, "e\(rev)", count: 2, rev: rev)) }
+        #expect(asks == [true, false, true, false])
+        #expect(counts.rooms["r"]?.unseenElements == 2)
+        counts.noteAbsence()
+        asks = [12, 13, 15].map { counts.apply(Given.elements(.updated, "e0", count: 2, rev: $0)) }
+        #expect(asks == [false, false, true])
     }
 
     @Test("older servers' events without rev are added")
@@ -46,6 +59,15 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 3, unseenElements: 2))
         counts.apply(Given.elements(.cleared))
         counts.apply(Given.elements(.deleted, "e9"))
+        #expect(counts.rooms["r"]?.elements == 0)
+    }
+
+    @Test("of older servers' deletions each counts, in whatever order they come")
+    func olderDeletions() {
+        var counts = counts(Given.room("r", elements: 100))
+        for number in (100..<200).reversed() {
+            for _ in 1...2 { counts.apply(Given.elements(.deleted, "e\(number)")) }
+        }
         #expect(counts.rooms["r"]?.elements == 0)
     }
 

@@ -24,7 +24,7 @@ struct RoomListFetchingTests {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         for number in 1...5 { list.apply(Given.newGlobal("m\(number)", in: "b", at: 20)) }
         #expect(list.rooms.map(\.id) == ["b", "a"])
-        #expect(list["b"]?.badges.messages == 5)
+        #expect(list.counts.latest(of: "b")?.unreadMessages == 5)
         server.set(
             Given.room("b", updatedAt: 5, messagesUpdatedAt: 20.5, badges: .init(messages: 5), last: Given.last("m5")))
         await untilFetched()
@@ -82,15 +82,15 @@ struct RoomListFetchingTests {
         list.apply(.messageNew(Given.message("m1", in: "a", at: 20)))
         list.apply(.badges(roomID: "a", badges: .init(), hasUnread: false))
         for number in 2...4 { list.apply(.messageNew(Given.message("m\(number)", in: "a", at: 20))) }
-        #expect(list["a"]?.badges.messages == 3)
-        #expect(list["a"]?.lastMessage?.id == "m4")
+        #expect(list.counts.latest(of: "a")?.unreadMessages == 3)
         list.apply(SocketHappening.recovered(true))
         await server.untilCalled(2)
         await TestClock.settle()
         #expect(list["a"]?.badges.messages == 4)
+        #expect(list["a"]?.lastMessage?.id == "m4")
         #expect(server.calls == ["rooms", "rooms"])
         list.apply(.messageNew(Given.message("m5", in: "a", at: 30)))
-        #expect(list["a"]?.badges.messages == 5)
+        #expect(list.counts.latest(of: "a")?.unreadMessages == 5)
     }
 
     @Test("a refresh that began before an event does not undo it")
@@ -134,6 +134,37 @@ struct RoomListFetchingTests {
         await untilFetched()
         #expect(list.rooms.map(\.id) == ["b"])
         #expect(list.counts.latest(of: "a") == nil)
+    }
+
+    @Test("an element that was lost on the way is unseen all the same: the rev skips, and the room is asked for")
+    func lost() async {
+        await load(Given.room("a"))
+        list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 5))
+        server.set(Given.room("a", updatedAt: 22, elements: 3, badges: .init(elements: 3)))
+        list.apply(Given.elements(.created, "e3", in: "a", at: 22, count: 3, rev: 7))
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 3)
+        #expect(server.calls == ["rooms", "room a"])
+    }
+
+    @Test("what is made while one leaves is seen or not as the server says, which is asked once it has left")
+    func leaving() async {
+        await load(Given.room("a"))
+        list.enter("a")
+        list.beginLeaving("a")
+        list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 1))
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 0)
+        #expect(server.calls == ["rooms"])
+        server.set(Given.room("a", updatedAt: 20, elements: 1, badges: .init(elements: 1)))
+        list.leave("a")
+        await untilFetched()
+        #expect(list["a"]?.badges.elements == 1)
+        list.enter("a")
+        list.beginLeaving("a")
+        list.leave("a")
+        await untilFetched()
+        #expect(server.calls == ["rooms", "room a"])
     }
 
     @Test("what could not be asked is asked again, later and later")

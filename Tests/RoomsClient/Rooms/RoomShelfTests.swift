@@ -52,4 +52,34 @@ struct RoomShelfTests {
             if let expected { #expect(ids == expected) } else { expected = ids }
         }
     }
+
+    @Test("whatever happens to them, rooms stand in their order, and each is found by its id", arguments: 0..<20)
+    func sorted(seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var sorted = SortedRooms(order: .activity)
+        var expected: [String: Room] = [:]
+        for _ in 0..<300 {
+            let id = "r\(Int.random(in: 0..<20, using: &generator))"
+            let time = Double(Int.random(in: 0..<10, using: &generator))
+            let before = (sorted.version, sorted.membership, sorted.all)
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0..<3:
+                let room = Given.room(id, updatedAt: time, messagesUpdatedAt: time > 4 ? time / 2 : nil)
+                expected[id] = room
+                sorted.put(room)
+            case 3..<7:
+                expected[id]?.noteMessages(at: Given.at(time))
+                sorted.change(id) { $0.noteMessages(at: Given.at(time)) }
+            case 7:
+                expected[id] = nil
+                sorted.remove(id)
+            case 8: sorted.order = RoomOrder.allCases.randomElement(using: &generator) ?? .activity
+            default: sorted.replaceAll(with: expected.values.shuffled(using: &generator))
+            }
+            #expect(sorted.all == expected.values.sorted { sorted.order.places($0, before: $1) })
+            #expect((0..<20).allSatisfy { sorted["r\($0)"] == expected["r\($0)"] })
+            #expect((sorted.version != before.0) == (sorted.all != before.2))
+            #expect((sorted.membership != before.1) == (Set(sorted.all.map(\.id)) != Set(before.2.map(\.id))))
+        }
+    }
 }

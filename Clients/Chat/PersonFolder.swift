@@ -1,0 +1,68 @@
+import Foundation
+import RoomsClient
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One person's session, cached messages, and what is not sent yet.
+struct PersonFolder: Sendable {
+    let url: URL
+    private let username: String
+    private var sessionFile: URL { url.appending(path: "session.json") }
+
+    struct Held: Error, CustomStringConvertible {
+        let username: String
+        var description: String {
+            "\(username) is in another parlor-chat here: end that one, or be someone else with --user"
+        }
+    }
+
+    init(url: URL, of username: String) {
+        self.url = url
+        self.username = username
+    }
+
+    /// The folder is this process's own for as long as this lives.
+    final class Hold: Sendable {
+        private let descriptor: Int32
+
+        fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+    }
+
+    /// Two programs would renew one session, whose refresh token works once, and send the same messages.
+    ///
+    /// - Throws: `Held`.
+    func hold() throws -> Hold {
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let lock = url.appending(path: "lock").path(percentEncoded: false)
+        let descriptor = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: lock]) }
+        let hold = Hold(descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Held(username: username) }
+        return hold
+    }
+
+    /// A file that cannot be read is as good as none.
+    var session: Session? {
+        guard let data = try? Data(contentsOf: sessionFile) else { return nil }
+        return try? JSONDecoder().decode(Session.self, from: data)
+    }
+
+    /// - Parameter session: nil takes it away.
+    func keep(_ session: Session?) throws {
+        guard let session else { return try FileManager.default.removeItem(at: sessionFile) }
+        try JSONEncoder().encode(session).write(to: sessionFile, options: .atomic)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: sessionFile.path(percentEncoded: false))
+    }
+
+    func remove() throws { try FileManager.default.removeItem(at: url) }
+}

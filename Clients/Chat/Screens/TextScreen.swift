@@ -1,0 +1,32 @@
+/// A text to read: paragraphs, wrapped, and scrolled by lines.
+struct TextScreen: Equatable {
+    var title: String
+    var status: String
+    var paragraphs: [String]
+    /// In place of paragraphs where there are none.
+    var emptyText: String
+    var help: String
+    /// The first line that is shown.
+    var top = 0
+
+    func frame(in size: WindowSize) -> Frame {
+        let status = status.cut(to: size.columns / 2)
+        let header = Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
+        let height = Self.height(in: size)
+        var body = Array(lines(in: size).dropFirst(min(top, lastTop(in: size))).prefix(height))
+        if paragraphs.isEmpty { body = [Style.dim("  \(emptyText)".fitted(to: size.columns))] }
+        body += Array(repeating: "", count: max(0, height - body.count))
+        return Frame(lines: [header] + body + [Style.dim(help.fitted(to: size.columns))], cursor: nil)
+    }
+
+    static func height(in size: WindowSize) -> Int { size.rows - 2 }
+
+    /// As far down as it scrolls.
+    func lastTop(in size: WindowSize) -> Int { max(0, lines(in: size).count - Self.height(in: size)) }
+
+    private func lines(in size: WindowSize) -> [String] {
+        paragraphs.flatMap { paragraph in
+            paragraph.harmless.wrapped(to: max(1, size.columns - 2)).enumerated().map { ($0 == 0 ? "• " : "  ") + $1 }
+        }
+    }
+}

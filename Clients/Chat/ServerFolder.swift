@@ -1,0 +1,47 @@
+import Foundation
+import RoomsClient
+
+/// What is kept of one server between runs: whoever has signed in there, each in a folder of their own; readable by its owner alone.
+struct ServerFolder: Sendable {
+    private let url: URL
+
+    init(_ options: ChatOptions) throws {
+        let server = options.server.absoluteString.map { $0.isLetter || $0.isNumber ? $0 : "-" }
+        url = options.folder.appending(path: String(server), directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    func folder(of person: Person) -> PersonFolder {
+        PersonFolder(url: url.appending(path: person.id), of: person.username)
+    }
+
+    /// - Parameter username: nil for whoever was here last.
+    /// - Returns: nil if nobody of that name is signed in.
+    func folder(of username: String?) -> PersonFolder? {
+        let wanted = username?.lowercased()
+        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // unreadable is as good as empty
+        for name in folders {
+            let folder = PersonFolder(url: url.appending(path: name), of: username ?? "")
+            guard let person = folder.session?.user, wanted == nil || person.username.lowercased() == wanted else {
+                continue
+            }
+            return self.folder(of: person)
+        }
+        return nil
+    }
+
+    /// Who is here when nobody is named.
+    func noteLast(_ person: Person) throws { try Data(person.id.utf8).write(to: lastFile, options: .atomic) }
+
+    private var lastFile: URL { url.appending(path: "last") }
+
+    private var last: String? {
+        guard let data = try? Data(contentsOf: lastFile) else { return nil }  // nobody yet
+        return String(bytes: data, encoding: .utf8)
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
+    }
+}

@@ -1,0 +1,49 @@
+// When what has changed is shown: what one asks for and what a server answers at once, events at most once in 100 ms.
+extension RoomList {
+    /// Shows what an event has changed: at once, or with all that follows it so soon that nobody could tell.
+    ///
+    /// A room that comes or goes is always shown at once: others, who begin rooms, go by it.
+    func showSoon(_ roomID: String) {
+        stale.insert(roomID)
+        if isResting, shelf.sorted.membership == shown.membership { return }
+        show()
+        guard !isResting else { return }
+        isResting = true
+        // A list that is no longer shown rests for good.
+        Task { [weak self, clock] in
+            repeat {
+                // Only cancelling would end it early, and nobody cancels.
+                try? await clock.sleep(for: RoomCountManager.interval)
+            } while self?.showAgain() == true
+        }
+    }
+
+    private func showAgain() -> Bool {
+        isResting = show()
+        return isResting
+    }
+
+    /// - Returns: whether it was not shown already.
+    @discardableResult
+    func show() -> Bool {
+        for id in stale { takeCounts(of: id) }
+        stale = []
+        guard shelf.sorted.version != shown.version else { return false }
+        let isSame = shelf.sorted.membership == shown.membership
+        let gone = isSame ? [] : Set(rooms.map(\.id)).subtracting(shelf.rooms.map(\.id))
+        groups = nil
+        shown = shelf.sorted
+        if !gone.isEmpty { onGone(gone) }
+        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
+        return true
+    }
+
+    private func takeCounts(of roomID: String) {
+        guard let count = counts.latest(of: roomID) else { return }
+        shelf.change(roomID) { room in
+            room.elementCount = count.elements
+            room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
+            room.hasUnread = count.hasUnread
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// Rooms in an order, each found by its id without looking at the others. Pure.
+struct SortedRooms: Sendable {
+    var order: RoomOrder {
+        didSet { if order != oldValue { replaceAll(with: all) } }
+    }
+    private(set) var all: [Room] = []
+    /// Rises with each change of `all`.
+    private(set) var version = 0
+    /// Rises when a room comes or goes.
+    private(set) var membership = 0
+    /// By id, what leads to its place.
+    private var dates: [String: Date] = [:]
+
+    init(order: RoomOrder) { self.order = order }
+
+    subscript(id: String) -> Room? { place(of: id).map { all[$0] } }
+
+    func contains(_ id: String) -> Bool { dates[id] != nil }
+
+    mutating func replaceAll(with rooms: [Room]) {
+        let before = (rooms: all, ids: dates.keys)
+        all = rooms.sorted { order.places($0, before: $1) }
+        dates = Dictionary(all.map { ($0.id, order.key(of: $0).date) }) { $1 }
+        if all != before.rooms { version += 1 }
+        if dates.keys != before.ids { membership += 1 }
+    }
+
+    mutating func put(_ room: Room) {
+        if contains(room.id) { return change(room.id) { $0 = room } }
+        insert(room)
+        version += 1
+        membership += 1
+    }
+
+    mutating func remove(_ id: String) {
+        guard let place = place(of: id) else { return }
+        all.remove(at: place)
+        dates[id] = nil
+        version += 1
+        membership += 1
+    }
+
+    mutating func change(_ id: String, _ body: (inout Room) -> Void) {
+        guard let place = place(of: id) else { return }
+        var room = all[place]
+        body(&room)
+        guard room != all[place] else { return }
+        version += 1
+        if order.key(of: room) == order.key(of: all[place]) {
+            all[place] = room
+        } else {
+            all.remove(at: place)
+            insert(room)
+        }
+    }
+
+    private mutating func insert(_ room: Room) {
+        let key = order.key(of: room)
+        all.insert(room, at: place(for: key))
+        dates[room.id] = key.date
+    }
+
+    private func place(of id: String) -> Int? { dates[id].map { place(for: (date: $0, id: id)) } }
+
+    /// Where the room of this key stands, or would.
+    private func place(for key: (date: Date, id: String)) -> Int {
+        var (low, high) = (0, all.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order.key(of: all[middle]) > key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

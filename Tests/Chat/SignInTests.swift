@@ -1,0 +1,82 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@testable import Chat
+
+@MainActor
+@Suite("Signing in and out", .timeLimit(.minutes(1)))
+final class SignInTests {
+    private let server = ScriptedServer(clock: TestClock(start: Date()))
+    private let device: ScriptedDevice
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private var asked: [String] = []
+
+    init() {
+        device = server.makeDevice()
+        for name in ["ada", "ben"] { _ = server.addPerson(name, password: "correct horse") }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }  // as good as gone
+
+    private func program(_ arguments: String...) throws -> SignIn {
+        let options = try ChatOptions(
+            ["http://chat.example", "--data", folder.path(percentEncoded: false)] + arguments)
+        return try SignIn(options, http: device) { name in
+            MainActor.assumeIsolated { self.asked.append(name) }
+            return "correct horse"
+        }
+    }
+
+    @Test("each has a session of their own, asked for a password once; without a name it is whoever was here last")
+    func two() async throws {
+        for name in ["ada", "ben", "ada"] {
+            #expect(try await program("--user", name).signIn().client.user.username == name)
+        }
+        #expect(asked == ["ada", "ben"])
+        #expect(try await program().signIn().client.user.username == "ada")
+        #expect(try await program("--user", "Ben").signIn().client.user.username == "ben")
+        #expect(try await program().signIn().client.user.username == "ben")
+        #expect(asked == ["ada", "ben"])
+        #expect(try await program("--user", "cleo", "--register").signIn().client.user.username == "cleo")
+    }
+
+    @Test("of one person there is one program at a time; others don't mind")
+    func held() async throws {
+        let ada = try await program("--user", "ada").signIn()
+        await #expect(throws: PersonFolder.Held.self) { try await self.program().signIn() }
+        await #expect(throws: PersonFolder.Held.self) { try await self.program("--sign-out").signOut() }
+        let ben = try await program("--user", "ben").signIn()
+        #expect([ada, ben].map(\.client.user.username) == ["ada", "ben"])
+    }
+
+    @Test("signing out ends one person's session, here and on the server, and leaves the others'")
+    func signingOut() async throws {
+        for name in ["ada", "ben"] { _ = try await program("--user", name).signIn() }
+        #expect(try await program("--sign-out", "--user", "ada").signOut() == 0)
+        #expect(device.requests.last == "POST /api/auth/logout")
+        #expect(try await program().signIn().client.user.username == "ben")
+        #expect(try await program("--sign-out").signOut() == 0)
+        await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
+        await #expect(throws: SignIn.Nobody.self) { try await self.program("--sign-out").signOut() }
+    }
+
+    @Test("messages that are not sent keep somebody signed in, unless they are to be thrown away")
+    func unsent() async throws {
+        var ada: SignIn.Person? = try await program("--user", "ada").signIn()
+        device.setAirplaneMode(true)
+        let message = PendingMessage(tempID: "t", text: "Hello", createdAt: Date())
+        try await ada?.client.outbox.append(message, in: "room")
+        await ada?.client.outbox.stop()
+        ada = nil
+        await #expect {
+            try await self.program("--sign-out").signOut()
+        } throws: {
+            ($0 as? SignIn.Unsent)?.count == 1
+        }
+        #expect(try await program().signIn().client.outbox.unsentCount() == 1)
+        #expect(try await program("--sign-out", "--discard").signOut() == 0)
+        await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
+    }
+}

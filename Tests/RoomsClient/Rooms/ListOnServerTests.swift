@@ -1,0 +1,157 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@MainActor
+@Suite("A list of rooms and a scripted server", .timeLimit(.minutes(1)))
+struct ListOnServerTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, bob): (Person, Person)
+    private let room: String
+    private let phone: ScriptedDevice
+    private let client: RoomsClient
+    private var list: RoomList { client.rooms }
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, bob) = (server.addPerson("ada"), server.addPerson("bob"))
+        room = try server.makeRoom(by: ada.id, with: bob.id)
+        phone = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
+            folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+    }
+
+    /// Connected and loaded, and long enough ago that no answer is doubtful.
+    private func start() async {
+        await client.start()
+        await untilShown { client.connection == .connected && list.isLoaded }
+        await clock.advance(by: .seconds(10))
+    }
+
+    private func open() async throws -> Conversation {
+        let conversation = client.open(try #require(list[room]))
+        await untilShown { conversation.isVerified }
+        return conversation
+    }
+
+    @Test("an element that comes while one leaves is seen as long as the server has not left")
+    func leaving() async throws {
+        await start()
+        let conversation = try await open()
+        let leaving = Task { await client.close(conversation) }
+        // Its first step comes before the event's: the list has left, and the server has not.
+        try server.addElement(in: room, by: bob.id)
+        await leaving.value
+        await clock.advance(by: .seconds(5))
+        #expect(list[room]?.elementCount == 1)
+        #expect(list[room]?.badges.elements == 0)
+        try server.addElement(in: room, by: bob.id)
+        await clock.advance(by: .seconds(5))
+        #expect(list[room]?.badges.elements == 1)
+        await client.stop()
+    }
+
+    @Test("a room is made once, however often its answer is lost and somebody taps again; then another is another")
+    func makingOnce() async throws {
+        await start()
+        phone.loseNextAnswer()
+        await #expect(throws: ClientFailure.self) { try await list.makeRoom(with: bob.id, name: "Plans") }
+        let made = try await list.makeRoom(with: bob.id, name: "Plans")
+        #expect(list.rooms.filter { $0.name == "Plans" }.map(\.id) == [made.id])
+        let another = try await list.makeRoom(with: bob.id, name: "Plans")
+        #expect(another.id != made.id)
+        #expect(list.rooms.count == 3)
+        await client.stop()
+    }
+
+    @Test("coming to the foreground, what is older than five minutes is asked for again")
+    func foreground() async throws {
+        await start()
+        func asked() -> Int { phone.requests.count { $0 == "GET /api/rooms/my-rooms" } }
+        await client.enterForeground()
+        await clock.advance(by: .seconds(1))
+        let before = asked()
+        await clock.advance(by: .seconds(280))
+        await client.enterForeground()
+        #expect(asked() == before)
+        await clock.advance(by: .seconds(20))
+        await client.enterForeground()
+        #expect(asked() == before + 1)
+        await client.stop()
+    }
+
+    @Test("a room that one is taken out of is gone as soon as it is told of, open or not", arguments: [false, true])
+    func gone(isOpen: Bool) async throws {
+        await start()
+        let other = try server.makeRoom(by: bob.id, with: ada.id)
+        await untilShown { list.rooms.count == 2 }
+        if isOpen { _ = try await open() }
+        await clock.advance(by: .seconds(10))
+        server.remove(ada.id, from: room)
+        try server.post("without you", in: room, by: bob.id)
+        await clock.advance(by: .seconds(1))
+        #expect(list.rooms.map(\.id) == [other])
+        #expect(list.counts.latest(of: room) == nil)
+        await client.stop()
+    }
+
+    @Test("over the wire: own elements are seen, deleting and clearing lower nothing unseen, entering zeroes")
+    func counts() async throws {
+        await start()
+        func shown() -> [Int?] { [list[room]?.elementCount, list[room]?.badges.elements] }
+        let first = try server.addElement(in: room, by: bob.id)
+        for _ in 1...2 { try server.addElement(in: room, by: bob.id) }
+        try server.addElement(in: room, by: ada.id)
+        await clock.advance(by: .seconds(5))
+        #expect(shown() == [4, 3])
+        try server.deleteElement(first, in: room, by: bob.id)
+        await clock.advance(by: .seconds(5))
+        #expect(shown() == [3, 3])
+        try server.clear(room, by: bob.id)
+        await clock.advance(by: .seconds(5))
+        #expect(shown() == [0, 3])
+        let conversation = try await open()
+        await clock.advance(by: .seconds(5))
+        #expect(shown() == [0, 0])
+        try server.addElement(in: room, by: bob.id)
+        await clock.advance(by: .seconds(5))
+        #expect(shown() == [1, 0])
+        await client.close(conversation)
+        await client.stop()
+    }
+
+    @Test("rooms are ordered by messages and by content as things happen in them, and people by both")
+    func orders() async throws {
+        let cleo = server.addPerson("cleo")
+        let silent = try server.makeRoom(by: cleo.id, with: ada.id, name: "Silent")
+        await start()
+        await list.peopleWithoutRooms.search("")
+        #expect(list.peopleWithoutRooms.people.isEmpty)
+        try server.post("Hello", in: room, by: bob.id)
+        await clock.advance(by: .seconds(2))
+        try server.rename(silent, to: "Quiet", by: cleo.id)
+        await clock.advance(by: .seconds(2))
+        #expect(list.rooms.map(\.id) == [silent, room])
+        list.order = .messages
+        #expect(list.rooms.map(\.id) == [room, silent])
+        list.order = .content
+        #expect(list.rooms.map(\.id) == [silent, room])
+        #expect(list.people.map(\.person.username) == ["cleo", "bob"])
+        try server.post("Again", in: room, by: bob.id)
+        try server.addElement(in: room, by: bob.id)
+        await clock.advance(by: .seconds(2))
+        #expect(list.rooms.map(\.id) == [room, silent])
+        #expect(list.people.map(\.person.username) == ["bob", "cleo"])
+        #expect(list.people.first?.rooms.map(\.id) == [room])
+        let dan = server.addPerson("dan")
+        await list.peopleWithoutRooms.search("")
+        #expect(list.peopleWithoutRooms.people.map(\.id) == [dan.id])
+        try server.makeRoom(by: dan.id, with: ada.id)
+        await untilShown { list.peopleWithoutRooms.people.isEmpty }
+        await client.stop()
+    }
+}
