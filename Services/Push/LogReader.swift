@@ -11,6 +11,8 @@ import Storage
 /// what one has made jobs of, the others pass over.
 struct LogReader: Sendable {
     static let stream = "messaging"
+    /// Entries that are asked for at once. Messaging makes the page of them between people's requests, so it is a short one.
+    private static let pageSize = 32
     /// Asked at most this often while it is not behind: who is told of a message is held back for longer anyway.
     private static let pace: Duration = .milliseconds(200)
     /// Looked at unasked: another instance may have been told, and ended.
@@ -138,6 +140,7 @@ struct LogReader: Sendable {
             if let place {
                 $0.member("since", place.seq)
                 $0.member("digest", place.digest)
+                $0.member("limit", Self.pageSize)
             } else {
                 $0.member("limit", 0)
             }

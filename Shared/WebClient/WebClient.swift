@@ -24,6 +24,8 @@ public final class WebClient: Sendable {
     /// Requests that libcurl has in hand; others wait here. It looks at all of them whenever anything happens to one: with a
     /// thousand, that was three quarters of a core at 660 requests a second. Enough for 2,000 a second at 50 ms each.
     public static let maxUnderWay = 100
+    /// Requests that are begun before others have a turn at the core: each takes a tenth of a millisecond.
+    private static let maxBegun = 2
     /// How long the thread may sleep with nothing to do; it is woken for anything else.
     private static let longestWait: Int32 = 1000
     /// After a wait that failed at once, so that the thread does not spin.
@@ -90,7 +92,7 @@ public final class WebClient: Sendable {
             while !connections.isSilent {
                 let room = Self.maxUnderWay - connections.count
                 let (arrived, isClosed) = state.withLock { state in
-                    let count = state.isClosed ? state.waiting.count : min(room, state.waiting.count)
+                    let count = state.isClosed ? state.waiting.count : min(room, state.waiting.count, Self.maxBegun)
                     defer { state.waiting.removeFirst(count) }
                     return (state.waiting.prefix(count), state.isClosed)
                 }
@@ -103,8 +105,9 @@ public final class WebClient: Sendable {
                 for transfer in arrived where !connections.start(transfer) { ended += 1 }
                 ended += connections.perform()
                 if ended > 0 { state.withLock { $0.count -= ended } }
-                // There may be room for those that wait.
-                connections.wait(atMost: ended > 0 ? 0 : Self.longestWait)
+                ThreadPriority.giveWay()
+                // There may be room for those that wait, or more to begin with.
+                connections.wait(atMost: ended > 0 || arrived.count == Self.maxBegun ? 0 : Self.longestWait)
             }
             // Nothing came from a server for as long as a request may take: its connection is dead, whatever TCP believes, and
             // requests would go on to be sent into it.
