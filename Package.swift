@@ -163,7 +163,7 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
         + service(
             "Messaging", executable: "parlor-messaging",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
         + service(
             "Gateway", executable: "parlor-gateway",
             [

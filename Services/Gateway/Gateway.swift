@@ -138,7 +138,7 @@ public struct Gateway: Component {
 
     /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
     public func stop(within deadline: Duration) async {
-        for shard in shards { await shard.tellGlobals() }
+        for shard in shards { await shard.endGlobals() }
         await server.drain(within: deadline)
         questions.stop()
         await context.directory.stop()

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import ServiceKit
 import Storage
+import Workers
 
 extension Messaging {
     /// People in one question, messages of one person in it, and bytes of a text in the answer: together they fit the bus' line.
@@ -22,6 +23,8 @@ extension Messaging {
         }
         let messages = MessagingDatabase(connection)
         let answers = try questions.map { question in
+            // Push asks, and is in no hurry: between two people whoever has a message to send has a turn at the core.
+            ThreadPriority.giveWay()
             let found =
                 question.messageIDs.isEmpty ? [:] : try messages.unread(question.messageIDs, of: question.userID)
             return (total: try messages.unreadTotal(of: question.userID), found: question.messageIDs.map { found[$0] })

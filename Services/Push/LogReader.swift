@@ -11,8 +11,11 @@ import Storage
 /// what one has made jobs of, the others pass over.
 struct LogReader: Sendable {
     static let stream = "messaging"
-    /// Entries that are asked for at once. Messaging makes the page of them between people's requests, so it is a short one.
+    /// Entries that are asked for at once: few, as messaging makes the page of them between people's requests. Who is behind for many
+    /// pages asks for more, up to sixteen times as many.
     private static let pageSize = 32
+    private static let pagesOfOneSize = 16
+    private static let maxDoublings = 4
     /// Asked at most this often while it is not behind: who is told of a message is held back for longer anyway.
     private static let pace: Duration = .milliseconds(200)
     /// Looked at unasked: another instance may have been told, and ended.
@@ -44,10 +47,11 @@ struct LogReader: Sendable {
         var cursor: Bookmark?
         var keptAt = ContinuousClock.now
         var trouble = LastingTrouble()
+        var pagesBehind = 0
         while !Task.isCancelled {
             var isBehind = false
             do {
-                (cursor, isBehind) = try await step(from: cursor)
+                (cursor, isBehind) = try await step(from: cursor, after: pagesBehind)
                 if let cursor, keptAt + Self.keepInterval <= .now {
                     try await keep(cursor)
                     keptAt = .now
@@ -58,6 +62,7 @@ struct LogReader: Sendable {
                     log.warning("messaging's log cannot be followed", ["error": "\(error)"])
                 }
             }
+            pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
             await wakeup.wait(atMost: trouble.isThere ? Self.retryInterval : Self.idleInterval)
             // What comes together is read together.
@@ -67,16 +72,20 @@ struct LogReader: Sendable {
 
     /// Reads on from a place, nil for the stored one.
     ///
+    /// - Parameter pagesBehind: how many pages were read that were not the last.
     /// - Returns: where it has come to, and whether there is more.
-    func step(from known: Bookmark?) async throws -> (Bookmark, isBehind: Bool) {
+    func step(from known: Bookmark?, after pagesBehind: Int = 0) async throws -> (Bookmark, isBehind: Bool) {
         guard let place = try await place(known) else {
-            let head = try await page(after: nil).head
+            let head = try await page(after: nil, limit: 0).head
             return (try await start(at: head, after: nil), false)
         }
-        if let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID {
-            return (head.seq > place.seq ? head : place, false)
+        if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID,
+            head.seq >= place.seq
+        {
+            return (head, false)
         }
-        let page = try await page(after: place)
+        let doublings = min(pagesBehind / Self.pagesOfOneSize, Self.maxDoublings)
+        let page = try await page(after: place, limit: Self.pageSize << doublings)
         // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
         guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
             metrics.logRestarts.add()
@@ -96,7 +105,7 @@ struct LogReader: Sendable {
     /// and it is not read.
     private func headIfNobodyHasDevices() async throws -> Bookmark? {
         guard try await !hasDevices() else { return nil }
-        let head = try await page(after: nil).head
+        let head = try await page(after: nil, limit: 0).head
         // A device that came before the end was known may be one for what came before that end.
         return try await hasDevices() ? nil : head
     }
@@ -135,15 +144,13 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try PushDatabase($0).follow(Self.stream, stretch, plan) }
     }
 
-    private func page(after place: Bookmark?) async throws -> LogPage {
+    private func page(after place: Bookmark?, limit: Int) async throws -> LogPage {
         let question = JSONWriter.object {
             if let place {
                 $0.member("since", place.seq)
                 $0.member("digest", place.digest)
-                $0.member("limit", Self.pageSize)
-            } else {
-                $0.member("limit", 0)
             }
+            $0.member("limit", limit)
         }
         let context = BusContext(requestID: "push-follow", isQuestion: true)
         let reply = try await bus.ask(Subject.eventsSince(of: Self.stream), question, context, of: "Messaging")

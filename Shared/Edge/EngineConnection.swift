@@ -181,6 +181,15 @@ final class EngineConnection {
         return true
     }
 
+    /// The same for what goes to many sockets.
+    func send(_ batch: OutgoingBatch) {
+        guard engine.sendsOnWebSocket, pendingBytes + batch.frames.count <= edge.configuration.maxPendingBytes else {
+            for packet in batch.packets { send(packet) }
+            return
+        }
+        webSocket?.write(batch.frames)
+    }
+
     /// So that a GET is answered with all that the turn brings.
     private func flushAtEndOfTurn() {
         guard engine.holdsPoll, !isFlushQueued else { return }

@@ -55,6 +55,9 @@ public struct Socket: Sendable, Hashable {
         for packet in packets { connection.object.send(packet) }
     }
 
+    /// As each of its packets, one after the other.
+    public func send(_ batch: OutgoingBatch) { connection.object.send(batch) }
+
     public func emit(_ event: String, _ arguments: JSONValue..., namespace: String = SocketIOPacket.mainNamespace) {
         send(.event(event, arguments, namespace: namespace))
     }

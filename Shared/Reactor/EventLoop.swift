@@ -10,7 +10,7 @@ import Workers
 /// (handlers, timers) enters that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs
 /// on it with `Task(executorPreference: loop)`.
 ///
-/// A turn: events, then work and tasks, then timers, then `atEndOfTurn`, then one write for each connection that has
+/// A turn: events, then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
 /// output, then the closing notices. Nothing on a loop may block.
 ///
 /// `inbox`, `threadID` and `counters` are synchronised, and all other state is touched by the loop's thread alone, which
@@ -25,6 +25,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// Tasks and work run in a turn at most; reads and writes come in between.
     private static let maxJobsPerTurn = 1024
+    /// After so many, other threads are woken for what they were handed.
+    private static let jobsBetweenWakeups = 64
     /// What a turn's end makes anew (a write out of a drain notice) is done in the same turn this many times.
     private static let maxFlushesPerTurn = 4
     /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
@@ -112,7 +114,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
 
     /// Makes a call once, when a turn has brought nothing: no event, no work, no task, no timer. For what is to wait for as long as
-    /// others have something to do, which may be for ever. In the order of the calls, on the loop only.
+    /// others have something to do, which may be for ever. In the order of the calls, on the loop only. What it registers again comes in
+    /// the next such turn, which comes at once.
     public func whenIdle(_ work: @escaping () -> Void) {
         preconditionCurrent()
         whenIdle.append(work)
@@ -148,7 +151,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
             // What the events hand to the loop needs no wake-up.
             inbox.withLock { $0.isAsleep = false }
         }
-        let hadJobs = runJobs()
+        let hadJobs = runJobs(wakeups)
         let hadTimers = fireTimers()
         if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
         // Before the writing, which may take long.
@@ -179,7 +182,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// - Returns: whether there were any.
     @discardableResult
-    private func runJobs() -> Bool {
+    private func runJobs(_ wakeups: GatheredWakeups? = nil) -> Bool {
         var left = Self.maxJobsPerTurn
         while left > 0 {
             if nextInBatch == batch.count {
@@ -191,6 +194,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
             let job = batch[nextInBatch]
             nextInBatch += 1
             left -= 1
+            if left.isMultiple(of: Self.jobsBetweenWakeups) { wakeups?.deliver() }
             switch job {
             case .work(let work): work()
             case .task(let task):
@@ -207,8 +211,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let current = LoopInstant.now()
         guard deadline <= current else { return false }
         let limit = timers.latest
-        while let timer = timers.popDue(at: current, armedUpTo: limit) { timer.work?() }
-        return true
+        var hadAny = false
+        while let timer = timers.popDue(at: current, armedUpTo: limit) {
+            hadAny = true
+            timer.work?()
+        }
+        return hadAny
     }
 
     private func finishTurn() {

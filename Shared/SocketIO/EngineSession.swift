@@ -231,6 +231,11 @@ public struct EngineSession: Sendable {
     /// Where a packet went.
     public enum Destination: Sendable { case webSocket, queue, nowhere }
 
+    /// Whether whoever sends writes to the WebSocket, without asking for each packet.
+    public var sendsOnWebSocket: Bool {
+        if case .webSocket = state { true } else { false }
+    }
+
     /// Takes a packet for the client. `webSocket`: the caller writes it. `queue`: it is kept here, for `flush` or the
     /// next GET. `nowhere`: the session is over.
     public mutating func send(_ packet: OutgoingPacket) -> Destination {

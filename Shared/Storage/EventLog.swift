@@ -1,4 +1,5 @@
 import JSON
+import Workers
 
 /// The log of changes in a service's own database, written in the transaction of the change.
 ///
@@ -84,6 +85,8 @@ public struct EventLog: Sendable {
         while true {
             // One more than wanted, to see whether there is one. In pages: an engine may have the whole result in memory.
             let wanted = min(limit + 1 - entries.count, Self.page)
+            // Who is behind is in no hurry. Otherwise the kernel leaves the core to a long read for milliseconds, while a message waits.
+            if !entries.isEmpty { ThreadPriority.giveWay() }
             var parameters: [SQLValue] = [.int(last), .int(end), .int(wanted)]
             if let roomIDs { parameters.append(.list(roomIDs)) }
             var found: [LogEntry] = []
@@ -105,7 +108,7 @@ public struct EventLog: Sendable {
     }
 
     /// Rows that are read at a time.
-    private static let page = 100
+    private static let page = 32
 
     private static let columns = "seq, at, room_id, participants, emissions, request_id"
 

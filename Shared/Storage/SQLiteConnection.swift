@@ -1,5 +1,4 @@
 import CSQLite
-import Workers
 
 /// A connection to an SQLite file, with its prepared statements.
 ///
@@ -74,14 +73,10 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let result: Result<Void, any Error> = try withStatement(sql, parameters) { statement throws(StorageError) in
             let row = Row(source: SQLiteRow(statement: statement.handle))
             var isWanted = true
-            var count = 0
-            defer { giveWay(after: count) }
             // A writing statement with RETURNING has done its work with the first step, but ends only with the last; a step
             // after that would carry it out again.
             while isWanted || !statement.isReadOnly, try step(statement) {
                 guard isWanted else { continue }
-                count += 1
-                if count.isMultiple(of: Self.rowsInOneGo) { giveWay(after: count) }
                 do {
                     isWanted = try body(row)
                 } catch {
@@ -91,15 +86,6 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
             return .success(())
         }
         try result.get()
-    }
-
-    /// Rows that are read before others have a turn: some ten microseconds.
-    private static let rowsInOneGo = 16
-
-    /// A read takes no core for longer from who has less to do, such as an event loop that a message came in on: the kernel would
-    /// leave it to the reader for milliseconds. The writer goes on, for others wait for its commit.
-    private func giveWay(after rows: Int) {
-        if role == .reader, rows > 0 { ThreadPriority.giveWay() }
     }
 
     func afterCommit(_ hook: @escaping () -> Void) {

@@ -93,8 +93,9 @@ public final class WebClient: Sendable {
                 let room = Self.maxUnderWay - connections.count
                 let (arrived, isClosed) = state.withLock { state in
                     let count = state.isClosed ? state.waiting.count : min(room, state.waiting.count, Self.maxBegun)
-                    defer { state.waiting.removeFirst(count) }
-                    return (state.waiting.prefix(count), state.isClosed)
+                    let arrived = Array(state.waiting.prefix(count))
+                    state.waiting.removeFirst(count)
+                    return (arrived, state.isClosed)
                 }
                 if isClosed {
                     for transfer in arrived { transfer.complete(.failure(.closed)) }

@@ -21,7 +21,7 @@ public final class GatheredWakeups {
     private init() {}
 
     /// Makes the wake-ups that were kept back.
-    @inline(__always) public func deliver() {
+    public func deliver() {
         if count > 0 { deliverAll() }
     }
 

@@ -25,7 +25,7 @@ public final class WorkerThreads: Sendable {
         state.withLock { $0.running += 1 }
         let entry = Unmanaged.passRetained(
             ThreadEntry { [priority] in
-                pthread_setname_np(pthread_self(), String(name.prefix(15)))
+                pthread_setname_np(pthread_self(), String(decoding: name.utf8.prefix(15), as: UTF8.self))
                 priority.apply()
                 body()
                 self.threadEnded()

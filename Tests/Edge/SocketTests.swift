@@ -234,4 +234,35 @@ struct SocketTests {
             #expect(try client.request("GET", target).status == 400)
         }
     }
+
+    @Test(
+        "a batch goes out as its packets do, in order, by WebSocket and by polling, and cuts off who has too much waiting"
+    )
+    func batches() async throws {
+        let batch = OutgoingBatch((0..<3).map { .event("told", [JSONValue($0)]) })
+        let expected = (0..<3).map { "42[\"told\",\($0)]" }
+        let large = OutgoingBatch(
+            (0..<2).map { _ in .event("large", [JSONValue(String(repeating: "x", count: 700_000))]) })
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
+            socket.send(event.name == "large" ? large : batch)
+        })
+        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, behaviour) {
+            server in
+            let webSocket = try server.connected()
+            try webSocket.sendFrame("42[\"tell\"]")
+            for packet in expected { #expect(try webSocket.receiveFrame() == packet) }
+
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let polling = try server.client()
+            #expect(try polling.request("POST", target, body: "40").status == 200)
+            #expect(try polling.request("GET", target).status == 200)
+            #expect(try polling.request("POST", target, body: "42[\"tell\"]").status == 200)
+            let answer = try polling.request("GET", target)
+            #expect(answer.body == expected.joined(separator: "\u{1e}"))
+
+            try webSocket.sendFrame("42[\"large\"]")
+            let closed = await server.first { if case .closed = $0 { true } else { false } }
+            #expect(closed == .closed(.slowReader))
+        }
+    }
 }

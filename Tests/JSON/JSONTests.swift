@@ -91,4 +91,24 @@ struct JSONTests {
         #expect(object["y"]?.int == 2)
         #expect(object["half"]?.double == 0.5)
     }
+
+    @Test("a string ends where it ends, whatever stands in it, wherever that lies in a machine word")
+    func strings() throws {
+        let pieces = [#"\""#, #"\\"#, "\\\"#", #"\\]"#, "é", "#", "]", #"\u0022"#]
+        for length in 0...40 {
+            for piece in pieces {
+                for place in 0...length {
+                    let (before, after) = (
+                        String(repeating: "x", count: place), String(repeating: "y", count: length - place)
+                    )
+                    let text = "\"\(before)\(piece)\(after)\""
+                    let array = try JSONValue(parsing: "[\(text),\(text)]").array
+                    #expect(array?.map(\.text) == [text, text])
+                    #expect(try JSONValue(parsing: "{\(text):\(text)}").object?.all.first?.value.text == text)
+                    // Cut off, it is read to its end and no further.
+                    _ = JSONValue(trusted: Array("[\(text)".utf8.dropLast(place + 1))).array
+                }
+            }
+        }
+    }
 }

@@ -82,7 +82,11 @@ struct BenchOptions {
                     throw Malformed(description: "no address: \(value)")
                 }
                 floor = address
-            case "--server-pid": serverProcess = try Self.count(value, of: flag)
+            case "--server-pid":
+                guard let process = Int32(value), process > 0 else {
+                    throw Malformed(description: "no process: \(value)")
+                }
+                serverProcess = Int(process)
             case "--json": jsonPath = value
             default: throw Malformed(description: "unknown option \(flag)")
             }

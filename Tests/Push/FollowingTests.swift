@@ -78,7 +78,7 @@ struct FollowingTests {
             _ = world.send()
             _ = try await world.service.reader.step(from: place)
             #expect(try await world.jobs().held == 1)
-            #expect(world.messaging.toldEntries == 1)
+            #expect(world.messaging.toldEntries == 1, "and nothing of before")
         }
     }
 

@@ -10,6 +10,8 @@ struct WaitingGlobals {
     var pause: LoopTimer?
     /// The loop's next idle turn ends the pause that there is then.
     var awaitsIdleTurn = false
+    /// Sockets are about to be closed: nothing can wait.
+    var isEnding = false
     /// When somebody last connected, joined or asked for something that takes more than an ack.
     var lastVisit = LoopInstant(nanoseconds: 0)
 
@@ -33,6 +35,9 @@ struct Crowd {
     var size = 256
     /// The pause, in times of what telling took, and its bounds.
     var restFactor = 4
+    /// What a pause has at least, in the same measure: telling takes half of a loop's time at most, and those who were told a moment ago
+    /// have their next say, which goes out with what waits.
+    var leastRest = 1.0
     var shortestPause: Duration = .zero
     var longestPause: Duration = .milliseconds(500)
     /// If nobody has come for so long, a pause ends as soon as the loop has nothing else to do.
@@ -41,9 +46,9 @@ struct Crowd {
 
 // `:global` events. To tell thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each socket
 // however much it is sent. So there is a pause after each time, and what comes meanwhile goes out together: senders, and
-// people in rooms, do not wait behind it.
+// people in rooms, wait behind it seldom.
 //
-// A loop that has nothing else to do spares nobody by pausing. But one that waits for services on behalf of people who come
+// A loop that has nothing else to do spares nobody by a long pause. But one that waits for services on behalf of people who come
 // back, thousands at once after an outage, only looks idle: telling would take the core that those services need.
 extension Shard {
     /// It goes out, pause or not: much more at a time would make slow readers of everyone.
@@ -55,15 +60,26 @@ extension Shard {
     /// Tells every socket, now or when the pause is over, in the order of the calls.
     func tellEveryone(_ packet: OutgoingPacket) {
         globals.append(packet)
-        if globals.byteCount > Self.maxWaitingBytes { return tellGlobals() }
-        if globals.isPausing { return }
-        if audience.everyone.count > context.crowd.size { tellCrowd() } else { tellGlobals() }
+        if globals.isPausing {
+            if globals.byteCount > Self.maxWaitingBytes { tellGlobals() }
+        } else if globals.isEnding || audience.everyone.count <= context.crowd.size {
+            tellGlobals()
+        } else {
+            tellCrowd()
+        }
     }
 
-    /// Tells what waits.
-    func tellGlobals() {
-        let clients = audience.everyone
-        for packet in globals.takeAll() { for client in clients { client.socket.send(packet) } }
+    /// Tells what waits, and from then on everything at once: the sockets are about to be closed.
+    func endGlobals() {
+        globals.isEnding = true
+        globals.isPausing = false
+        tellGlobals()
+    }
+
+    private func tellGlobals() {
+        guard !globals.packets.isEmpty else { return }
+        let batch = OutgoingBatch(globals.takeAll())
+        for client in audience.everyone { client.socket.send(batch) }
     }
 
     /// Tells all that this turn brings, at its end.
@@ -85,12 +101,21 @@ extension Shard {
         let crowd = context.crowd
         let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
         globals.pause = loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
-        guard !globals.awaitsIdleTurn, loop.now - globals.lastVisit >= crowd.lull else { return }
+        guard !globals.awaitsIdleTurn, isLull else { return }
         globals.awaitsIdleTurn = true
+        loop.schedule(after: telling * crowd.leastRest) { [weak self] in
+            self?.assumeIsolated { $0.endPauseWhenIdle() }
+        }
+    }
+
+    private var isLull: Bool { loop.now - globals.lastVisit >= context.crowd.lull }
+
+    private func endPauseWhenIdle() {
         loop.whenIdle { [weak self] in
             self?.assumeIsolated {
                 $0.globals.awaitsIdleTurn = false
-                $0.endPause()
+                // Somebody may have come since.
+                if $0.isLull { $0.endPause() }
             }
         }
     }

@@ -38,8 +38,7 @@ final class FanOutAudience {
 
     /// Returns when all of them listen.
     func enter(_ server: ServerAddress, _ speech: Listener.Speech, on loop: EventLoop) async throws(ClientError) {
-        let timer = loop.schedule(after: Self.patience) { [self] in finish(.failure(ClientError("sockets do not open")))
-        }
+        let timer = loop.schedule(after: Self.patience) { [self] in closed("sockets do not open") }
         defer { timer.cancel() }
         while listeners.count < size {
             goal = min(open + Self.atOnce, size)
@@ -82,11 +81,8 @@ final class FanOutAudience {
     /// - Parameter number: how many messages this socket had heard before.
     func heard(_ packet: UnsafeRawBufferPointer, number: Int) {
         let place = sample?.mark ?? takeSample(packet)
-        guard place + 8 <= packet.count else {
-            outOfOrder += 1
-            return
-        }
-        let mark = packet.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        // One without an id is no message that anybody else has heard.
+        let mark = place + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: place, as: UInt64.self) : 0
         if number == marks.count {
             marks.append(mark)
             heardBy.append(0)

@@ -42,7 +42,11 @@ struct FanOut {
             $0.member("roomId", room)
             $0.member("text", "What everyone hears of a message is that there is one, and not this.")
         }
-        let outcome = await run(audience) { _ in writer.emit("message:send", payload) { _ in } }
+        var acks = Latencies()
+        let outcome = await run(audience, beforePacing: { acks = Latencies() }) { _ in
+            let start = LoopInstant.now()
+            writer.emit("message:send", payload) { _ in acks.record(since: start) }
+        }
         audience.close()
 
         let bound = FanOutAudience(size: load.sockets)
@@ -59,6 +63,7 @@ struct FanOut {
         figures += outcome.latencies.figures() + limit.latencies.figures(named: "floor ")
         figures.append(Figure("p50 to the floor", Self.ratio(outcome, limit, 0.5), .ratio))
         figures.append(Figure("p99 to the floor", Self.ratio(outcome, limit, 0.99), .ratio))
+        figures += acks.figures(named: "sender's ack ")
         if let before, let after {
             figures.append(Figure("bytes for an idle socket", (after - before) / load.sockets))
         }
@@ -67,9 +72,12 @@ struct FanOut {
             faults: outcome.faults + limit.faults.map { "floor: \($0)" })
     }
 
-    private func run(_ audience: FanOutAudience, send: @escaping (Int) -> Void) async -> Outcome {
+    private func run(
+        _ audience: FanOutAudience, beforePacing: () -> Void = {}, send: @escaping (Int) -> Void
+    ) async -> Outcome {
         let run = FanOutRun(audience, on: world.loop, send: send)
         let rate = await run.deliveriesPerSecond(inFlight: load.inFlight, for: .seconds(load.seconds))
+        beforePacing()
         let latencies = await run.latencies(
             messagesPerSecond: load.deliveriesPerSecond / Double(load.sockets), for: .seconds(load.seconds))
         return Outcome(rate: rate, latencies: latencies, faults: audience.faults(sent: run.sent))
