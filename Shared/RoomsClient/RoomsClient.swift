@@ -82,7 +82,7 @@ public final class RoomsClient {
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         door.client = self
-        rooms.onGone = { [weak self] roomIDs in Task { await self?.forget(roomIDs) } }
+        rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
     /// What the socket is given before there is a client.
@@ -217,13 +217,11 @@ public final class RoomsClient {
         }
     }
 
-    /// Rooms that one is no longer part of leave no trace.
-    private func forget(_ roomIDs: Set<String>) async {
-        for roomID in roomIDs {
-            await open[roomID]?.end()
-            await backing.cache.remove(roomID)
-            await outbox.removeAll(in: roomID)
-        }
+    /// A room that one is no longer part of leaves no trace.
+    private func forget(_ roomID: String) async {
+        await open[roomID]?.end()
+        await backing.cache.remove(roomID)
+        await outbox.removeAll(in: roomID)
     }
 
     // MARK: What happens

@@ -33,12 +33,12 @@ public struct RoomCounts: Sendable {
     /// - Parameter userID: whose counts they are.
     public init(for userID: String) { self.userID = userID }
 
-    /// Takes an answer with all rooms: what is not among them is forgotten.
+    /// Takes an answer with all rooms: what is not among them is forgotten, but for that it is open, if it comes back.
     ///
     /// - Parameter overtaken: those that events have changed since the answer was asked for; they stay as they are.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = []) {
         let ids = Set(answer.map(\.id))
-        for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { forget(id) }
+        for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
         for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) { load(room) }
     }
 
@@ -52,8 +52,12 @@ public struct RoomCounts: Sendable {
     }
 
     public mutating func forget(_ roomID: String) {
-        notes[roomID] = nil
         open.remove(roomID)
+        drop(roomID)
+    }
+
+    private mutating func drop(_ roomID: String) {
+        notes[roomID] = nil
         if rooms.removeValue(forKey: roomID) != nil { version += 1 }
     }
 

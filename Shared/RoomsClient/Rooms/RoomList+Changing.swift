@@ -20,7 +20,7 @@ extension RoomList {
             unheard[wish] = nil
             // Its event may have come first, and others after it.
             guard let known = shelf[room.id] else {
-                take(room, load)
+                take(room, load, isChange: true)
                 return room
             }
             shelf.abandon(load)
@@ -39,7 +39,7 @@ extension RoomList {
     public func rename(_ roomID: String, to name: String) async throws {
         let load = shelf.beginLoad()
         do {
-            take(try await server.rename(roomID, to: name), load)
+            take(try await server.rename(roomID, to: name), load, isChange: true)
         } catch {
             shelf.abandon(load)
             throw error

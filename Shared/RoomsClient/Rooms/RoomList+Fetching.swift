@@ -22,8 +22,10 @@ extension RoomList {
         case failed(Duration?)
     }
 
+    private var lacksAnswer: Bool { owesRefresh || !shelf.needs.isEmpty || !shelf.missing.isEmpty }
+
     func fetchNeeded() {
-        guard fetching == nil, owesRefresh || !shelf.needs.isEmpty else { return }
+        guard fetching == nil, lacksAnswer else { return }
         let isRetry = owesRefresh
         // A list that is no longer shown asks for nothing more.
         fetching = Task { [weak self, clock, random] in
@@ -44,18 +46,21 @@ extension RoomList {
     }
 
     private func fetchRound() async -> Round {
-        let ids = shelf.needs.keys.sorted()
+        let needed = Set(shelf.needs.keys)
         var failures: [ClientFailure] = []
-        if owesRefresh || ids.count > Self.maxSingle {
-            await refresh()
+        if owesRefresh || needed.count > Self.maxSingle {
+            // One that is under way may be all that is owed.
+            if let running { await running.value } else { await refresh() }
             if let failure { failures = [failure] }
         } else {
+            // An answer with all says nothing of those that it lacks.
+            let ids = needed.union(shelf.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }
                 for await case .failed(let failure) in group { failures.append(failure) }
             }
         }
-        guard owesRefresh || !shelf.needs.isEmpty else {
+        guard lacksAnswer else {
             fetching = nil
             return .done
         }

@@ -30,10 +30,8 @@ extension RoomList {
         stale = []
         guard shelf.sorted.version != shown.version else { return false }
         let isSame = shelf.sorted.membership == shown.membership
-        let gone = isSame ? [] : Set(rooms.map(\.id)).subtracting(shelf.rooms.map(\.id))
         groups = nil
         shown = shelf.sorted
-        if !gone.isEmpty { onGone(gone) }
         if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
         return true
     }

@@ -35,8 +35,8 @@ public final class RoomList {
         }
     }
 
-    /// Told of rooms that one is no longer part of.
-    @ObservationIgnored var onGone: @MainActor (Set<String>) -> Void = { _ in }
+    /// Told of a room of which the server has said that one is no longer part of it.
+    @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
     @ObservationIgnored var shelf: RoomShelf
     /// Rooms whose rows do not show their counts yet.
     @ObservationIgnored var stale: Set<String> = []
@@ -50,7 +50,11 @@ public final class RoomList {
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
-    @ObservationIgnored var owesRefresh = true
+    var owesRefresh: Bool { owed > settled }
+    /// Rises with each reason for it.
+    @ObservationIgnored private var owed = 1
+    /// How much was owed when what was answered last was asked for.
+    @ObservationIgnored private var settled = 0
     /// By what was asked for, the request ids of rooms that may have been made though nobody has heard of it.
     @ObservationIgnored var unheard: [Wish: String] = [:]
     @ObservationIgnored let makeID: () -> String
@@ -128,12 +132,13 @@ public final class RoomList {
         isLoading = true
         await showKept()
         let load = shelf.beginLoad()
+        let owed = owed
         do {
             let answer = try await server.rooms(sortedBy: order)
             let overtaken = shelf.finish(load, with: answer, now: clock.now)
             counts.load(answer, keeping: overtaken)
             stale.formUnion(answer.map(\.id))
-            (isLoaded, loadedAt, failure, owesRefresh) = (true, clock.now, nil, false)
+            (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, owed)
             show()
             keepRooms()
             fetchNeeded()
@@ -141,7 +146,7 @@ public final class RoomList {
             shelf.abandon(load)
             let reason = ClientFailure(error)
             failure = reason
-            if !reason.isRetryable { owesRefresh = false }
+            if !reason.isRetryable { settled = owed }
             fetchNeeded()
         }
         isLoading = false
@@ -163,7 +168,7 @@ public final class RoomList {
             loadWhatFailed()
         case .recovered:
             endCatchingUp()
-            owesRefresh = true
+            owed += 1
             Task { await refresh() }
         case .disconnected:
             endCatchingUp()
@@ -216,18 +221,24 @@ public final class RoomList {
     // MARK: What is answered
 
     /// Takes an answer with one room.
-    func take(_ room: Room, _ load: RoomShelf.Load) {
-        if shelf.finish(load, with: room, now: clock.now) || counts.latest(of: room.id) == nil { counts.load(room) }
+    ///
+    /// - Parameter isChange: of a call that has made or changed it.
+    func take(_ room: Room, _ load: RoomShelf.Load, isChange: Bool = false) {
+        if shelf.finish(load, with: room, isChange: isChange, now: clock.now) || counts.latest(of: room.id) == nil {
+            counts.load(room)
+        }
         stale.insert(room.id)
         show()
         keepRooms()
         fetchNeeded()
     }
 
+    /// The server has said that the room is none of one's own.
     func forget(_ roomID: String) {
         shelf.forget(roomID)
         counts.forget(roomID)
         show()
+        onGone(roomID)
         keepRooms()
     }
 }

@@ -26,6 +26,9 @@ struct RoomShelf: Sendable {
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
+    /// Rooms that an answer with all did not have. They are not shown, and whether they are gone has to be asked: it may be older
+    /// than they are.
+    private(set) var missing: Set<String> = []
     private var events = 0
     /// When, counted in events, each room was last told of: while answers are on their way, since any of these may be older.
     /// Also of rooms that are not on the shelf: whose they are is not known until then.
@@ -62,14 +65,18 @@ struct RoomShelf: Sendable {
 
     mutating func abandon(_ load: Load) { end() }
 
-    /// Takes an answer with all rooms: what is not among them is gone.
+    /// Takes an answer with all rooms: what is not among them is missing.
     ///
     /// - Returns: those that were told of since it was asked for. Of what was told and what was answered they keep the later, and
     ///   are asked for again.
     mutating func finish(_ load: Load, with answer: [Room], now: Date) -> Set<String> {
         let overtaken = Set(touched.filter { $0.value > load.begun }.keys)
         let ids = Set(answer.map(\.id))
-        for room in rooms where !ids.contains(room.id) && !overtaken.contains(room.id) { forget(room.id) }
+        for room in rooms where !ids.contains(room.id) && !overtaken.contains(room.id) {
+            forget(room.id)
+            missing.insert(room.id)
+        }
+        missing.subtract(ids)
         var kept = rooms.filter { !ids.contains($0.id) }
         for room in answer { kept.append(take(room, load, isOvertaken: overtaken.contains(room.id), now: now)) }
         sorted.replaceAll(with: kept)
@@ -80,25 +87,35 @@ struct RoomShelf: Sendable {
 
     /// Takes an answer with one room.
     ///
+    /// - Parameter isChange: it was asked for to make or change the room: other answers that are under way may be from before.
     /// - Returns: false if the room was told of since it was asked for.
-    mutating func finish(_ load: Load, with answer: Room, now: Date) -> Bool {
+    mutating func finish(_ load: Load, with answer: Room, isChange: Bool = false, now: Date) -> Bool {
         let isOvertaken = touched[answer.id].map { $0 > load.begun } ?? false
         put(take(answer, load, isOvertaken: isOvertaken, now: now))
+        missing.remove(answer.id)
         if isOvertaken { needs[answer.id, default: []].insert(.answer) }
         end()
+        if isChange, loadsUnderWay > 0 {
+            events += 1
+            (touched[answer.id], named[answer.id]) = (events, events)
+        }
         return !isOvertaken
     }
 
     /// It is no longer one of the person's.
     mutating func forget(_ id: String) {
         sorted.remove(id)
+        missing.remove(id)
         needs[id] = nil
         answeredAt[id] = nil
         namedAt[id] = nil
     }
 
     /// Gives up asking, for what would never be answered.
-    mutating func forgetNeeds(of id: String) { needs[id] = nil }
+    mutating func forgetNeeds(of id: String) {
+        needs[id] = nil
+        missing.remove(id)
+    }
 
     private mutating func take(_ answer: Room, _ load: Load, isOvertaken: Bool, now: Date) -> Room {
         answeredAt[answer.id] = now

@@ -15,6 +15,9 @@ final class FakeRoomServer: RoomServer {
     /// Calls are answered with what is true when they come, but not before `release`.
     func hold() { isHeld = true }
 
+    /// Those that are held stay held, later ones are answered at once.
+    func letPass() { isHeld = false }
+
     func release() {
         isHeld = false
         for continuation in held { continuation.resume() }

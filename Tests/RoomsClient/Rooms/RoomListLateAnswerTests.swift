@@ -1,0 +1,122 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+@Suite("RoomList, of answers that come late", .timeLimit(.minutes(1))) @MainActor
+struct RoomListLateAnswerTests {
+    private let clock = TestClock(start: Given.at(1000))
+    private let server = FakeRoomServer()
+    private let list: RoomList
+
+    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
+
+    private func load(_ rooms: Room...) async {
+        server.all = rooms
+        await list.refresh()
+        await clock.advance(by: .seconds(10))
+    }
+
+    /// Asks for all rooms as they are now.
+    ///
+    /// - Returns: the asking, which ends some time after `server.release`.
+    private func askSlowly() async -> Task<Void, Never> {
+        server.hold()
+        let refreshing = Task { await list.refresh() }
+        await server.untilCalled(server.calls.count + 1)
+        server.letPass()
+        return refreshing
+    }
+
+    private func noteGone() -> () -> [String] {
+        var gone: [String] = []
+        list.onGone = { gone.append($0) }
+        return { gone }
+    }
+
+    @Test("a room that was made while an older answer was on its way stays, and is asked for once more")
+    func made() async throws {
+        await load(Given.room("a"))
+        let gone = noteGone()
+        let refreshing = await askSlowly()
+        _ = try await list.makeRoom(with: "bob")
+        server.release()
+        await refreshing.value
+        #expect(list["made"] != nil)
+        await clock.advance(by: .milliseconds(100))
+        #expect(list["made"] != nil)
+        #expect(gone() == [])
+        #expect(server.calls == ["rooms", "rooms", "make bob", "room made"])
+    }
+
+    @Test("a name that was given while an older answer was on its way stays")
+    func renamed() async throws {
+        await load(Given.room("a"))
+        let refreshing = await askSlowly()
+        try await list.rename("a", to: "Kitchen")
+        server.release()
+        await refreshing.value
+        #expect(list["a"]?.displayName == "Kitchen")
+    }
+
+    @Test("a room that an answer lacks is gone when the server says so of itself, and not before")
+    func missing() async {
+        await load(Given.room("a"), Given.room("b"))
+        let gone = noteGone()
+        server.all = [Given.room("b")]
+        let refreshing = await askSlowly()
+        server.set(Given.room("a"))
+        server.release()
+        await refreshing.value
+        #expect(list.rooms.map(\.id) == ["b"])
+        await clock.advance(by: .milliseconds(100))
+        #expect(Set(list.rooms.map(\.id)) == ["a", "b"])
+        #expect(gone() == [])
+
+        server.all = [Given.room("b")]
+        await list.refresh()
+        server.failure = .offline("away")
+        await clock.advance(by: .milliseconds(100))
+        #expect(gone() == [])
+        server.failure = nil
+        await clock.advance(by: .seconds(1))
+        #expect(gone() == ["a"])
+        let calls = server.calls.count
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls.count == calls)
+    }
+
+    @Test("many rooms that an answer lacks are asked for one by one")
+    func manyMissing() async {
+        server.all = (0..<20).map { Given.room("r\($0)") }
+        await list.refresh()
+        let gone = noteGone()
+        server.all = []
+        await list.refresh()
+        await clock.advance(by: .milliseconds(100))
+        for _ in 0..<5 { await clock.advance(by: .seconds(1)) }
+        #expect(gone().count == 20)
+        #expect(server.calls.count == 22)
+    }
+
+    @Test("an answer that was asked for before the connection came back does not stand for one after it")
+    func recoveredMeanwhile() async {
+        server.hold()
+        list.loadFirst()
+        await server.untilCalled(1)
+        list.apply(SocketHappening.recovered(true))
+        await TestClock.settle()
+        server.failure = .refused(Refusal(code: "unavailable", message: "", isRetryable: true, status: 503))
+        server.release()
+        await server.untilCalled(2)
+        await TestClock.settle()
+        #expect(list.failure != nil)
+        server.failure = nil
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls == ["rooms", "rooms", "rooms"])
+        #expect(list.failure == nil)
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls.count == 3)
+    }
+}
