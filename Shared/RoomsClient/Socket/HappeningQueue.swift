@@ -2,49 +2,87 @@
 ///
 /// Holds `capacity`: a reader that is further ahead waits, so that TCP holds the server back. Acks and pings do not pass here, and
 /// wait for the one who is told only when it is full, behind what they came with.
-actor HappeningQueue {
+///
+/// What is put has its place at once, without a turn to wait for: the order is that in which the socket's states follow each other.
+final class HappeningQueue: Sendable {
     /// A replay's page, so that one who catches up is not held up by every event.
     static let capacity = 512
 
-    private var happenings: [SocketHappening] = []
-    private var taker: CheckedContinuation<SocketHappening?, Never>?
-    private var givers: [CheckedContinuation<Void, Never>] = []
-    private var isFinished = false
+    private struct State {
+        var happenings: [SocketHappening] = []
+        var taker: CheckedContinuation<SocketHappening?, Never>?
+        var givers: [CheckedContinuation<Void, Never>] = []
+        var isFinished = false
+
+        var isFull: Bool { happenings.count > HappeningQueue.capacity && !isFinished }
+
+        /// - Returns: who may give more, and what is taken: nothing, if there will be some, and then `taker` waits.
+        mutating func take(
+            for taker: CheckedContinuation<SocketHappening?, Never>
+        ) -> (giver: CheckedContinuation<Void, Never>?, taken: Taken?) {
+            if !happenings.isEmpty {
+                let giver = givers.isEmpty ? nil : givers.removeFirst()
+                return (giver, Taken(happening: happenings.removeFirst()))
+            }
+            if isFinished { return (nil, Taken(happening: nil)) }
+            self.taker = taker
+            return (nil, nil)
+        }
+    }
+
+    private struct Taken {
+        /// nil: there will be no more.
+        let happening: SocketHappening?
+    }
+
+    private let state = Guarded(State())
 
     /// Returns once there is room for more. What comes after `finish` is dropped.
     func add(_ happening: SocketHappening) async {
         put(happening)
-        while happenings.count > Self.capacity, !isFinished {
-            await withCheckedContinuation { givers.append($0) }
+        while isFull {
+            await withCheckedContinuation { giver in
+                let waits = state.withLock { state in
+                    guard state.isFull else { return false }
+                    state.givers.append(giver)
+                    return true
+                }
+                if !waits { giver.resume() }
+            }
         }
     }
 
+    private var isFull: Bool { state.withLock { $0.isFull } }
+
     /// Without waiting: for those few that do not come from the connection.
     func put(_ happening: SocketHappening) {
-        if isFinished { return }
-        if let taker {
-            self.taker = nil
-            taker.resume(returning: happening)
-        } else {
-            happenings.append(happening)
+        let taker = state.withLock { state -> CheckedContinuation<SocketHappening?, Never>? in
+            if state.isFinished { return nil }
+            if let taker = state.taker {
+                state.taker = nil
+                return taker
+            }
+            state.happenings.append(happening)
+            return nil
         }
+        taker?.resume(returning: happening)
     }
 
     /// nil when it is finished and empty. One caller at a time.
     func next() async -> SocketHappening? {
-        if !happenings.isEmpty {
-            if !givers.isEmpty { givers.removeFirst().resume() }
-            return happenings.removeFirst()
+        await withCheckedContinuation { taker in
+            let (giver, taken) = state.withLock { $0.take(for: taker) }
+            giver?.resume()
+            if let taken { taker.resume(returning: taken.happening) }
         }
-        if isFinished { return nil }
-        return await withCheckedContinuation { taker = $0 }
     }
 
     func finish() {
-        isFinished = true
+        let (taker, givers) = state.withLock { state in
+            defer { (state.isFinished, state.taker, state.givers) = (true, nil, []) }
+            return (state.taker, state.givers)
+        }
         taker?.resume(returning: nil)
-        taker = nil
         for giver in givers { giver.resume() }
-        givers = []
     }
 }

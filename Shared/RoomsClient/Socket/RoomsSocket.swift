@@ -72,7 +72,7 @@ public actor RoomsSocket {
 
     deinit {
         // What had arrived is still told.
-        Task { [queue] in await queue.finish() }
+        queue.finish()
     }
 
     // MARK: - Starting and stopping
@@ -104,7 +104,7 @@ public actor RoomsSocket {
         let link = link
         self.link = nil
         // Before anything that a start from now on tells; not waiting for room: it may be the one who is told that calls this.
-        await queue.put(.disconnected(Self.stopped))
+        queue.put(.disconnected(Self.stopped))
         await link?.close(Self.stopped)
     }
 
@@ -123,7 +123,9 @@ public actor RoomsSocket {
     // MARK: - Staying connected
 
     private func stayConnected(_ run: Int) async {
-        await queue.put(.connecting)
+        // Stopped before it began.
+        guard run == self.run else { return }
+        queue.put(.connecting)
         var wasTold = false
         while run == self.run {
             let startedAt = clock.now

@@ -17,7 +17,7 @@ struct HappeningQueueTests {
         // As often as it takes to add, if it did not wait.
         for _ in 0..<1000 { await Task.yield() }
         #expect(!isAdded)
-        await queue.put(.recovered(false))
+        queue.put(.recovered(false))
         for _ in 0..<HappeningQueue.capacity { #expect(await queue.next() == .connected) }
         await adding.value
         #expect(await queue.next() == .recovered(true))
@@ -28,7 +28,7 @@ struct HappeningQueueTests {
     func finishes() async {
         let queue = HappeningQueue()
         await queue.add(.connected)
-        await queue.finish()
+        queue.finish()
         await queue.add(.recovered(true))
         #expect(await queue.next() == .connected)
         #expect(await queue.next() == nil)
