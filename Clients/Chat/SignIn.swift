@@ -75,7 +75,6 @@ struct SignIn {
         let client = RoomsClient(
             server: options.server, user: session.user, tokens: tokens, http: http, folder: own.url)
         let unsent = try await client.outbox.unsentCount()
-        await client.outbox.stop()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
             // Asked first: the renewed session has another refresh token.

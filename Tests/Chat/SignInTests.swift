@@ -70,6 +70,8 @@ final class SignInTests {
         try await ada?.client.outbox.append(message, in: "room")
         await ada?.client.outbox.stop()
         ada = nil
+        let tries = sends
+        device.setAirplaneMode(false)
         await #expect {
             try await self.program("--sign-out").signOut()
         } throws: {
@@ -77,6 +79,9 @@ final class SignInTests {
         }
         #expect(try await program().signIn().client.outbox.unsentCount() == 1)
         #expect(try await program("--sign-out", "--discard").signOut() == 0)
+        #expect(sends == tries)
         await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
     }
+
+    private var sends: Int { device.requests.count { $0.contains("/messages") } }
 }

@@ -7,16 +7,15 @@ extension Outbox {
     func takeOverKept() {
         guard keptFailure != nil, !isStopped else { return }
         do {
-            let kept = try files.readAll()
+            let kept = try files.readAll { troubles.append($0) }
             keptFailure = nil
-            troubles += kept.troubles
-            let last = kept.rooms.values.compactMap(\.last?.number).max() ?? 0
+            let last = kept.values.compactMap(\.last?.number).max() ?? 0
             lastNumber += last
             // Typed while the disk refused: behind all that it has.
             for (roomID, queue) in queues {
                 for index in queue.entries.indices { queues[roomID]?.entries[index].number += last }
             }
-            for (roomID, entries) in kept.rooms { takeOver(entries, in: roomID) }
+            for (roomID, entries) in kept { takeOver(entries, in: roomID) }
         } catch {
             keptFailure = error
         }

@@ -86,7 +86,7 @@ public actor Outbox {
 
     /// Reads what is kept, and goes on sending. Everything else here does so too, if this was not called before.
     ///
-    /// - Returns: the files that could not be read, for the app to tell; each once.
+    /// - Returns: the files that could not be read, for the app to tell; each once, also those of calls that threw.
     /// - Throws: what the file system says of the folder; nothing is taken over then, and the next call tries again.
     public func start() throws -> [OutboxTrouble] {
         takeOverKept()

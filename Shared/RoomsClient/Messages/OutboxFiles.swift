@@ -22,12 +22,12 @@ struct OutboxFiles: Sendable {
         var message: PendingMessage
     }
 
-    /// Everything that is kept, in the order typed; what is broken or foreign is put aside, and told.
+    /// Everything that is kept, in the order typed; what is broken or foreign is put aside, and told at once: what comes after it
+    /// may throw.
     ///
     /// - Throws: what the file system says. A file that cannot be read now is no broken one, and stays.
-    func readAll() throws -> (rooms: [String: [OutboxEntry]], troubles: [OutboxTrouble]) {
+    func readAll(telling tell: (OutboxTrouble) -> Void) throws -> [String: [OutboxEntry]] {
         var rooms: [String: [OutboxEntry]] = [:]
-        var troubles: [OutboxTrouble] = []
         for key in try files.keys() {
             guard let data = try files.read(key) else { continue }
             do {
@@ -40,10 +40,10 @@ struct OutboxFiles: Sendable {
             } catch {
                 let kept = try files.setAside(key)
                 let roomID = key.lastIndex(of: "/").map { String(key[..<$0]) } ?? key
-                troubles.append(OutboxTrouble(roomID: roomID, keptAt: kept, reason: String(describing: error)))
+                tell(OutboxTrouble(roomID: roomID, keptAt: kept, reason: String(describing: error)))
             }
         }
-        return (rooms.mapValues { $0.sorted { $0.number < $1.number } }, troubles)
+        return rooms.mapValues { $0.sorted { $0.number < $1.number } }
     }
 
     func write(_ entry: OutboxEntry, of roomID: String) throws {

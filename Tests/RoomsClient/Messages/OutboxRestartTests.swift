@@ -158,4 +158,31 @@ extension OutboxTests {
         await server.expectNoCall()
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
+
+    @Test("counting what is not sent sends nothing")
+    func counting() async throws {
+        let first = makeOutbox()
+        for (id, room) in [("a", "room"), ("b", "room"), ("c", "other")] { try await first.append(typed(id), in: room) }
+        let unanswered = [await server.next(), await server.next()]
+        #expect(try await first.unsentCount() == 3)
+        await first.stop()
+
+        let second = makeOutbox()
+        #expect(try await second.unsentCount() == 3)
+        await TestClock.settle()
+        await server.expectNoCall()
+        for call in unanswered { await server.answer(call, .failure(.signedOut)) }
+    }
+
+    @Test("what was put aside before a file that cannot be read is told when that can be")
+    func putAsideEarlier() async throws {
+        let locked = folder.appending(path: "locked%2F1.json")
+        // A folder in its place: reading it fails, as of a file that is locked.
+        try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
+        for number in 1...20 { try Data("{".utf8).write(to: folder.appending(path: "broken%2F\(number).json")) }
+        let outbox = makeOutbox()
+        await #expect(throws: (any Error).self) { try await outbox.start() }
+        try FileManager.default.removeItem(at: locked)
+        #expect(try await outbox.start().count == 20)
+    }
 }
