@@ -11,18 +11,6 @@ import Observation
 @MainActor
 @Observable
 public final class RoomsClient {
-    /// How the socket stands, for a line above the list.
-    public enum Connection: Equatable, Sendable {
-        /// Not started, or stopped.
-        case idle
-        case connecting
-        case connected
-        /// It comes back by itself.
-        case waiting(ClientFailure)
-        /// It does not, until it is started again: nobody is signed in, or the server refuses for good.
-        case ended(ClientFailure)
-    }
-
     public private(set) var connection = Connection.idle
     /// Unsent messages that could not be read from the disk, and were put aside.
     public private(set) var troubles: [OutboxTrouble] = []
@@ -43,6 +31,8 @@ public final class RoomsClient {
     @ObservationIgnored private var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
     @ObservationIgnored private var lastWish = 0
+    /// For good: nothing begins any more.
+    @ObservationIgnored private var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
     /// A system gives an app about five seconds on its way to the background.
@@ -95,18 +85,25 @@ public final class RoomsClient {
     /// Shows the rooms, connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
     ///
     /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
-    public func start() async { await start(makeWish()) }
+    public func start() async {
+        if isSignedOut { return }
+        await start(makeWish())
+    }
 
     private func start(_ wish: Int) async {
+        await startOutbox()
+        guard wish == lastWish else { return }
+        rooms.loadFirst()
+        await order { await $0.start() }
+    }
+
+    private func startOutbox() async {
         do {
             troubles += try await outbox.start()
             outboxFailure = nil
         } catch {
             outboxFailure = error.localizedDescription
         }
-        guard wish == lastWish else { return }
-        rooms.loadFirst()
-        await order { await $0.start() }
     }
 
     /// Disconnects. A later `start` catches up.
@@ -119,10 +116,12 @@ public final class RoomsClient {
     /// three seconds, and disconnects.
     public func enterBackground() async {
         let wish = makeWish()
-        let conversations = Array(open.values)
+        let (conversations, receipts) = (Array(open.values), backing.receipts)
         // Telling is cut short then, and goes on when the app comes back; what is left to write is written beside the rest.
         try? await within(Self.backgroundTime, by: clock, else: "there was no more time") {
             for conversation in conversations { await conversation.enterBackground() }
+            // Of rooms that were closed just before, too.
+            await receipts.flush()
         }
         guard wish == lastWish else { return }
         await order { await $0.stop() }
@@ -130,6 +129,7 @@ public final class RoomsClient {
 
     /// To be called when the app comes to the foreground, and when the network is back.
     public func enterForeground() async {
+        if isSignedOut { return }
         let wish = makeWish()
         await start(wish)
         guard wish == lastWish else { return }
@@ -139,10 +139,12 @@ public final class RoomsClient {
     }
 
     /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server is not waited
-    /// for: what was read and not told yet is told no more.
+    /// for: what was read and not told yet is told no more. It is final: nothing connects or is kept by this client again, and rooms
+    /// opened from now on stay empty.
     ///
     /// - Throws: what the file system says; the rest is done.
     public func signOut() async throws {
+        isSignedOut = true
         _ = makeWish()
         await order { await $0.stop() }
         await backing.receipts.removeAll()
@@ -182,13 +184,14 @@ public final class RoomsClient {
     ///
     /// - Returns: for all screens of one room the same. Each has to ``close(_:)`` it.
     public func open(_ room: Room) -> Conversation {
-        screens[room.id, default: 0] += 1
         let conversation =
             open[room.id]
             ?? Conversation(
                 roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)),
                 backing: backing, settings: conversationSettings)
+        if isSignedOut { return conversation }
         open[room.id] = conversation
+        screens[room.id, default: 0] += 1
         if screens[room.id] == 1 { rooms.enter(room.id) }
         conversation.beginVisit()
         return conversation
@@ -238,6 +241,8 @@ public final class RoomsClient {
         for conversation in open.values { conversation.apply(happening) }
         if happening == .connected {
             await outbox.noteConnection()
+            // The device may have been locked before.
+            await startOutbox()
             // What it sends is not waited for: its answers come behind what is told here.
             Task { [receipts = backing.receipts] in await receipts.noteConnection() }
         }

@@ -103,8 +103,76 @@ struct RoomsClientLifeTests {
         try await client.signOut()
         #expect(!device.requests.contains("messages:mark-read"))
         #expect(device.socketCount == 0)
+        device.release()
+        device.delayAnswers(by: .zero)
+        await expectNoTrace()
+    }
+
+    /// Of what a person read and saw who has signed out, a minute later.
+    private func expectNoTrace() async {
+        for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
+        #expect(device.socketCount == 0)
+        #expect(client.connection == .idle)
+        #expect(!device.requests.contains { $0.contains("read") })
+        let kept = try? FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        #expect(kept ?? [] == [], "no folder is as good")
+    }
+
+    @Test("while one signs out, and after, nothing begins: no room is opened, and nobody connected", arguments: 0..<20)
+    func signedOut(turns: Int) async throws {
+        try await readMessage()
+        let room = try #require(client.rooms[roomID])
+        let signingOut = Task { try await client.signOut() }
+        for _ in 0...turns { await Task.yield() }
+        func begin() async {
+            let conversation = client.open(room)
+            await client.enterForeground()
+            await TestClock.settle()
+            conversation.noteVisible(conversation.items)
+            conversation.send("never kept")
+            await client.close(conversation)
+        }
+        await begin()
+        try await signingOut.value
+        await begin()
+        await client.start()
+        #expect(!device.requests.contains("message:send"))
+        await expectNoTrace()
+    }
+
+    @Test("into the background: what was typed is on the disk, and what was read in a room just closed is told")
+    func backgroundAtOnce() async throws {
+        try await readMessage()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        device.holdAcks()
+        for number in 0..<50 { conversation.send("\(number)") }
+        for _ in 0..<2 { await client.close(conversation) }
+        let background = Task { await client.enterBackground() }
         await TestClock.settle()
-        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path).isEmpty)
+        #expect(device.requests.contains("messages:mark-read"))
+        #expect(try await client.outbox.unsentCount() == 50)
+        device.release()
+        await background.value
+    }
+
+    @Test("unsent messages that could not be read are read with the next connection, and nothing says otherwise then")
+    func lockedDevice() async throws {
+        let outbox = folder.appending(path: "outbox")
+        let locked = outbox.appending(path: "locked%2F1.json")
+        // A folder in its place: reading it fails, as of a file that is locked.
+        try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
+        await client.start()
+        await until { client.connection == .connected }
+        await TestClock.settle()
+        #expect(client.outboxFailure != nil)
+        try FileManager.default.removeItem(at: locked)
+        try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
+        device.dropSockets()
+        await until { client.connection != .connected }
+        await clock.advance(by: .seconds(1))
+        await until { client.connection == .connected }
+        await until { client.outboxFailure == nil && client.troubles.map(\.roomID) == ["broken"] }
+        await client.stop()
     }
 
     @Test("coming to the foreground without a network, it still says that it waits, and why")

@@ -157,6 +157,8 @@ public final class Conversation {
         let left = visit
         let follower = follower
         self.follower = nil
+        // Typed just before: it is in the outbox when this returns.
+        await keeping?.value
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
         guard visit == left else { return nil }
@@ -181,6 +183,7 @@ public final class Conversation {
     /// The app goes to the background, and may not come back: what waits to be written or told is so now.
     public func enterBackground() async {
         typing.stopped()
+        await keeping?.value
         await writeCache()
         await backing.receipts.flush()
     }

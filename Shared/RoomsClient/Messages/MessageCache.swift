@@ -16,6 +16,7 @@ public actor MessageCache {
     private var openedAt: [String: Date]?
     /// Rooms that may be written: opened, and not removed since.
     private var open: Set<String> = []
+    private var isRemoved = false
 
     private struct Contents: Codable {
         var format: Int
@@ -32,6 +33,7 @@ public actor MessageCache {
 
     /// What is kept of a room that is opened now, ascending.
     public func openRoom(_ roomID: String) -> [Message] {
+        if isRemoved { return [] }
         open.insert(roomID)
         // One that cannot be read now, before the device is unlocked for one, can be the next time.
         guard let data = try? files.read(roomID) else { return [] }
@@ -71,8 +73,9 @@ public actor MessageCache {
         forget(roomID)
     }
 
-    /// Signed out: nothing stays on this device.
+    /// Signed out: nothing stays on this device, and nothing comes to it again.
     public func removeAll() throws {
+        isRemoved = true
         open = []
         openedAt = [:]
         try files.removeAll()

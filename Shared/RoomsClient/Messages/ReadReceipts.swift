@@ -36,6 +36,7 @@ public actor ReadReceipts {
     private let clock: any ClientClock
     private let settings: Settings
     private var rooms: [String: Gathered] = [:]
+    private var isRemoved = false
     /// Gathered or told before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
 
@@ -48,7 +49,7 @@ public actor ReadReceipts {
     /// Others' messages that were read. What was told before is not told again.
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
-        guard !new.isEmpty else { return }
+        guard !new.isEmpty, !isRemoved else { return }
         for id in new { seen.set(true, for: id) }
         var gathered = rooms[roomID] ?? Gathered()
         gathered.ids += new
@@ -69,6 +70,7 @@ public actor ReadReceipts {
 
     /// Signed out: nothing is told any more.
     public func removeAll() {
+        isRemoved = true
         for gathered in rooms.values { gathered.wait?.cancel() }
         rooms.removeAll()
     }

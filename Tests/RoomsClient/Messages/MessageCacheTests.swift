@@ -94,4 +94,13 @@ struct MessageCacheTests {
         #expect(await makeCache().openRoom(room).count == 1)
         #expect(await makeCache().openRoom(room.lowercased() + "x").isEmpty)
     }
+
+    @Test("signed out, a room that is opened is kept no more")
+    func openedAfterwards() async throws {
+        let cache = makeCache()
+        try await cache.removeAll()
+        _ = await cache.openRoom("room")
+        await cache.keep([sample(1)], of: "room")
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
 }

@@ -130,4 +130,13 @@ struct ReadReceiptsTests {
         await clock.advance(by: .seconds(60))
         await server.expectNoCall()
     }
+
+    @Test("signed out, nothing that is read is told")
+    func signedOut() async {
+        await receipts.removeAll()
+        await receipts.add(["a"], in: "room")
+        await receipts.flush()
+        await clock.advance(by: .seconds(60))
+        await server.expectNoCall()
+    }
 }

@@ -1,0 +1,13 @@
+extension RoomsClient {
+    /// How the socket stands, for a line above the list.
+    public enum Connection: Equatable, Sendable {
+        /// Not started, or stopped.
+        case idle
+        case connecting
+        case connected
+        /// It comes back by itself.
+        case waiting(ClientFailure)
+        /// It does not, until it is started again: nobody is signed in, or the server refuses for good.
+        case ended(ClientFailure)
+    }
+}
