@@ -43,10 +43,12 @@ struct FanOut {
             $0.member("text", "What everyone hears of a message is that there is one, and not this.")
         }
         var acks = Latencies()
-        let outcome = await run(audience, beforePacing: { acks = Latencies() }) { _ in
-            let start = LoopInstant.now()
-            writer.emit("message:send", payload) { _ in acks.record(since: start) }
-        }
+        let outcome = await run(
+            audience, beforePacing: { acks = Latencies() },
+            send: { _ in
+                let start = LoopInstant.now()
+                writer.emit("message:send", payload) { _ in acks.record(since: start) }
+            })
         audience.close()
 
         let bound = FanOutAudience(size: load.sockets)

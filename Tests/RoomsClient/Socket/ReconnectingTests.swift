@@ -55,26 +55,4 @@ struct ReconnectingTests {
         #expect(await world.told.next() == .connected)
         await world.socket.stop()
     }
-
-    @Test("stopped in the moment it starts, it says last that it is stopped")
-    func stoppedAtOnce() async throws {
-        let world = try SocketWorld()
-        world.told.tellsConnecting = true
-        for _ in 0..<200 {
-            async let starting: Void = world.socket.start()
-            await world.socket.stop()
-            await starting
-            await world.socket.stop()
-        }
-        await TestClock.settle()
-        var last: SocketHappening?
-        // Puts an end to what was told.
-        await world.told.take(.recovered(true))
-        while case let next = await world.told.next(), next != .recovered(true) {
-            // An end that an earlier beginning has overtaken would leave two beginnings behind each other.
-            #expect(next != .connecting || last != .connecting)
-            last = next
-        }
-        #expect(last == .disconnected(RoomsSocket.stopped))
-    }
 }
