@@ -29,9 +29,13 @@ struct RoomsClientRecoveryTests {
 
     private var refreshes: Int { device.requests.count { $0 == "POST /api/auth/refresh" } }
 
+    private func until(_ isSo: () -> Bool) async {
+        while !isSo() { await Task.yield() }
+    }
+
     private func connect() async {
         await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await until { client.connection == .connected && client.rooms.isLoaded }
         await TestClock.settle()
     }
 
@@ -42,7 +46,7 @@ struct RoomsClientRecoveryTests {
         async let rooms = client.api.myRooms().rooms
         async let room = client.api.room(roomID)
         await client.enterForeground()
-        await lookUntil { client.connection == .connected && device.socketCount == 1 }
+        await until { client.connection == .connected && device.socketCount == 1 }
         #expect(try await rooms.map(\.id) == [roomID])
         #expect(try await room.id == roomID)
         await TestClock.settle()
@@ -56,9 +60,9 @@ struct RoomsClientRecoveryTests {
         await clock.advance(by: .seconds(14 * 60 + 30))
         #expect(refreshes == 0)
         device.dropSockets()
-        await lookUntil { client.connection != .connected }
+        await until { client.connection != .connected }
         await client.enterForeground()
-        await lookUntil { client.connection == .connected }
+        await until { client.connection == .connected }
         #expect(refreshes == 1)
         await client.stop()
     }
@@ -70,17 +74,17 @@ struct RoomsClientRecoveryTests {
         await connect()
         server.expireTokens()
         device.interceptNextRequests(3, with: HTTPResponse(status: status, body: Data("<html>".utf8)))
-        await lookUntil { client.connection != .connected }
+        await until { client.connection != .connected }
         await clock.advance(by: .seconds(60))
-        await lookUntil { client.connection == .connected }
+        await until { client.connection == .connected }
         let conversation = client.open(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
+        await until { conversation.isVerified }
         device.interceptNextRequests(with: HTTPResponse(status: status, body: Data("<html>".utf8)))
         device.loseNextRequests()
         conversation.send("Hello")
-        await lookUntil { conversation.items.last?.state == .queued }
+        await until { conversation.items.last?.state == .queued }
         await clock.advance(by: .seconds(60))
-        await lookUntil { conversation.items.last?.state == .stored }
+        await until { conversation.items.last?.state == .stored }
         #expect(server.texts(in: roomID) == ["Hello"])
         await client.stop()
     }
@@ -89,9 +93,9 @@ struct RoomsClientRecoveryTests {
     func forgotten() async throws {
         await connect()
         let conversation = client.open(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
+        await until { conversation.isVerified }
         device.setAirplaneMode(true)
-        await lookUntil { client.connection != .connected }
+        await until { client.connection != .connected }
         let first = try server.post("missed", in: roomID, by: ben.id)
         try server.post("missed too", in: roomID, by: ben.id)
         try server.deleteMessage(first, in: roomID, by: ben.id)
@@ -99,8 +103,8 @@ struct RoomsClientRecoveryTests {
         server.forgetHistory()
         device.setAirplaneMode(false)
         await client.enterForeground()
-        await lookUntil { conversation.items.map(\.text) == ["missed too"] && conversation.isVerified }
-        await lookUntil { client.rooms[roomID]?.displayName == "Trips" }
+        await until { conversation.items.map(\.text) == ["missed too"] && conversation.isVerified }
+        await until { client.rooms[roomID]?.displayName == "Trips" }
         await client.stop()
     }
 }

@@ -47,21 +47,22 @@ extension Conversation {
             let kept = Set(messages.map(\.tempID))
             let shown = messages + unkept.filter { !kept.contains($0.tempID) }
             self.change { $0.setPending(shown) }
+            for message in messages where message.state == .sent { sentIn[message.tempID] = epoch }
         case .added(let message):
             self.change { store in
                 store.addPending(message)
                 store.setState(message.state, of: message.tempID)
             }
         case .state(let tempID, let state):
-            sentAfter[tempID] = state == .sent ? losses : nil
+            sentIn[tempID] = state == .sent ? epoch : nil
             self.change { $0.setState(state, of: tempID) }
         case .stored(let tempID, let message):
-            let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
+            let isOfNow = sentIn.removeValue(forKey: tempID) == epoch
             self.change { $0.confirm(tempID, as: message) }
             // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
-            if !isOfNow { beginRefresh() }
+            if !isOfNow { refreshSoon() }
         case .removed(let tempID):
-            sentAfter[tempID] = nil
+            sentIn[tempID] = nil
             self.change { $0.removePending(tempID) }
         }
     }
