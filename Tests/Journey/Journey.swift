@@ -21,7 +21,8 @@ struct Journey {
     private static let sends = 500
     /// So often her network goes, at even distances.
     private static let cuts = 5
-    private static let patience: Duration = .seconds(60)
+    /// Less than a test has, so that it is this that says what was missing.
+    private static let patience: Duration = .seconds(45)
     private static let pollInterval: Duration = .milliseconds(20)
 
     init(on server: URL) { self.server = server }
@@ -57,7 +58,9 @@ struct Journey {
 
         let total = Self.sends + Self.sends / 25
         try await until("all \(total) are stored and shown", "\(brief(hers)); \(brief(his))") {
-            isWhole(hers, total) && isWhole(his, total)
+            // What was kept may have been too far behind to be shown on entering: then they scroll up to it.
+            for conversation in [hers, his] where conversation.hasOlder { await conversation.loadOlder() }
+            return isWhole(hers, total) && isWhole(his, total)
         }
         his.noteVisible(his.items)
         try await until("all of hers are read") { hers.items.filter { $0.state == .read }.count == Self.sends }
@@ -77,7 +80,7 @@ struct Journey {
         let unsent = conversation.items.filter { $0.seq == nil }
         return
             "\(conversation.items.count) shown, \(unsent.count) unsent, first \(unsent.first.map { "\($0)" } ?? "-"), "
-            + "verified \(conversation.isVerified), failure \(conversation.failure.map { "\($0)" } ?? "-")"
+            + "verified \(conversation.isVerified), older \(conversation.hasOlder), failure \(conversation.failure.map { "\($0)" } ?? "-")"
     }
 
     private func compare(_ hers: Conversation, _ his: Conversation, with api: RoomsAPI, in room: Room) async throws {
@@ -137,12 +140,12 @@ struct Journey {
     }
 
     private func until(
-        _ what: String, _ state: @autoclosure () -> String = "", _ isSo: () -> Bool
+        _ what: String, _ state: @autoclosure () -> String = "", _ isSo: () async -> Bool
     ) async throws {
         let end = ContinuousClock.now + Self.patience
-        while !isSo() {
+        while await !isSo() {
             guard ContinuousClock.now < end else {
-                throw Failed(description: "not within a minute: \(what) \(state())")
+                throw Failed(description: "not within \(Self.patience): \(what) \(state())")
             }
             try await Task.sleep(for: Self.pollInterval)
         }
