@@ -85,8 +85,6 @@ public struct EventLog: Sendable {
         while true {
             // One more than wanted, to see whether there is one. In pages: an engine may have the whole result in memory.
             let wanted = min(limit + 1 - entries.count, Self.page)
-            // Who is behind is in no hurry. Otherwise the kernel leaves the core to a long read for milliseconds, while a message waits.
-            if !entries.isEmpty { ThreadPriority.giveWay() }
             var parameters: [SQLValue] = [.int(last), .int(end), .int(wanted)]
             if let roomIDs { parameters.append(.list(roomIDs)) }
             var found: [LogEntry] = []
@@ -95,6 +93,8 @@ public struct EventLog: Sendable {
                 binding: parameters
             ) { row in
                 found.append(Self.entry(row))
+                // Who is behind is in no hurry. Otherwise the kernel leaves the core to a long read for milliseconds, while a message waits.
+                if found.count.isMultiple(of: Self.rowsInOneGo) { ThreadPriority.giveWay() }
                 return true
             }
             for entry in found {
@@ -107,8 +107,10 @@ public struct EventLog: Sendable {
         }
     }
 
-    /// Rows that are read at a time.
-    private static let page = 32
+    /// Rows that one statement reads.
+    private static let page = 100
+    /// Rows that are read before others have a turn at the core.
+    private static let rowsInOneGo = 32
 
     private static let columns = "seq, at, room_id, participants, emissions, request_id"
 

@@ -25,18 +25,14 @@ struct RoomsClientLifeTests {
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
     }
 
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo() { await Task.yield() }
-    }
-
     /// Connected, with a room open, in which a message was read just now.
     private func readMessage() async throws {
         await client.start()
-        await until { client.connection == .connected && client.rooms.isLoaded }
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         let conversation = client.open(try #require(client.rooms[roomID]))
-        await until { conversation.isVerified }
+        await lookUntil { conversation.isVerified }
         try server.post("Hello", in: roomID, by: ben.id)
-        await until { conversation.items.count == 1 }
+        await lookUntil { conversation.items.count == 1 }
         conversation.noteVisible(conversation.items)
         await TestClock.settle()
     }
@@ -47,9 +43,9 @@ struct RoomsClientLifeTests {
         await client.enterBackground()
         #expect(device.requests.contains("messages:mark-read"))
         #expect(device.socketCount == 0)
-        await until { client.connection == .idle }
+        await lookUntil { client.connection == .idle }
         await client.enterForeground()
-        await until { client.connection == .connected }
+        await lookUntil { client.connection == .connected }
         await client.stop()
     }
 
@@ -58,7 +54,7 @@ struct RoomsClientLifeTests {
         try await readMessage()
         device.holdAcks()
         let background = Task { await client.enterBackground() }
-        await until { device.requests.contains("messages:mark-read") }
+        await lookUntil { device.requests.contains("messages:mark-read") }
         await client.enterForeground()
         device.release()
         await background.value
@@ -74,11 +70,11 @@ struct RoomsClientLifeTests {
         device.holdAcks()
         device.delayAnswers(by: .seconds(30))
         let background = Task { await client.enterBackground() }
-        await until { device.requests.contains("messages:mark-read") }
+        await lookUntil { device.requests.contains("messages:mark-read") }
         await clock.advance(by: .seconds(3))
         await background.value
         #expect(device.socketCount == 0)
-        await until { client.connection == .idle }
+        await lookUntil { client.connection == .idle }
     }
 
     @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
@@ -162,16 +158,16 @@ struct RoomsClientLifeTests {
         // A folder in its place: reading it fails, as of a file that is locked.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
         await client.start()
-        await until { client.connection == .connected }
+        await lookUntil { client.connection == .connected }
         await TestClock.settle()
         #expect(client.outboxFailure != nil)
         try FileManager.default.removeItem(at: locked)
         try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
         device.dropSockets()
-        await until { client.connection != .connected }
+        await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(1))
-        await until { client.connection == .connected }
-        await until { client.outboxFailure == nil && client.troubles.map(\.roomID) == ["broken"] }
+        await lookUntil { client.connection == .connected }
+        await lookUntil { client.outboxFailure == nil && client.troubles.map(\.roomID) == ["broken"] }
         await client.stop()
     }
 
@@ -179,7 +175,7 @@ struct RoomsClientLifeTests {
     func waiting() async throws {
         device.setAirplaneMode(true)
         await client.start()
-        await until { client.connection != .idle && client.connection != .connecting }
+        await lookUntil { client.connection != .idle && client.connection != .connecting }
         await client.enterForeground()
         await TestClock.settle()
         guard case .waiting(.offline) = client.connection else {
@@ -187,6 +183,6 @@ struct RoomsClientLifeTests {
             return
         }
         await client.stop()
-        await until { client.connection == .idle }
+        await lookUntil { client.connection == .idle }
     }
 }

@@ -29,13 +29,9 @@ struct RoomsClientRecoveryTests {
 
     private var refreshes: Int { device.requests.count { $0 == "POST /api/auth/refresh" } }
 
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo() { await Task.yield() }
-    }
-
     private func connect() async {
         await client.start()
-        await until { client.connection == .connected && client.rooms.isLoaded }
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         await TestClock.settle()
     }
 
@@ -46,7 +42,7 @@ struct RoomsClientRecoveryTests {
         async let rooms = client.api.myRooms().rooms
         async let room = client.api.room(roomID)
         await client.enterForeground()
-        await until { client.connection == .connected && device.socketCount == 1 }
+        await lookUntil { client.connection == .connected && device.socketCount == 1 }
         #expect(try await rooms.map(\.id) == [roomID])
         #expect(try await room.id == roomID)
         await TestClock.settle()
@@ -60,9 +56,9 @@ struct RoomsClientRecoveryTests {
         await clock.advance(by: .seconds(14 * 60 + 30))
         #expect(refreshes == 0)
         device.dropSockets()
-        await until { client.connection != .connected }
+        await lookUntil { client.connection != .connected }
         await client.enterForeground()
-        await until { client.connection == .connected }
+        await lookUntil { client.connection == .connected }
         #expect(refreshes == 1)
         await client.stop()
     }
@@ -74,17 +70,17 @@ struct RoomsClientRecoveryTests {
         await connect()
         server.expireTokens()
         device.interceptNextRequests(3, with: HTTPResponse(status: status, body: Data("<html>".utf8)))
-        await until { client.connection != .connected }
+        await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(60))
-        await until { client.connection == .connected }
+        await lookUntil { client.connection == .connected }
         let conversation = client.open(try #require(client.rooms[roomID]))
-        await until { conversation.isVerified }
+        await lookUntil { conversation.isVerified }
         device.interceptNextRequests(with: HTTPResponse(status: status, body: Data("<html>".utf8)))
         device.loseNextRequests()
         conversation.send("Hello")
-        await until { conversation.items.last?.state == .queued }
+        await lookUntil { conversation.items.last?.state == .queued }
         await clock.advance(by: .seconds(60))
-        await until { conversation.items.last?.state == .stored }
+        await lookUntil { conversation.items.last?.state == .stored }
         #expect(server.texts(in: roomID) == ["Hello"])
         await client.stop()
     }
@@ -93,9 +89,9 @@ struct RoomsClientRecoveryTests {
     func forgotten() async throws {
         await connect()
         let conversation = client.open(try #require(client.rooms[roomID]))
-        await until { conversation.isVerified }
+        await lookUntil { conversation.isVerified }
         device.setAirplaneMode(true)
-        await until { client.connection != .connected }
+        await lookUntil { client.connection != .connected }
         let first = try server.post("missed", in: roomID, by: ben.id)
         try server.post("missed too", in: roomID, by: ben.id)
         try server.deleteMessage(first, in: roomID, by: ben.id)
@@ -103,8 +99,8 @@ struct RoomsClientRecoveryTests {
         server.forgetHistory()
         device.setAirplaneMode(false)
         await client.enterForeground()
-        await until { conversation.items.map(\.text) == ["missed too"] && conversation.isVerified }
-        await until { client.rooms[roomID]?.displayName == "Trips" }
+        await lookUntil { conversation.items.map(\.text) == ["missed too"] && conversation.isVerified }
+        await lookUntil { client.rooms[roomID]?.displayName == "Trips" }
         await client.stop()
     }
 }

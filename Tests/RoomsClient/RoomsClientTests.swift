@@ -29,8 +29,6 @@ struct RoomsClientTests {
             folder: folder, settings: settings)
     }
 
-    private func until(_ isSo: @MainActor () -> Bool) async { await untilShown(isSo) }
-
     @Test("from a start to a live list: rooms come, an event moves one up and counts, opening it shows its messages")
     func journey() async throws {
         let device = server.makeDevice()
@@ -98,9 +96,9 @@ struct RoomsClientTests {
         conversation.send("too late")
         await until { conversation.items.last?.pending?.state.isFailed == true }
         client.rooms.forget(roomID)
-        while conversation.isEntered { await Task.yield() }
+        await lookUntil { !conversation.isEntered }
         #expect(conversation.items.isEmpty)
-        while await !client.outbox.messages(in: roomID).isEmpty { await Task.yield() }
+        await lookUntil { await client.outbox.messages(in: roomID).isEmpty }
         for name in ["cache", "outbox"] {
             let kept = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: name).path)
             #expect(kept ?? [] == [], "no folder is as good")
@@ -121,14 +119,14 @@ struct RoomsClientTests {
         let conversation = client.open(room)
         for number in 1...3 { conversation.send("number \(number)") }
         #expect(conversation.items.map(\.state) == [.queued, .queued, .queued])
-        while await client.outbox.messages(in: roomID).count < 3 { await Task.yield() }
+        await lookUntil { await client.outbox.messages(in: roomID).count >= 3 }
         await client.outbox.stop()
         await client.stop()
 
         device.setAirplaneMode(false)
         let again = try makeClient(on: device)
         await again.start()
-        while server.texts(in: roomID).count < 3 { await Task.yield() }
+        await lookUntil { server.texts(in: roomID).count >= 3 }
         #expect(server.texts(in: roomID) == ["number 1", "number 2", "number 3"])
         try await again.signOut()
         #expect(await again.outbox.messages(in: roomID).isEmpty)

@@ -131,7 +131,7 @@ final class ChaosRun {
     /// The app is killed, and comes back with what is on the disk.
     private func restart() async {
         // What was typed is durable a moment later, and not before.
-        while !conversation.unkept.isEmpty { await Task.yield() }
+        await lookUntil { conversation.unkept.isEmpty }
         await client.outbox.stop()
         await client.stop()
         client = Self.makeClient(of: ada, on: server, phone, at: address, clock, folder)

@@ -150,14 +150,3 @@ struct ConversationTests {
         #expect(conversation.typistIDs.isEmpty)
     }
 }
-
-/// Returns once it holds; looked at again whenever what it looks at has changed.
-@MainActor
-func until(_ condition: @MainActor () -> Bool) async {
-    while true {
-        let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let holds = withObservationTracking(condition) { changed.yield() }
-        if holds { return }
-        for await _ in changes { break }
-    }
-}

@@ -34,7 +34,7 @@ extension ConversationTests {
         await enter(page([1]))
         async let left = conversation.leave()
         await Task.yield()
-        while conversation.isEntered { await Task.yield() }
+        await lookUntil { !conversation.isEntered }
         async let entered: Void = conversation.enter()
         _ = await left
         await server.expect(newest, .page(page(1...2)))

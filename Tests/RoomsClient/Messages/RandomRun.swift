@@ -114,7 +114,7 @@ final class RandomRun {
     /// The app is killed, and comes back with what is on the disk.
     private func restart() async {
         // What was typed is durable a moment later, and not before.
-        while !conversation.unkept.isEmpty { await Task.yield() }
+        await lookUntil { conversation.unkept.isEmpty }
         if Bool.random(using: &random) { await conversation.enterBackground() }
         await outbox.stop()
         server.end(link, using: &random)

@@ -68,12 +68,18 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("what is read while a call is under way does not break it off")
-    func underWay() async {
+    /// One message is told, and a second read before that is answered.
+    private func readDuringCall() async -> FakeMessageServer.Call {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
         let call = await server.next()
         await receipts.add(["b"], in: "room")
+        return call
+    }
+
+    @Test("what is read while a call is under way does not break it off")
+    func underWay() async {
+        let call = await readDuringCall()
         await server.answer(call, .done)
         await clock.advance(by: .milliseconds(500))
         await server.expect(.read(["b"]), .done)
@@ -81,10 +87,7 @@ struct ReadReceiptsTests {
 
     @Test("what is read during a call is gathered as any is, and so is what comes after it")
     func gatheredAfter() async {
-        await receipts.add(["a"], in: "room")
-        await clock.advance(by: .milliseconds(500))
-        let call = await server.next()
-        await receipts.add(["b"], in: "room")
+        let call = await readDuringCall()
         await server.answer(call, .done)
         await clock.advance(by: .milliseconds(500))
         await server.expect(.read(["b"]), .done)
@@ -99,10 +102,7 @@ struct ReadReceiptsTests {
 
     @Test("flushed while a call is under way, the rest is told before it returns")
     func flushedUnderWay() async {
-        await receipts.add(["a"], in: "room")
-        await clock.advance(by: .milliseconds(500))
-        let call = await server.next()
-        await receipts.add(["b"], in: "room")
+        let call = await readDuringCall()
         async let flushed: Void = receipts.flush()
         await TestClock.settle()
         await server.answer(call, .done)

@@ -20,25 +20,25 @@ struct ListJourneyTests {
             folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
         let list = client.rooms
         await client.start()
-        await untilShown { list.rooms.count == 1 && list.isLoaded }
+        await until { list.rooms.count == 1 && list.isLoaded }
         await clock.advance(by: .seconds(5))
         try server.post("hello", in: room, by: bob.id)
-        await untilShown { list[room]?.badges.messages == 1 }
+        await until { list[room]?.badges.messages == 1 }
         await clock.advance(by: .milliseconds(100))
-        await untilShown { list[room]?.lastMessage?.text == "hello" }
+        await until { list[room]?.lastMessage?.text == "hello" }
         let second = try server.makeRoom(by: bob.id, with: ada.id, name: "Two")
-        await untilShown { list[second]?.displayName == "Two" }
+        await until { list[second]?.displayName == "Two" }
         phone.setAirplaneMode(true)
-        await untilShown { client.connection != .connected }
+        await until { client.connection != .connected }
         try server.post("missed", in: room, by: bob.id)
         try server.addElement(in: second, by: bob.id)
         try server.rename(second, to: "Zwei", by: bob.id)
         phone.setAirplaneMode(false)
         await clock.advance(by: .seconds(40))
-        await untilShown { client.connection == .connected }
+        await until { client.connection == .connected }
         await clock.advance(by: .seconds(2))
-        await untilShown { list[room]?.lastMessage?.text == "missed" && list[room]?.badges.messages == 2 }
-        await untilShown {
+        await until { list[room]?.lastMessage?.text == "missed" && list[room]?.badges.messages == 2 }
+        await until {
             list[second]?.displayName == "Zwei" && list[second]?.badges.elements == 1 && list[second]?.elementCount == 1
         }
         #expect(list.failure == nil)

@@ -28,13 +28,13 @@ struct ListOnServerTests {
     /// Connected and loaded, and long enough ago that no answer is doubtful.
     private func start() async {
         await client.start()
-        await untilShown { client.connection == .connected && list.isLoaded }
+        await until { client.connection == .connected && list.isLoaded }
         await clock.advance(by: .seconds(10))
     }
 
     private func open() async throws -> Conversation {
         let conversation = client.open(try #require(list[room]))
-        await untilShown { conversation.isVerified }
+        await until { conversation.isVerified }
         return conversation
     }
 
@@ -88,7 +88,7 @@ struct ListOnServerTests {
     func gone(isOpen: Bool) async throws {
         await start()
         let other = try server.makeRoom(by: bob.id, with: ada.id)
-        await untilShown { list.rooms.count == 2 }
+        await until { list.rooms.count == 2 }
         if isOpen { _ = try await open() }
         await clock.advance(by: .seconds(10))
         server.remove(ada.id, from: room)
@@ -151,7 +151,7 @@ struct ListOnServerTests {
         await list.peopleWithoutRooms.search("")
         #expect(list.peopleWithoutRooms.people.map(\.id) == [dan.id])
         try server.makeRoom(by: dan.id, with: ada.id)
-        await untilShown { list.peopleWithoutRooms.people.isEmpty }
+        await until { list.peopleWithoutRooms.people.isEmpty }
         await client.stop()
     }
 }

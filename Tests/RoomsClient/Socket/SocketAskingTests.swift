@@ -138,7 +138,7 @@ struct SocketAskingTests {
         await first.drop()
         await world.clock.wake(.milliseconds(250))
         _ = await world.server.accepted()
-        while await !world.socket.isConnected { await Task.yield() }
+        await lookUntil { await world.socket.isConnected }
         await world.socket.stop()
         await world.socket.start()
         await gate.open()
