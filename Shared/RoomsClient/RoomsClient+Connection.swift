@@ -11,3 +11,13 @@ extension RoomsClient {
         case ended(ClientFailure)
     }
 }
+
+extension RoomsClient.Connection {
+    init(endedBy failure: ClientFailure) {
+        guard failure != RoomsSocket.stopped else {
+            self = .idle
+            return
+        }
+        self = failure.isRetryable ? .waiting(failure) : .ended(failure)
+    }
+}

@@ -26,6 +26,8 @@ public final class RoomsClient {
     @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
+    /// Until this connection has told what was missed.
+    @ObservationIgnored private var isAway = true
     @ObservationIgnored private var open: [String: Conversation] = [:]
     /// How many screens show each open room; none while it is being left.
     @ObservationIgnored private var screens: [String: Int] = [:]
@@ -187,7 +189,7 @@ public final class RoomsClient {
         let conversation =
             open[room.id]
             ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)),
+                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
         open[room.id] = conversation
@@ -210,8 +212,10 @@ public final class RoomsClient {
         screens[roomID] = 0
         rooms.beginLeaving(roomID)
         // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
+        let before = conversation.visit
         let telling = await conversation.leave()
-        guard open[roomID] === conversation, screens[roomID] == 0 else { return }
+        // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
+        guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
         Task {
             await telling?.value
@@ -233,9 +237,11 @@ public final class RoomsClient {
         switch happening {
         case .connecting: connection = .connecting
         case .connected: connection = .connected
-        case .disconnected(let failure) where failure == RoomsSocket.stopped: connection = .idle
-        case .disconnected(let failure): connection = failure.isRetryable ? .waiting(failure) : .ended(failure)
-        case .event, .recovered: break
+        case .disconnected(let failure):
+            isAway = true
+            connection = Connection(endedBy: failure)
+        case .recovered: isAway = false
+        case .event: break
         }
         rooms.apply(happening)
         for conversation in open.values { conversation.apply(happening) }

@@ -1,17 +1,19 @@
 import Foundation
 
 extension Conversation {
-    /// What the socket tells, in its order. Of every room: what is not this one's is passed over.
+    /// What the socket tells, in its order. Of every room: what is not this one's is passed over. In a room that is left only the
+    /// connection's state is noted.
     public func apply(_ happening: SocketHappening) {
-        guard isEntered else { return }
         switch happening {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
-            if !isFetched { refreshSoon() }
+            // Also when it is being fetched: that began without a connection.
+            if !isFetched { beginRefresh() }
         case .recovered(let isWhole):
             isAway = false
-            if !isWhole || !isFetched { refreshSoon() }
+            if !isWhole { losses += 1 }
+            if !isWhole || !isFetched { beginRefresh() }
         case .disconnected:
             isAway = true
             typists.removeAll()

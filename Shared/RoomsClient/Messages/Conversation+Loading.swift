@@ -20,40 +20,39 @@ extension Conversation {
 
     /// Fetches anew what is shown: on entering, and when the server could not tell what was missed.
     ///
-    /// One at a time; asked again meanwhile, it begins again, for the pages fetched may be older than what was missed.
+    /// One at a time; asked again meanwhile, it begins again at once: the pages fetched may be older than what was missed, and the
+    /// one under way may wait for a connection that is dead. Returns with the last one.
     public func refresh() async {
+        beginRefresh()
+        while let refreshing { await refreshing.value }
+    }
+
+    /// What is shown is known to be out of date from now on.
+    func beginRefresh() {
         guard isEntered else { return }
-        needsRefresh = true
-        let task =
-            refreshing
-            ?? Task {
-                isLoading = true
-                while needsRefresh, isEntered {
-                    needsRefresh = false
-                    await refreshOnce()
-                }
-                isLoading = false
-                refreshing = nil
-            }
-        refreshing = task
-        await task.value
+        endLoading()
+        isLoading = true
+        refreshing = Task { [epoch] in
+            await fetchShown(asked: epoch)
+            guard epoch == self.epoch else { return }
+            isLoading = false
+            refreshing = nil
+        }
     }
 
-    /// What is shown is known to be out of date from now on, and not when the fetching begins.
-    func refreshSoon() {
-        isFetched = false
-        Task { await refresh() }
-    }
-
-    private func refreshOnce() async {
+    /// What is under way is of no use any more.
+    func endLoading() {
         epoch += 1
-        let asked = epoch
-        retrying?.cancel()
-        retrying = nil
+        for task in [refreshing, retrying, gapFilling] { task?.cancel() }
+        (refreshing, retrying, gapFilling) = (nil, nil, nil)
+        (isFetched, isLoading) = (false, false)
+        store.markUnverified()
+    }
+
+    private func fetchShown(asked: Int) async {
+        guard epoch == asked else { return }
         // On entering, the newest page alone: what is kept below it may be far from it.
         let oldest = wasVerified ? store.items.first?.seq : nil
-        store.markUnverified()
-        isFetched = false
         do {
             // Before the page: what is sent while it is fetched comes as an event.
             try await backing.server.join(roomID)
@@ -89,9 +88,7 @@ extension Conversation {
             // Cancelled on leaving, and when something else has it fetched before.
             do { try await clock.sleep(for: pause) } catch { return }
             guard let self, !Task.isCancelled else { return }
-            // From here on it is the fetching itself, which must not cancel itself.
-            self.retrying = nil
-            await self.refresh()
+            self.beginRefresh()
         }
     }
 
@@ -101,10 +98,13 @@ extension Conversation {
         gapFilling = Task { [weak self, clock = backing.clock, settings] in
             var pause = settings.gapPause
             while true {
-                // Cancelled on leaving.
+                // Cancelled on leaving, and when all is fetched anew.
                 do { try await clock.sleep(for: pause) } catch { return }
                 guard let self, !Task.isCancelled else { return }
-                if await self.fillGaps() { break }
+                let isDone = await self.fillGaps()
+                // Another one may have taken its place.
+                guard !Task.isCancelled else { return }
+                if isDone { break }
                 pause = settings.retryPause
             }
             self?.gapFilling = nil
@@ -116,7 +116,7 @@ extension Conversation {
         let asked = epoch
         while isEntered, isFetched, epoch == asked, let gap = store.firstGap {
             guard gap.count <= settings.refetchLimit else {
-                await refresh()
+                beginRefresh()
                 return true
             }
             do {

@@ -47,22 +47,21 @@ extension Conversation {
             let kept = Set(messages.map(\.tempID))
             let shown = messages + unkept.filter { !kept.contains($0.tempID) }
             self.change { $0.setPending(shown) }
-            for message in messages where message.state == .sent { sentIn[message.tempID] = epoch }
         case .added(let message):
             self.change { store in
                 store.addPending(message)
                 store.setState(message.state, of: message.tempID)
             }
         case .state(let tempID, let state):
-            sentIn[tempID] = state == .sent ? epoch : nil
+            sentAfter[tempID] = state == .sent ? losses : nil
             self.change { $0.setState(state, of: tempID) }
         case .stored(let tempID, let message):
-            let isOfNow = sentIn.removeValue(forKey: tempID) == epoch
+            let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
             self.change { $0.confirm(tempID, as: message) }
             // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
-            if !isOfNow { refreshSoon() }
+            if !isOfNow { beginRefresh() }
         case .removed(let tempID):
-            sentIn[tempID] = nil
+            sentAfter[tempID] = nil
             self.change { $0.removePending(tempID) }
         }
     }

@@ -60,8 +60,8 @@ public final class Conversation {
     public var isVerified: Bool { isFetched && !isAway }
     /// All that is shown has been fetched, and what was missed since can be told.
     var isFetched = false
-    /// The connection is lost, and what was missed has not been told yet.
-    var isAway = false
+    /// There is no connection, or what was missed has not been told yet.
+    var isAway: Bool
     public internal(set) var isLoading = false
     public internal(set) var isLoadingOlder = false
     public private(set) var hasOlder = false
@@ -79,12 +79,13 @@ public final class Conversation {
     /// The room has been shown verified since it was entered: what is shown then is worth fetching again.
     @ObservationIgnored var wasVerified = false
     /// Rises with every entering and leaving.
-    @ObservationIgnored private var visit = 0
+    @ObservationIgnored private(set) var visit = 0
     /// Rises when what was asked before is no longer of use.
     @ObservationIgnored var epoch = 0
-    /// In which epoch each message under way was sent.
-    @ObservationIgnored var sentIn: [String: Int] = [:]
-    @ObservationIgnored var needsRefresh = false
+    /// Rises when something may have been missed that nobody will tell: after a loss of the connection, and away from the room.
+    @ObservationIgnored var losses = 0
+    /// After how many losses each message under way was sent.
+    @ObservationIgnored var sentAfter: [String: Int] = [:]
     @ObservationIgnored var refreshing: Task<Void, Never>?
     @ObservationIgnored var retrying: Task<Void, Never>?
     @ObservationIgnored var gapFilling: Task<Void, Never>?
@@ -96,13 +97,16 @@ public final class Conversation {
     @ObservationIgnored private var cachedVersion = 0
     @ObservationIgnored private var follower: Int?
 
-    /// - Parameter participantIDs: of the room, to tell when everyone has read a message; nil if not known.
+    /// - Parameters:
+    ///   - participantIDs: of the room, to tell when everyone has read a message; nil if not known.
+    ///   - isAway: whether `recovered` is still to be told of the connection.
     public init(
-        roomID: String, ownID: String, participantIDs: Set<String>? = nil, backing: Backing,
+        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isAway: Bool = false, backing: Backing,
         settings: Settings = Settings()
     ) {
         self.roomID = roomID
         self.ownID = ownID
+        self.isAway = isAway
         self.backing = backing
         self.settings = settings
         store = MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs)
@@ -145,15 +149,14 @@ public final class Conversation {
         guard isEntered else { return nil }
         isEntered = false
         visit += 1
-        epoch += 1
-        (isFetched, isAway) = (false, false)
+        losses += 1
+        endLoading()
         wasVerified = false
-        store.markUnverified()
         typing.stopped()
         typists.removeAll()
         typistIDs = []
-        for task in [retrying, gapFilling, pruning] { task?.cancel() }
-        (retrying, gapFilling, pruning) = (nil, nil, nil)
+        pruning?.cancel()
+        pruning = nil
         let left = visit
         let follower = follower
         self.follower = nil

@@ -108,6 +108,28 @@ extension ConversationTests {
         await until { conversation.isVerified && conversation.items.shown == ["m1"] }
     }
 
+    @Test("messages sent while all is fetched anew do not have it fetched again and again")
+    func sendingWhileFetching() async {
+        await enter(page([1]))
+        for number in 0..<20 { conversation.send("\(number)") }
+        await until { conversation.items.contains { $0.state == .sent } }
+        conversation.apply(.recovered(false))
+        var stored = [sample(1)]
+        var pages = 0
+        for number in 0..<20 {
+            var call = await server.next()
+            while case .page = call.request {
+                pages += 1
+                await server.answer(call, .page(Page(items: stored)))
+                call = await server.next()
+            }
+            await TestClock.settle()
+            stored.append(sample(number + 2, from: "me", tempID: "t\(number + 1)"))
+            await server.answer(call, .message(stored[number + 1]))
+        }
+        #expect(pages <= 2, "one, and one more for the message that was under way")
+    }
+
     @Test("deleting one's own: gone when the server says so, or has said so before")
     func deleting() async throws {
         await enter(Page(items: [sample(1), sample(2, from: "me", tempID: "t"), sample(3, from: "me")]))

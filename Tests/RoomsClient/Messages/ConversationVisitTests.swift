@@ -55,4 +55,15 @@ extension ConversationTests {
         // Told when the server answers; until then nobody waits.
         await server.expect(.read(["m1", "m2"]), .done)
     }
+
+    @Test("a connection that is lost while the room is left is still lost when it is entered again")
+    func lostWhileLeft() async {
+        await enter(page([1]))
+        await conversation.leave()
+        conversation.apply(.disconnected(offline))
+        await enter(page([1]))
+        #expect(!conversation.isVerified)
+        conversation.apply(.recovered(true))
+        #expect(conversation.isVerified)
+    }
 }

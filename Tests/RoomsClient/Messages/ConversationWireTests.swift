@@ -99,6 +99,23 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
+    @Test("however many messages wait to be sent, what was missed is fetched once, and once more for the one under way")
+    func manyWaiting() async throws {
+        let hers = try await seat(of: ada)
+        let pages = "GET /api/rooms/\(roomID)/messages"
+        let before = hers.device.requests.count { $0.hasPrefix(pages) }
+        #expect(before > 0)
+        hers.device.setAirplaneMode(true)
+        await until { hers.client.connection != .connected }
+        for number in 1...50 { hers.conversation.send("\(number)") }
+        server.forgetHistory()
+        hers.device.setAirplaneMode(false)
+        await hers.client.enterForeground()
+        await until { hers.conversation.items.allSatisfy { $0.state == .stored } && hers.conversation.isVerified }
+        #expect(hers.device.requests.count { $0.hasPrefix(pages) } - before <= 2)
+        await hers.leave()
+    }
+
     @Test("a refused message says why, is sent when it is retried, and goes when it is given up")
     func refused() async throws {
         let hers = try await seat(of: ada)

@@ -1,0 +1,80 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+/// Rooms opened and closed, on a scripted server.
+@MainActor
+@Suite("RoomsClient, opening rooms", .timeLimit(.minutes(1)))
+struct RoomsClientOpeningTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+    }
+
+    private func makeClient(sockets: (any SocketTransport)? = nil) throws -> RoomsClient {
+        let device = server.makeDevice()
+        return RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: sockets ?? device, clock: clock,
+            folder: freshFolder())
+    }
+
+    private struct NoSockets: SocketTransport {
+        func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
+    }
+
+    @Test("where no socket comes through, a room is shown, but never as verified: nobody would tell of a change")
+    func withoutSockets() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let client = try makeClient(sockets: NoSockets())
+        await client.start()
+        await until { client.rooms.isLoaded }
+        for _ in 0..<2 {
+            let conversation = client.open(try #require(client.rooms[roomID]))
+            await until { conversation.isFetched }
+            #expect(conversation.items.map(\.text) == ["Hello"])
+            #expect(!conversation.isVerified)
+            await client.close(conversation)
+        }
+        await client.stop()
+    }
+
+    @Test("opened and closed again while it is being left, a room is one conversation's until the last closing is done")
+    func closedTwice() async throws {
+        let messageID = try server.post("Hello", in: roomID, by: ada.id)
+        let client = try makeClient()
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await until { first.isVerified }
+        let closing = Task { await client.close(first) }
+        // Behind it: before the first closing is done.
+        var isClosed = false
+        let closingAgain = Task {
+            let second = client.open(room)
+            #expect(second === first)
+            // Something to write, so that the second closing takes its time.
+            second.apply(.messagesRead(roomID: roomID, userID: ben.id, messageIDs: [messageID], readAt: clock.now))
+            await client.close(second)
+            isClosed = true
+        }
+        await closing.value
+        let third = client.open(room)
+        #expect(isClosed || third === first)
+        await closingAgain.value
+        await until { third.isVerified }
+        try server.post("Hi!", in: roomID, by: ben.id)
+        await until { third.items.map(\.text) == ["Hello", "Hi!"] }
+        await client.close(third)
+        await client.stop()
+    }
+}
