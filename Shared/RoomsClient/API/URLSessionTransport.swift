@@ -30,7 +30,7 @@ public struct URLSessionTransport: HTTPTransport {
         let body: Data
         let answer: URLResponse
         do {
-            (body, answer) = try await session.data(for: sent)
+            (body, answer) = try await self.answer(to: sent)
         } catch {
             try Task.checkCancellation()
             throw ClientFailure.offline(error.localizedDescription)
@@ -39,6 +39,16 @@ public struct URLSessionTransport: HTTPTransport {
         var headers: [String: String] = [:]
         for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
         return HTTPResponse(status: answer.statusCode, headers: headers, body: body)
+    }
+
+    private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
+        #if canImport(FoundationNetworking)
+            // Cancelled by whoever waits, it goes on to its end: a cancel that meets the answer locks up both threads for good,
+            // the main one perhaps (swift-corelibs-foundation, issue 5412).
+            try await Task { [session] in try await session.data(for: request) }.valueUnlessCancelled
+        #else
+            try await session.data(for: request)
+        #endif
     }
 
     func urlRequest(_ request: HTTPRequest) throws(ClientFailure) -> URLRequest {

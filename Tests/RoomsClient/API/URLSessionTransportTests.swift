@@ -28,4 +28,19 @@ struct URLSessionTransportTests {
         }
         #expect(failure?.isRetryable == true)
     }
+
+    @Test("a request that is cancelled just as it ends is over", .timeLimit(.minutes(1)))
+    func cancelledAtItsEnd() async throws {
+        let base = try #require(URL(string: "http://127.0.0.1:1"))
+        let transport = URLSessionTransport(base: base)
+        for _ in 0..<100 {
+            let requests = (0..<20).map { _ in
+                Task { _ = try? await transport.send(HTTPRequest("GET", "/api/users/me")) }
+            }
+            // Some have failed by then, some do so now, and some have not begun.
+            await requests[0].value
+            for request in requests { request.cancel() }
+            for request in requests { await request.value }
+        }
+    }
 }
