@@ -19,10 +19,13 @@ public final class RoomsClient {
 
     public let user: Person
     public let rooms: RoomList
+    /// For what the app asks itself; it goes on after ``stop()``.
     @ObservationIgnored public let api: RoomsAPI
     @ObservationIgnored public let socket: RoomsSocket
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
+    /// Of all that is asked from here.
+    @ObservationIgnored private let transport: StoppableTransport
     @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
@@ -52,15 +55,17 @@ public final class RoomsClient {
         settings: Settings = Settings()
     ) {
         let door = Door()
-        let api = RoomsAPI(transport: http ?? URLSessionTransport(base: server), tokens: tokens)
+        let http = http ?? URLSessionTransport(base: server)
+        let transport = StoppableTransport(http)
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
             await door.client?.take($0)
         }
-        let connection = ServerConnection(api: api, socket: socket)
+        let connection = ServerConnection(api: RoomsAPI(transport: transport, tokens: tokens), socket: socket)
         self.user = user
         self.clock = clock
-        self.api = api
+        self.transport = transport
         self.socket = socket
+        api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox)
@@ -93,6 +98,7 @@ public final class RoomsClient {
     }
 
     private func start(_ wish: Int) async {
+        transport.open()
         await startOutbox()
         guard wish == lastWish else { return }
         rooms.loadFirst()
@@ -108,9 +114,11 @@ public final class RoomsClient {
         }
     }
 
-    /// Disconnects. A later `start` catches up.
+    /// Disconnects, and asks the server for nothing more: what rooms and conversations want of it fails as without a network, and
+    /// what is not sent waits. A later `start` catches up.
     public func stop() async {
         _ = makeWish()
+        transport.close()
         await order { await $0.stop() }
     }
 
@@ -148,6 +156,7 @@ public final class RoomsClient {
     public func signOut() async throws {
         isSignedOut = true
         _ = makeWish()
+        transport.close()
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }

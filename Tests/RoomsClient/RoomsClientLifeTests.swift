@@ -136,6 +136,23 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
+    @Test("stopped, it asks the server for nothing more, until it is started: then what is not sent is sent")
+    func stopped() async throws {
+        try await readMessage()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        device.setAirplaneMode(true)
+        conversation.send("Later")
+        await clock.advance(by: .seconds(5))
+        await client.stop()
+        device.setAirplaneMode(false)
+        let asked = device.requests.count
+        await clock.advance(by: .seconds(120))
+        #expect(device.requests.dropFirst(asked) == [])
+        await client.start()
+        await lookUntil { conversation.items.last?.seq != nil && conversation.items.count == 2 }
+        await client.stop()
+    }
+
     @Test("into the background: what was typed is on the disk, and what was read in a room just closed is told")
     func backgroundAtOnce() async throws {
         try await readMessage()

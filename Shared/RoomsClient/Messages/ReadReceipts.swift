@@ -60,9 +60,11 @@ public actor ReadReceipts {
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
-    /// Tells all at once: the app goes to the background, or a room is left.
+    /// Tells all at once, and returns when the last is told: the app goes to the background, or a room is left. Rooms don't wait for
+    /// one another.
     public func flush() async {
-        for roomID in rooms.keys.sorted() { await tell(roomID) }
+        let tellings = rooms.keys.sorted().map { roomID in Task { await tell(roomID) } }
+        for telling in tellings { await telling.value }
     }
 
     /// The server can be reached again.

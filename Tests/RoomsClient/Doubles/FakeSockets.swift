@@ -146,6 +146,8 @@ final class Told {
         await onTelling(happening)
     }
 
+    var isEmpty: Bool { happenings.isEmpty }
+
     func next() async -> SocketHappening {
         if !happenings.isEmpty { return happenings.removeFirst() }
         return await withCheckedContinuation { waiter = $0 }

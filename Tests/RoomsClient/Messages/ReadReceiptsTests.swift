@@ -52,6 +52,16 @@ struct ReadReceiptsTests {
         await flushed
     }
 
+    @Test("flushed, rooms do not wait for one another")
+    func flushOfRooms() async {
+        await receipts.add(["a"], in: "one")
+        await receipts.add(["b"], in: "two")
+        async let flushed: Void = receipts.flush()
+        let calls = [await server.next(), await server.next()]
+        for call in calls { await server.answer(call, .done) }
+        await flushed
+    }
+
     @Test("what was not told is kept: told with the next connection, or after a while")
     func kept() async {
         await receipts.add(["a"], in: "room")

@@ -40,6 +40,21 @@ struct ReconnectingTests {
         await late.socket.stop()
     }
 
+    @Test("that it was stopped is the last thing told, whenever that is", arguments: 0..<30)
+    func stopIsLast(turns: Int) async throws {
+        let world = try SocketWorld()
+        let connection = await world.connected()
+        for number in 0..<10 { await connection.says("room:left", #"{"roomId":"r\#(number)"}"#) }
+        for _ in 0..<turns { await Task.yield() }
+        await world.socket.stop()
+        for number in 0..<10 { await connection.says("room:left", #"{"roomId":"late-\#(number)"}"#) }
+        await connection.isClosed()
+        var told: [SocketHappening] = []
+        repeat { told.append(await world.told.next()) } while told.last != .disconnected(RoomsSocket.stopped)
+        await TestClock.settle()
+        #expect(world.told.isEmpty, "and nothing after it")
+    }
+
     @Test("reconnectNow gives a connection up that has been silent for longer than pings are apart, and no other")
     func stale() async throws {
         let world = try SocketWorld()
