@@ -28,7 +28,8 @@ extension ServerConnection: MessageServer {
         do {
             _ = try await socket.join(roomID, keepingOthers: true)
         } catch let failure as ClientFailure where failure.isRetryable {
-            // It is joined as soon as can be.
+            // It is joined as soon as can be: without a connection, with the next one.
+            if await socket.isConnected { throw failure }
         }
     }
 

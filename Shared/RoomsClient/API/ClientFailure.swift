@@ -21,6 +21,12 @@ public enum ClientFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// What the server has asked to wait.
+    var retryAfter: Duration? {
+        guard case .refused(let refusal) = self else { return nil }
+        return refusal.retryAfter
+    }
+
     /// Does what may throw anything, an app's own transport or tokens for one, and throws `ClientFailure` or `CancellationError`.
     static func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {

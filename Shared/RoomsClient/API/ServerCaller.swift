@@ -107,7 +107,7 @@ extension Refusal {
             isRetryable: status == 429 || status >= 500, status: status,
             requestID: words.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
             // A date, which the contract does not use, is left aside.
-            retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(max($0, 0)) })
+            retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(min(max($0, 0), 3_600)) })
     }
 }
 

@@ -81,8 +81,11 @@ public actor SessionTokens: TokenProvider {
         } catch {
             outcome = .failure(error)
         }
-        // Somebody else has signed in meanwhile, or out: this answer is nobody's.
-        guard current == session else { throw ClientFailure.signedOut }
+        // Somebody has signed in meanwhile, or out: this answer is nobody's.
+        guard current == session else {
+            guard let current, current.user.id == session.user.id else { throw ClientFailure.signedOut }
+            return current
+        }
         refreshing = nil
         switch outcome {
         case .success(let renewed):

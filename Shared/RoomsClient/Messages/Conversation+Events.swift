@@ -55,7 +55,7 @@ extension Conversation {
         guard pruning == nil, typists.nextEnd != nil else { return }
         pruning = Task { [weak self, clock = backing.clock] in
             while let end = self?.typists.nextEnd {
-                let left = Duration.seconds(max(0, end.timeIntervalSince(clock.now)))
+                let left = Duration.seconds(min(max(0, end.timeIntervalSince(clock.now)), Typists.lifetime))
                 // Cancelled on leaving.
                 do { try await clock.sleep(for: left) } catch { return }
                 self?.pruneTypists()

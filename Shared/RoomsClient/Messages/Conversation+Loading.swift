@@ -55,7 +55,7 @@ extension Conversation {
         let oldest = wasVerified ? store.items.first?.seq : nil
         do {
             // Before the page: what is sent while it is fetched comes as an event.
-            try await backing.server.join(roomID)
+            let refusal = try await joinRoom()
             guard epoch == asked else { return }
             var page = try await backing.server.messages(
                 in: roomID, before: nil, after: nil, limit: settings.pageSize)
@@ -71,20 +71,34 @@ extension Conversation {
                 change { $0.merge(page, asked: .before(first)) }
                 fetched += page.items.count
             }
+            // All is shown that there was, but nobody tells of what comes.
+            if let refusal { throw refusal }
             isFetched = true
             wasVerified = true
+            backoff.reset()
             failure = nil
             change { $0.dropUnverified() }
             writeCacheSoon()
         } catch {
             guard epoch == asked else { return }
             note(error)
-            if let error = error as? ClientFailure, error.isRetryable { refreshLater() }
+            if let error = error as? ClientFailure, error.isRetryable { refreshLater(after: error) }
         }
     }
 
-    private func refreshLater() {
-        retrying = Task { [weak self, clock = backing.clock, pause = settings.retryPause] in
+    /// - Returns: why it is not joined for now, where the server has said so.
+    private func joinRoom() async throws -> ClientFailure? {
+        do {
+            try await backing.server.join(roomID)
+            return nil
+        } catch let failure as ClientFailure where failure.isRetryable {
+            return failure
+        }
+    }
+
+    private func refreshLater(after failure: ClientFailure) {
+        let pause = backoff.next(random: backing.random(), atLeast: failure.retryAfter)
+        retrying = Task { [weak self, clock = backing.clock] in
             // Cancelled on leaving, and when something else has it fetched before.
             do { try await clock.sleep(for: pause) } catch { return }
             guard let self, !Task.isCancelled else { return }
@@ -95,43 +109,44 @@ extension Conversation {
     /// A message is missing between two: it is late, or was lost, and then it is fetched.
     func fillGapSoon() {
         guard isEntered, isFetched, gapFilling == nil, store.firstGap != nil else { return }
-        gapFilling = Task { [weak self, clock = backing.clock, settings] in
-            var pause = settings.gapPause
+        gapFilling = Task { [weak self, clock = backing.clock, pause = settings.gapPause] in
+            var pause = pause
             while true {
                 // Cancelled on leaving, and when all is fetched anew.
                 do { try await clock.sleep(for: pause) } catch { return }
                 guard let self, !Task.isCancelled else { return }
-                let isDone = await self.fillGaps()
+                let failure = await self.fillGaps()
                 // Another one may have taken its place.
                 guard !Task.isCancelled else { return }
-                if isDone { break }
-                pause = settings.retryPause
+                guard let failure else { break }
+                pause = self.backoff.next(random: self.backing.random(), atLeast: failure.retryAfter)
             }
             self?.gapFilling = nil
         }
     }
 
-    /// - Returns: whether nothing is left to do.
-    private func fillGaps() async -> Bool {
+    /// - Returns: why it has to be tried again; nil if nothing is left to do.
+    private func fillGaps() async -> ClientFailure? {
         let asked = epoch
         while isEntered, isFetched, epoch == asked, let gap = store.firstGap {
             guard gap.count <= settings.refetchLimit else {
                 beginRefresh()
-                return true
+                return nil
             }
             do {
                 let page = try await backing.server.messages(
                     in: roomID, before: nil, after: gap.lowerBound - 1, limit: settings.refetchPageSize)
-                guard epoch == asked else { return true }
+                guard epoch == asked else { return nil }
                 failure = nil
+                backoff.reset()
                 change { $0.merge(page, asked: .gap(gap)) }
             } catch {
-                guard epoch == asked, let reason = error as? ClientFailure else { return true }
+                guard epoch == asked, let reason = error as? ClientFailure else { return nil }
                 note(reason)
-                return !reason.isRetryable
+                return reason.isRetryable ? reason : nil
             }
         }
-        return true
+        return nil
     }
 
     private func note(_ error: any Error) {

@@ -19,10 +19,13 @@ public final class Conversation {
         public var clock: any ClientClock
         /// Makes a `tempId`: no two alike, ever.
         public var makeID: @Sendable () -> String
+        /// From 0 up to 1.
+        public var random: @Sendable () -> Double
 
         public init(
             server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
-            clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString }
+            clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString },
+            random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
         ) {
             self.server = server
             self.outbox = outbox
@@ -30,6 +33,7 @@ public final class Conversation {
             self.receipts = receipts
             self.clock = clock
             self.makeID = makeID
+            self.random = random
         }
     }
 
@@ -43,8 +47,10 @@ public final class Conversation {
         public var refetchPageSize = 200
         /// How long a missing message may be merely late.
         public var gapPause: Duration = .milliseconds(500)
-        /// Between tries to fetch what could not be, as long as no connection comes before.
+        /// Until what could not be fetched is tried again, if no connection comes before: a random part of this, of twice as much
+        /// the next time, and so on.
         public var retryPause: Duration = .seconds(5)
+        public var longestPause: Duration = .seconds(30)
         /// Changes within it are written to the cache at once.
         public var cachePause: Duration = .milliseconds(500)
 
@@ -88,6 +94,8 @@ public final class Conversation {
     @ObservationIgnored var sentAfter: [String: Int] = [:]
     @ObservationIgnored var refreshing: Task<Void, Never>?
     @ObservationIgnored var retrying: Task<Void, Never>?
+    /// Of the tries to fetch.
+    @ObservationIgnored var backoff: Backoff
     @ObservationIgnored var gapFilling: Task<Void, Never>?
     @ObservationIgnored var pruning: Task<Void, Never>?
     /// Typed, and on their way into the outbox.
@@ -95,6 +103,8 @@ public final class Conversation {
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored private var caching: Task<Void, Never>?
     @ObservationIgnored private var cachedVersion = 0
+    /// What is kept has been read: until then what is shown would replace more than it has.
+    @ObservationIgnored private var isCacheShown = false
     @ObservationIgnored private var follower: Int?
 
     /// - Parameters:
@@ -109,6 +119,7 @@ public final class Conversation {
         self.isAway = isAway
         self.backing = backing
         self.settings = settings
+        backoff = Backoff(from: settings.retryPause, upTo: settings.longestPause)
         store = MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs)
         typists = Typists(ownID: ownID)
         typing = TypingSignal(roomID: roomID, server: backing.server, clock: backing.clock)
@@ -133,6 +144,7 @@ public final class Conversation {
         guard visit == entered else { return }
         change { $0.showCached(cached) }
         cachedVersion = version
+        isCacheShown = true
         let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
@@ -221,7 +233,7 @@ public final class Conversation {
     private func writeCache() async {
         caching?.cancel()
         caching = nil
-        guard cachedVersion != version else { return }
+        guard isCacheShown, cachedVersion != version else { return }
         cachedVersion = version
         await backing.cache.keep(store.newest(backing.cache.messageLimit), of: roomID)
     }

@@ -44,14 +44,6 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return place.chunk < chunks.count ? starts[place.chunk] + place.offset : storedCount
     }
 
-    /// The index of the last stored message for which it holds.
-    func lastStoredIndex(where holds: (MessageItem) -> Bool) -> Int? {
-        for chunk in chunks.indices.reversed() {
-            if let offset = chunks[chunk].lastIndex(where: holds) { return starts[chunk] + offset }
-        }
-        return nil
-    }
-
     func place(of key: Int) -> Place? {
         let place = place(atOrAfter: key)
         guard place.chunk < chunks.count, chunks[place.chunk][place.offset].sortKey == key else { return nil }

@@ -3,7 +3,8 @@
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol MessageServer: Sendable {
     /// From its return on the room's events arrive, until ``leave(_:)``, and after every reconnect again without being asked.
-    /// Without a connection it returns at once, and the room is joined with the next.
+    /// Without a connection it returns at once, and the room is joined with the next. It throws where the server refuses for now, too,
+    /// and then the room is joined as soon as can be.
     func join(_ roomID: String) async throws
 
     func leave(_ roomID: String) async

@@ -25,6 +25,8 @@ public struct MessageStore: Sendable {
     var floor: Int?
     /// Deleted, and not to come back with a late event or a page read before.
     var gone = RecentValues<Bool>(limit: rememberedIDs)
+    /// The place of each of the stored by its id.
+    private var sortKeys: [String: Int] = [:]
     /// Of one's own among the stored.
     private(set) var ownTempIDs: Set<String> = []
     /// Pending no longer, for the server has or had them: the outbox is to know.
@@ -79,8 +81,8 @@ public struct MessageStore: Sendable {
     public mutating func delete(_ messageID: String) {
         noteChange { store in
             store.gone.set(true, for: messageID)
-            guard let index = store.storedIndex(of: messageID) else { return false }
-            store.removeStored(at: store.items.place(at: index))
+            guard let place = store.place(of: messageID) else { return false }
+            store.removeStored(at: place)
             return true
         }
     }
@@ -89,19 +91,16 @@ public struct MessageStore: Sendable {
     public mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
         let receipt = Message.Receipt(userId: userID, readAt: time)
         noteChange { store in
-            var missing = Set(messageIDs)
             var hasChanged = false
-            // From the end: what is read is mostly new.
-            for index in (0..<store.items.storedCount).reversed() {
-                if missing.isEmpty { break }
-                guard var message = store.items[index].message, missing.remove(message.id) != nil else { continue }
+            for id in messageIDs {
+                guard let place = store.place(of: id), var message = store.items[place].message else {
+                    let others = (store.earlyReceipts[id] ?? []).filter { $0.userId != userID }
+                    store.earlyReceipts.set(others + [receipt], for: id)
+                    continue
+                }
                 guard store.add(receipt, to: &message) else { continue }
-                store.items[store.items.place(at: index)] = MessageItem(message, ownID: store.ownID)
+                store.items[place] = MessageItem(message, ownID: store.ownID)
                 hasChanged = true
-            }
-            for id in missing {
-                let others = (store.earlyReceipts[id] ?? []).filter { $0.userId != userID }
-                store.earlyReceipts.set(others + [receipt], for: id)
             }
             return hasChanged
         }
@@ -134,6 +133,7 @@ public struct MessageStore: Sendable {
         for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }
         message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
         if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.insert(tempID) }
+        defer { sortKeys[message.id] = message.sortKey }
         guard let place = items.place(of: message.sortKey) else {
             items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
             return true
@@ -146,6 +146,8 @@ public struct MessageStore: Sendable {
             message.isRead = message.isRead || known.isRead
             message.tempId = message.tempId ?? known.tempId
             message.sender = message.sender ?? known.sender
+        } else {
+            forget(items[place])
         }
         let item = MessageItem(message, ownID: ownID)
         guard items[place] != item else { return false }
@@ -154,19 +156,24 @@ public struct MessageStore: Sendable {
     }
 
     mutating func removeStored(at place: MessageItems.Place) {
-        if let message = items[place].message, message.senderId == ownID, let tempID = message.tempId {
-            ownTempIDs.remove(tempID)
-        }
+        forget(items[place])
         items.remove(at: place)
+    }
+
+    private mutating func forget(_ item: MessageItem) {
+        guard let message = item.message else { return }
+        sortKeys[message.id] = nil
+        if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.remove(tempID) }
     }
 
     mutating func removeEveryStored() {
         items.removeAllStored()
+        sortKeys = [:]
         ownTempIDs = []
     }
 
-    private func storedIndex(of messageID: String) -> Int? {
-        items.lastStoredIndex { $0.message?.id == messageID }
+    private func place(of messageID: String) -> MessageItems.Place? {
+        sortKeys[messageID].flatMap { items.place(of: $0) }
     }
 
     private func add(_ receipt: Message.Receipt, to message: inout Message) -> Bool {

@@ -11,6 +11,8 @@ public struct OutboxTrouble: Equatable, Sendable {
 /// The unsent messages, on disk: each in a file of its own, so that a thousand of them cost a new one no more than none.
 struct OutboxFiles: Sendable {
     private static let format = 2
+    /// One can count on from each of them.
+    private static let numbers = 0...(1 << 53)
 
     let files: RoomFiles
     let isForced: Bool
@@ -32,8 +34,9 @@ struct OutboxFiles: Sendable {
             guard let data = try files.read(key) else { continue }
             do {
                 let contents = try JSONDecoder().decode(Contents.self, from: data)
-                guard contents.format == Self.format else {
-                    throw SendFailure(code: "foreign_format", message: "format \(contents.format)")
+                guard contents.format == Self.format, Self.numbers.contains(contents.number) else {
+                    throw SendFailure(
+                        code: "foreign_format", message: "format \(contents.format), number \(contents.number)")
                 }
                 rooms[contents.roomID, default: []].append(
                     OutboxEntry(message: contents.message, number: contents.number, isKept: true))

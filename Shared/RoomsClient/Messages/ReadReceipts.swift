@@ -3,13 +3,15 @@ import Foundation
 /// Tells the server what was read, in few calls.
 ///
 /// Ids are gathered until none has come for ``Settings/pause``, at most for ``Settings/longestWait``. Those that could not be
-/// told are kept, and told with the next connection, the next message read, or after ``Settings/retryPause``. They are not kept
+/// told are kept, and told with the next connection, the next message read, or after a pause. They are not kept
 /// on disk: who enters the room again reads again.
 public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
         public var longestWait: Duration = .seconds(2)
+        /// The first pause after which it is tried again is a random part of this, and the next ones of twice as much each.
         public var retryPause: Duration = .seconds(10)
+        public var longestPause: Duration = .seconds(60)
 
         public init() {}
     }
@@ -25,22 +27,39 @@ public actor ReadReceipts {
 
     private struct Gathered {
         /// In the order read, each once.
-        var ids: [String] = []
+        private(set) var ids: [String] = []
+        private var known: Set<String> = []
+        var backoff: Backoff
         var firstAt: Date?
         /// The wait until they are told.
         var wait: Task<Void, Never>?
         var telling: Task<Void, Never>?
+
+        init(retryingWith backoff: Backoff) { self.backoff = backoff }
+
+        mutating func add(_ id: String) { if known.insert(id).inserted { ids.append(id) } }
+
+        mutating func removeFirst(_ count: Int) {
+            known.subtract(ids.prefix(count))
+            ids.removeFirst(min(count, ids.count))
+        }
     }
 
     private let server: any MessageServer
     private let clock: any ClientClock
     private let settings: Settings
+    private let random: @Sendable () -> Double
     private var rooms: [String: Gathered] = [:]
     private var isRemoved = false
     /// Gathered or told before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
 
-    public init(server: any MessageServer, clock: any ClientClock, settings: Settings = Settings()) {
+    /// - Parameter random: from 0 up to 1.
+    public init(
+        server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        self.random = random
         self.server = server
         self.clock = clock
         self.settings = settings
@@ -50,9 +69,14 @@ public actor ReadReceipts {
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
         guard !new.isEmpty, !isRemoved else { return }
-        for id in new { seen.set(true, for: id) }
-        var gathered = rooms[roomID] ?? Gathered()
-        gathered.ids += new
+        var gathered =
+            rooms[roomID]
+            ?? Gathered(
+                retryingWith: Backoff(from: settings.retryPause, upTo: settings.longestPause))
+        for id in new {
+            seen.set(true, for: id)
+            gathered.add(id)
+        }
         let firstAt = gathered.firstAt ?? clock.now
         gathered.firstAt = firstAt
         rooms[roomID] = gathered
@@ -102,25 +126,27 @@ public actor ReadReceipts {
 
     private func tell(first count: Int, in roomID: String) async {
         var left = count
-        var isReached = true
-        while isReached, left > 0, let ids = rooms[roomID]?.ids.prefix(min(left, Self.callLimit)), !ids.isEmpty {
+        var failure: ClientFailure?
+        while failure == nil, left > 0, let ids = rooms[roomID]?.ids.prefix(min(left, Self.callLimit)), !ids.isEmpty {
             left -= ids.count
             do {
                 try await server.markRead(Array(ids), in: roomID)
                 drop(ids.count, in: roomID)
+                rooms[roomID]?.backoff.reset()
             } catch ClientFailure.refused(let refusal) where Self.finalCodes.contains(refusal.code) {
                 drop(ids.count, in: roomID)
             } catch {
-                isReached = false
+                failure = ClientFailure(error)
             }
         }
         rooms[roomID]?.telling = nil
-        if !isReached, rooms[roomID]?.wait == nil { wait(for: settings.retryPause, in: roomID) }
+        guard let failure, rooms[roomID]?.wait == nil else { return }
+        let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: failure.retryAfter)
+        if let pause { wait(for: pause, in: roomID) }
     }
 
     /// Told, or of no more use. While a call is under way ids are only added, unless all were removed.
     private func drop(_ count: Int, in roomID: String) {
-        guard let known = rooms[roomID]?.ids.count else { return }
-        rooms[roomID]?.ids.removeFirst(min(count, known))
+        rooms[roomID]?.removeFirst(count)
     }
 }

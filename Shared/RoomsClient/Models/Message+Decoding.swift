@@ -20,7 +20,7 @@ extension Message {
         self.init(
             id: try members.decode(String.self, forKey: .id),
             roomId: try members.decode(.roomId, or: ""),
-            seq: try members.decode(.seq, or: 0),
+            seq: try members.decodeCount(.seq),
             senderId: senderID,
             sender: sender,
             text: try text ?? members.decode(String.self, forKey: .content),

@@ -16,7 +16,7 @@ extension Room {
         let messagesUpdatedAt = try members.decodeIfPresent(Date.self, forKey: .messagesUpdatedAt)
         let isMessageLater = messagesUpdatedAt.map { $0 > updatedAt } ?? false
         let activityType = try members.decodeIfPresent(String.self, forKey: .lastActivityType)
-        let unseen = try members.decode(.unseenElementCount, or: 0)
+        let unseen = try members.decodeCount(.unseenElementCount)
         let badges = try members.decode(.badges, or: Badges(messages: 0, elements: unseen))
         self.init(
             id: try members.decode(String.self, forKey: .id),
@@ -31,7 +31,7 @@ extension Room {
             lastActivityType: activityType.flatMap(ActivityType.init) ?? (isMessageLater ? .message : .roomUpdate),
             isActive: try members.decode(.isActive, or: false),
             participants: participants,
-            elementCount: try members.decode(.elementCount, or: 0),
+            elementCount: try members.decodeCount(.elementCount),
             badges: badges,
             hasUnread: try members.decode(.hasUnread, or: badges.messages > 0 || badges.elements > 0),
             lastMessage: try members.decodeIfPresent(LastMessage.self, forKey: .lastMessage))
@@ -68,6 +68,6 @@ extension Room.Badges {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
-            messages: try members.decode(.messages, or: 0), elements: try members.decode(.elements, or: 0))
+            messages: try members.decodeCount(.messages), elements: try members.decodeCount(.elements))
     }
 }

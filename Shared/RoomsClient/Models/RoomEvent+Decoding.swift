@@ -134,8 +134,8 @@ struct DecodedEvent: DecodableWithConfiguration {
         func change(_ kind: RoomEvent.ElementsChange.Kind, by person: String) throws -> RoomEvent.ElementsChange {
             .init(
                 kind: kind, roomID: try room(), elementID: kind == .cleared ? nil : try self("elementId"),
-                userID: try self(person), updatedAt: try self("updatedAt"), elementCount: try self["elementCount"],
-                rev: try self["rev"])
+                userID: try self(person), updatedAt: try self("updatedAt"),
+                elementCount: (try self["elementCount"] as Int?)?.asCount, rev: try self["rev"])
         }
     }
 }

@@ -107,7 +107,7 @@ public struct RoomCounts: Sendable {
         if let rev = event.rev {
             // Late: its count is old, and badges that came since may have counted it.
             if let known = note.rev, rev <= known { return isNew }
-            hasSkipped = note.isFollowing && note.rev != rev - 1
+            hasSkipped = note.isFollowing && note.rev.map { $0 + 1 } != rev
             notes[roomID]?.rev = rev
             notes[roomID]?.isFollowing = true
         }

@@ -34,5 +34,12 @@ struct EngineHandshake: Decodable, Equatable, Sendable {
     let pingTimeout: Int
 
     /// After so long without a word, the connection is dead: the server pings at every interval.
-    var longestSilence: Duration { .milliseconds(max(pingInterval, 0) + max(pingTimeout, 0)) }
+    var longestSilence: Duration { timeBetweenPings + Self.duration(pingTimeout) }
+
+    var timeBetweenPings: Duration { Self.duration(pingInterval) }
+
+    /// An hour at most: of a connection that is silent for longer nobody is sure.
+    private static func duration(_ milliseconds: Int) -> Duration {
+        .milliseconds(min(max(milliseconds, 0), 3_600_000))
+    }
 }

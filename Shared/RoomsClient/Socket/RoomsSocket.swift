@@ -20,8 +20,10 @@ public actor RoomsSocket {
     /// For the server's first word on it.
     static let handshakeTimeout: Duration = .seconds(12)
     public static let ackTimeout: Duration = .seconds(10)
-    /// A server that says no `sync:done` in this time is taken for one that knows no recovery.
+    /// A server that says no `sync:done`, and nothing else, in this time is taken for one that knows no recovery.
     static let syncTimeout: Duration = .seconds(20)
+    /// So is one that says other things for so long: what it tells is no replay.
+    static let longestSync: TimeInterval = 120
     /// A connection that held for so long was a good one, and the next attempts begin with short pauses.
     private static let goodConnection: TimeInterval = 2
 
@@ -146,9 +148,7 @@ public actor RoomsSocket {
 
     private func waitForNextAttempt(_ run: Int, after failure: ClientFailure) async {
         guard run == self.run else { return }
-        var least: Duration?
-        if case .refused(let refusal) = failure { least = refusal.retryAfter }
-        let delay = backoff.next(random: random(), atLeast: least)
+        let delay = backoff.next(random: random(), atLeast: failure.retryAfter)
         if !skipsPause {
             let pause = Task { [clock] in try await clock.sleep(for: delay) }
             self.pause = pause
@@ -199,15 +199,13 @@ public actor RoomsSocket {
     /// Reads until the connection is over.
     private func serve(_ link: SocketLink) async throws -> ClientFailure {
         self.link = link
+        // Whoever was in a hurry has what they wanted: the next loss is another one.
+        skipsPause = false
         awaitsSync = true
         await queue.add(.connected)
         // Stopped meanwhile, perhaps started again: rooms are another connection's now.
         guard link === self.link else { throw CancellationError() }
-        let patience = Task { [clock] in
-            // Cancelled with the connection.
-            guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
-            await missSync(of: link)
-        }
+        let patience = Task { await awaitSync(of: link) }
         defer { patience.cancel() }
         rooms.forgetConnection()
         joinRooms(over: link)
@@ -231,7 +229,15 @@ public actor RoomsSocket {
         await queue.add(.recovered(done.recovered))
     }
 
-    private func missSync(of link: SocketLink) async {
+    private func awaitSync(of link: SocketLink) async {
+        let start = clock.now
+        var quiet: Duration
+        repeat {
+            // Cancelled with the connection.
+            guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
+            guard awaitsSync, link === self.link else { return }
+            quiet = .seconds(clock.now.timeIntervalSince(await link.heardAt))
+        } while quiet < Self.syncTimeout && clock.now.timeIntervalSince(start) < Self.longestSync
         guard awaitsSync, link === self.link else { return }
         awaitsSync = false
         await queue.add(.recovered(false))

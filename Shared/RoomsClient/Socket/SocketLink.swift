@@ -63,7 +63,7 @@ actor SocketLink {
             throw ClientFailure.offline("the server's first word is no handshake")
         }
         longestSilence = handshake.longestSilence
-        pingInterval = .milliseconds(handshake.pingInterval)
+        pingInterval = handshake.timeBetweenPings
     }
 
     /// Joins the namespace. After a refusal it may be tried again, with another token.

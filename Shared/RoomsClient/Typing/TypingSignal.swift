@@ -29,8 +29,9 @@ public final class TypingSignal {
     public func typed() {
         let now = clock.now
         typedAt = now
-        guard toldAt.map({ now.timeIntervalSince($0) >= Self.renewal }) ?? true else {
-            // Within a second of the last `true`, also of one before a stop: a later key tells.
+        guard toldAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
+            // Within a second of the last `true`, also of one before a stop: a later key tells. Of clocks that are set back nobody
+            // waits for the end.
             return
         }
         toldAt = now
@@ -53,7 +54,7 @@ public final class TypingSignal {
         while left > .zero {
             // Cancelled by `stopped()`, which has told already.
             do { try await clock.sleep(for: left) } catch { return }
-            left = Self.idle - .seconds(clock.now.timeIntervalSince(typedAt))
+            left = Self.idle - .seconds(abs(clock.now.timeIntervalSince(typedAt)))
         }
         guard !Task.isCancelled else { return }
         stopped()

@@ -34,8 +34,9 @@ public struct Typists: Equatable, Sendable {
     /// Their message has come.
     public mutating func end(_ userID: String) { typists.removeAll { $0.userID == userID } }
 
+    /// One that was heard long after now was so before the clock was set back.
     public mutating func prune(at now: Date) {
-        typists.removeAll { now >= $0.heardAt.addingTimeInterval(Self.lifetime) }
+        typists.removeAll { abs(now.timeIntervalSince($0.heardAt)) >= Self.lifetime }
     }
 
     /// The connection is lost, and with it any word of an end.

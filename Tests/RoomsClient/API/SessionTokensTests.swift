@@ -8,10 +8,10 @@ import Testing
 struct SessionTokensTests {
     private let clock = TestClock()
 
-    private func session(_ token: String, for seconds: TimeInterval) -> Session {
+    private func session(_ token: String, for seconds: TimeInterval, of userID: String = "u1") -> Session {
         Session(
             token: token, expiresAt: clock.now + seconds, refreshToken: "r-" + token,
-            user: Person(id: "u1", username: "ada"))
+            user: Person(id: userID, username: "ada"))
     }
 
     private func answer(
@@ -103,10 +103,21 @@ struct SessionTokensTests {
         let (tokens, _, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
         let waiter = Task { try await tokens.token(replacing: "a") }
         await gate.isReached()
-        await tokens.use(session("c", for: 3600))
+        await tokens.use(session("c", for: 3600, of: "u2"))
         await gate.open()
         await #expect(throws: ClientFailure.signedOut) { try await waiter.value }
         #expect(try await tokens.token() == "c")
+    }
+
+    @Test("a refresh that ends after the same person has signed in again gives the new session's token")
+    func signedInAgain() async throws {
+        let gate = Gate()
+        let (tokens, _, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        let waiter = Task { try await tokens.token(replacing: "a") }
+        await gate.isReached()
+        await tokens.use(session("c", for: 3600))
+        await gate.open()
+        #expect(try await waiter.value == "c")
     }
 
     @Test("a token that lives for seconds is not renewed at every call")

@@ -6,6 +6,9 @@ import Testing
 
 /// Whatever the network, the server and the end of the app do in whatever order, the room ends as the server has it: in its
 /// order, nothing twice, nothing lost.
+///
+/// A seed says what is typed and what the network does, not in which order the system lets tasks run: alone, by `ANY_ORDER_SEED`, it
+/// may go otherwise than among the others.
 @MainActor
 @Suite("Messages in any order", .timeLimit(.minutes(5)))
 struct AnyOrderTests {

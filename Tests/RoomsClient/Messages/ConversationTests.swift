@@ -26,13 +26,14 @@ struct ConversationTests {
             roomID: "room", ownID: "me", participantIDs: ["me", "ann"],
             backing: Conversation.Backing(
                 server: server, outbox: outbox, cache: cache,
-                receipts: ReadReceipts(server: server, clock: clock), clock: clock,
+                receipts: ReadReceipts(server: server, clock: clock, random: { 1 }), clock: clock,
                 makeID: {
                     ids.withLock { id in
                         id += 1
                         return "t\(id)"
                     }
-                }),
+                },
+                random: { 1 }),
             settings: settings)
     }
 

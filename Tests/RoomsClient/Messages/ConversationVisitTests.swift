@@ -29,6 +29,48 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
+    @Test("left before what is kept was shown, it replaces nothing that is kept")
+    func leftBeforeShown() async {
+        _ = await cache.openRoom("room")
+        await cache.keep((1...3).map { sample($0) }, of: "room")
+        let shown = conversation.beginVisit()
+        conversation.send("a")
+        await conversation.leave()
+        await shown?.value
+        #expect(await cache.openRoom("room").map(\.seq) == [1, 2, 3])
+        await server.expect(.send("a", tempID: "t1"), .message(sample(4, from: "me", tempID: "t1")))
+    }
+
+    @Test(
+        "where the server takes nobody in for now, what there is is shown, unverified, and it is tried again as it asks"
+    )
+    func joinRefused() async {
+        await server.failJoining(refusal("service_unavailable", isRetryable: true, retryAfter: .seconds(7)))
+        await enter(page(1...2))
+        #expect(conversation.items.shown == ["m1", "m2"])
+        #expect(!conversation.isVerified && !conversation.isLoading)
+        await server.failJoining(nil)
+        await clock.advance(by: .milliseconds(6_999))
+        await server.expectNoCall()
+        await clock.advance(by: .milliseconds(1))
+        await server.expect(newest, .page(page(1...3)))
+        await until { conversation.isVerified }
+        #expect(conversation.failure == nil)
+    }
+
+    @Test("what cannot be fetched is tried again later and later")
+    func laterAndLater() async {
+        await server.failJoining(nil)
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .failure(offline))
+        await entered
+        for pause in [5, 10, 20, 30, 30] {
+            await clock.wake(.seconds(pause))
+            await server.expect(newest, .failure(offline))
+        }
+        await conversation.leave()
+    }
+
     @Test("entered again while it is being left, it stays entered, and hears of its own messages")
     func enteredWhileLeaving() async {
         await enter(page([1]))

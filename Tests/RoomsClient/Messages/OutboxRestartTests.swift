@@ -55,11 +55,14 @@ extension OutboxTests {
         try broken.write(to: folder.appending(path: "broken%2F1.json"))
         let foreign = Data("{\"format\": 3, \"roomID\": \"new\", \"messages\": []}".utf8)
         try foreign.write(to: folder.appending(path: "new%2F1.json"))
+        let good = try String(contentsOf: folder.appending(path: "%47ood%2F%52oom%2F1.json"), encoding: .utf8)
+        let odd = Data(good.replacing("\"number\":1", with: "\"number\":\(Int.max)").utf8)
+        try odd.write(to: folder.appending(path: "odd%2F1.json"))
 
         let second = makeOutbox()
         let troubles = try await second.start().sorted { $0.roomID < $1.roomID }
-        #expect(troubles.map(\.roomID) == ["broken", "new"])
-        #expect(try troubles.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign])
+        #expect(troubles.map(\.roomID) == ["broken", "new", "odd"])
+        #expect(try troubles.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign, odd])
         await server.expect(request("a", room: "Good/Room"), stored(1, "a"))
         await server.answer(unanswered, stored(1, "a"))
         #expect(try await second.start() == [], "told once")

@@ -9,7 +9,7 @@ struct ReadReceiptsTests {
     let clock = TestClock(start: start)
     let receipts: ReadReceipts
 
-    init() { receipts = ReadReceipts(server: server, clock: clock) }
+    init() { receipts = ReadReceipts(server: server, clock: clock, random: { 1 }) }
 
     @Test("what is read within half a second of one another is told in one call, each once")
     func gathered() async {
@@ -68,11 +68,27 @@ struct ReadReceiptsTests {
         await clock.advance(by: .milliseconds(500))
         await server.expect(.read(["a"]), .failure(offline))
         await clock.untilSleeping(1)
-        await clock.advance(by: .seconds(10))
+        await clock.wake(.seconds(10))
+        await server.expect(
+            .read(["a"]), .failure(refusal("rate_limited", isRetryable: true, retryAfter: .seconds(90))))
+        await clock.wake(.seconds(90))
         await server.expect(.read(["a"]), .failure(offline))
         await clock.untilSleeping(1)
         async let told: Void = receipts.noteConnection()
         await server.expect(.read(["a"]), .done)
+        await told
+        await clock.advance(by: .seconds(60))
+        await server.expectNoCall()
+    }
+
+    @Test("however much is read without a network, each is told once")
+    func manyOffline() async {
+        let ids = (0..<2_500).map { "\($0)" }
+        for _ in 0..<2 { await receipts.add(ids, in: "room") }
+        async let told: Void = receipts.flush()
+        for first in stride(from: 0, to: 2_500, by: 500) {
+            await server.expect(.read(Array(ids[first..<first + 500])), .done)
+        }
         await told
         await clock.advance(by: .seconds(60))
         await server.expectNoCall()

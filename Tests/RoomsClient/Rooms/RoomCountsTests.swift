@@ -122,6 +122,31 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
+    @Test("numbers that no server counts to overflow nothing")
+    func hugeNumbers() throws {
+        var counts = RoomCounts(for: "me")
+        let room = try ServerDecoder().decode(
+            Room.self,
+            from: Data(
+                #"""
+                {"id":"r","createdAt":"2024-12-17T09:45:00Z","elementCount":\#(Int.max),
+                 "badges":{"messages":\#(Int.max),"elements":\#(Int.min)}}
+                """#.utf8))
+        counts.load(room)
+        for rev in [Int.min, Int.max, Int.min] {
+            let event = RoomEvent.decode(
+                name: "element:created:global",
+                data: Data(
+                    #"{"roomId":"r","elementId":"e\#(rev)","createdBy":"ann","updatedAt":"2024-12-17T09:45:00Z","rev":\#(rev)}"#
+                        .utf8))
+            counts.apply(event)
+        }
+        counts.apply(.messageNew(sample(.max, room: "r")))
+        let count = try #require(counts.rooms["r"])
+        #expect(count.unseenElements == 2)
+        #expect(count.unreadMessages > 1 << 52 && count.elements > 1 << 52)
+    }
+
     @Test("badges are what the server says")
     func badges() {
         var counts = counts()

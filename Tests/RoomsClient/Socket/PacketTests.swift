@@ -20,6 +20,17 @@ struct PacketTests {
         #expect(try EnginePacket("6") == .noop)
     }
 
+    @Test("a handshake's times are taken for an hour at most, and for no less than none")
+    func boundedHandshake() throws {
+        guard
+            case .open(let endless) = try EnginePacket(
+                #"0{"sid":"a","pingInterval":\#(Int.max),"pingTimeout":\#(Int.max)}"#),
+            case .open(let negative) = try EnginePacket(#"0{"sid":"a","pingInterval":-1,"pingTimeout":\#(Int.min)}"#)
+        else { throw ClientFailure.unreadable("no handshake") }
+        #expect(endless.longestSilence == .seconds(7_200) && endless.timeBetweenPings == .seconds(3_600))
+        #expect(negative.longestSilence == .zero && negative.timeBetweenPings == .zero)
+    }
+
     @Test("that are none of Engine.IO", arguments: ["", "0", "0{}", "5", "7", "b4AQ==", "\u{301}"])
     func noEngine(text: String) {
         #expect(throws: ClientFailure.self) { try EnginePacket(text) }

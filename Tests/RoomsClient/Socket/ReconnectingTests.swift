@@ -24,6 +24,17 @@ struct ReconnectingTests {
         await world.socket.stop()
     }
 
+    @Test("who was in a hurry to connect comes back after a pause all the same")
+    func hurryIsOver() async throws {
+        let world = try SocketWorld()
+        await world.socket.reconnectNow()
+        let connection = await world.connected()
+        await connection.drop()
+        await world.clock.wake(.milliseconds(250))
+        _ = await world.server.accepted(since: "c1")
+        await world.socket.stop()
+    }
+
     @Test("pauses are a random part of their bound: of none of it, it comes back at once; none is over thirty seconds")
     func jitter() async throws {
         let failures = (0..<8).map { ClientFailure.offline("no \($0)") }

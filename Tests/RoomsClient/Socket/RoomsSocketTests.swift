@@ -70,6 +70,41 @@ struct RoomsSocketTests {
         await world.socket.stop()
     }
 
+    @Test("a replay that takes long is not taken for none, as long as something comes")
+    func slowReplay() async throws {
+        let world = try SocketWorld()
+        await world.socket.start()
+        let connection = await world.server.accepted()
+        #expect(await world.told.next() == .connected)
+        for number in 0..<4 {
+            await world.clock.untilSleeping(for: RoomsSocket.syncTimeout)
+            await world.clock.advance(by: .seconds(15))
+            await connection.says("room:nothing", "{}")
+            #expect(await world.told.next() == .event(.unknown(name: "room:nothing")), "\(number)")
+            await world.clock.advance(by: .seconds(5))
+        }
+        await connection.synchronises(true, cursor: "c1")
+        #expect(await world.told.next() == .recovered(true))
+        await world.socket.stop()
+    }
+
+    @Test("a server that knows no recovery, and always has something to say, is found out all the same")
+    func busyOlderServer() async throws {
+        let world = try SocketWorld()
+        await world.socket.start()
+        let connection = await world.server.accepted()
+        #expect(await world.told.next() == .connected)
+        var told: SocketHappening?
+        for _ in 0..<12 where told != .recovered(false) {
+            await connection.says("room:nothing", "{}")
+            _ = await world.told.next()
+            await world.clock.wake(RoomsSocket.syncTimeout)
+            told = world.told.isEmpty ? nil : await world.told.next()
+        }
+        #expect(told == .recovered(false))
+        await world.socket.stop()
+    }
+
     @Test("answers pings, and gives a silent server up")
     func heartbeat() async throws {
         let world = try SocketWorld()

@@ -1,7 +1,8 @@
 import Foundation
-import RoomsClient
 import RoomsClientTesting
 import Testing
+
+@testable import RoomsClient
 
 @MainActor
 @Suite("Typing")
@@ -48,6 +49,34 @@ struct TypingTests {
         signal.typed()
         await TestClock.settle()
         #expect(await server.log == ["typing true", "typing false", "typing true"])
+    }
+
+    /// A clock that a person sets.
+    private struct SetClock: ClientClock {
+        let time = Guarded(start)
+
+        var now: Date { time.withLock { $0 } }
+
+        func set(back seconds: TimeInterval) { time.withLock { $0 = $0.addingTimeInterval(-seconds) } }
+
+        func sleep(for duration: Duration) async throws { try await TestClock().sleep(for: duration) }
+    }
+
+    @Test("a clock that is set back silences nobody, and nobody types for ever")
+    func setBack() async {
+        let clock = SetClock()
+        let signal = TypingSignal(roomID: "room", server: server, clock: clock)
+        signal.typed()
+        _ = await server.log(atLeast: 1)
+        clock.set(back: 3_600)
+        signal.typed()
+        #expect(await server.log(atLeast: 2) == ["typing true", "typing true"])
+        signal.stopped()
+
+        var typists = Typists(ownID: "me")
+        typists.note("ann", isTyping: true, at: start)
+        typists.prune(at: start.addingTimeInterval(-3_600))
+        #expect(typists.userIDs.isEmpty)
     }
 
     @Test("others type until they stop, their message comes, or nothing is heard for 3.5 seconds")
