@@ -40,7 +40,7 @@ struct RoomsClientRecoveryTests {
         await connect()
         server.expireTokens()
         async let rooms = client.api.myRooms().rooms
-        async let room = client.api.room(roomID)
+        async let room = client.api.room(roomID).room
         await client.enterForeground()
         await lookUntil { client.connection == .connected && device.socketCount == 1 }
         #expect(try await rooms.map(\.id) == [roomID])
