@@ -87,7 +87,8 @@ final class ChatApp {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
             if case .room(let room) = place { await client.close(room.conversation) }
-            await client.stop()
+            // Rooms that are being left are not waited for: this keeps and tells what was typed and read in them, too.
+            await client.enterBackground()
             continuation.finish()
         }
         let waiting = Task {

@@ -16,6 +16,8 @@ final class RoomPlace {
     private var input = LineEditor()
     /// Messages scrolled up from the newest.
     private var offset = 0
+    /// What the last frame drew.
+    @ObservationIgnored private var drawn: Slice<MessageItems>?
     var notice = "/help"
     /// What `y` does, and any other key does not.
     var asked: Question?
@@ -39,28 +41,37 @@ final class RoomPlace {
 
     // MARK: What is shown
 
-    func frame(in size: WindowSize) -> Frame { board?.frame(in: size) ?? screen.frame(in: size) }
-
-    private var screen: RoomScreen {
-        let room = client.rooms[roomID] ?? room
-        var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text]
-        if !conversation.isVerified { states.insert("checking…", at: 0) }
-        return RoomScreen(
-            title: room.title(), status: states.joined(separator: ", "), entries: conversation.items.map(entry),
-            offset: min(offset, max(0, conversation.items.count - 1)), typing: typing(in: room), notice: notice,
-            input: input)
+    func frame(in size: WindowSize) -> Frame {
+        if let board {
+            drawn = nil
+            return board.frame(in: size)
+        }
+        // Each takes a line at least: no more can be drawn.
+        let items = conversation.items.dropLast(min(offset, max(0, conversation.items.count - 1))).suffix(size.rows)
+        let (frame, count) = screen(of: items).drawn(in: size)
+        drawn = items.suffix(count)
+        return frame
     }
 
-    /// What the frame shows was drawn.
+    private func screen(of items: Slice<MessageItems>) -> RoomScreen {
+        let room = client.rooms[roomID] ?? room
+        var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text()]
+        if !conversation.isVerified { states.insert("checking…", at: 0) }
+        return RoomScreen(
+            title: room.title(), status: states.joined(separator: ", "), entries: items.map(entry),
+            typing: typing(in: room), notice: notice, input: input)
+    }
+
+    /// What the last frame drew can be seen.
     func noteShown() {
-        if offset == 0, board == nil { conversation.noteVisible(conversation.items) }
+        if let drawn { conversation.noteVisible(drawn) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
         let isMine = item.senderID == client.user.id
         let sender = room.participants.first { $0.userId == item.senderID }
         var entry = RoomScreen.Entry(
-            author: isMine ? "You" : sender.map { $0.firstName ?? $0.username } ?? "Somebody", text: item.text,
+            author: isMine ? "You" : sender?.displayName ?? "Somebody", text: item.text,
             time: item.createdAt.formatted(date: .omitted, time: .shortened), isMine: isMine)
         guard isMine else { return entry }
         switch item.state {
@@ -74,7 +85,7 @@ final class RoomPlace {
 
     private func typing(in room: Room) -> String {
         let names = conversation.typistIDs.compactMap { id in
-            room.participants.first { $0.userId == id }.map { $0.firstName ?? $0.username }
+            room.participants.first { $0.userId == id }?.displayName
         }
         if names.isEmpty { return conversation.failure?.text ?? "" }
         return names.joined(separator: " and ") + (names.count == 1 ? " is typing…" : " are typing…")

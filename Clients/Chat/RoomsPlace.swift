@@ -51,7 +51,7 @@ final class RoomsPlace {
     var screen: ListScreen {
         let rows = rows
         return ListScreen(
-            title: title, status: notice.isEmpty ? status.text : notice, rows: rows.map(\.row),
+            title: title, status: notice.isEmpty ? status.text(with: failure) : notice, rows: rows.map(\.row),
             selection: selection(in: rows), emptyText: emptyText, help: help,
             question: question.map { ($0.0.prompt, $0.1) })
     }
@@ -72,9 +72,13 @@ final class RoomsPlace {
         }
     }
 
+    private var failure: ClientFailure? {
+        shown == .strangers ? client.rooms.peopleWithoutRooms.failure : client.rooms.failure
+    }
+
     private var emptyText: String {
-        if shown == .strangers { return client.rooms.peopleWithoutRooms.failure?.text ?? "Nobody." }
-        if let failure = client.rooms.failure { return failure.text }
+        if let failure { return failure.text }
+        if shown == .strangers { return "Nobody." }
         return client.rooms.isLoaded ? "No rooms yet: + begins one." : "Loading…"
     }
 
@@ -103,7 +107,7 @@ final class RoomsPlace {
     }
 
     private func detail(of room: Room) -> String {
-        let others = room.participants.filter { $0.userId != client.user.id }.map { $0.firstName ?? $0.username }
+        let others = room.participants.filter { $0.userId != client.user.id }.map(\.displayName)
         let elements = room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements"
         return (others + [elements]).joined(separator: ", ")
     }

@@ -6,10 +6,23 @@ struct ServerFolder: Sendable {
     private let url: URL
 
     init(_ options: ChatOptions) throws {
-        let server = options.server.absoluteString.map { $0.isLetter || $0.isNumber ? $0 : "-" }
-        url = options.folder.appending(path: String(server), directoryHint: .isDirectory)
+        url = options.folder.appending(path: Self.name(of: options.server), directoryHint: .isDirectory)
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// Of each server another one, however its address is written: one server is not sent another's tokens.
+    private static func name(of server: URL) -> String {
+        let scheme = server.scheme?.lowercased() ?? ""
+        let standardPort = scheme == "https" ? 443 : 80
+        let host = server.host(percentEncoded: true)?.lowercased() ?? ""
+        var path = server.path()
+        while path.hasSuffix("/") { path.removeLast() }
+        let address = "\(scheme)://\(host):\(server.port ?? standardPort)\(path)"
+        // Capitals too: to many disks `A` and `a` are one name.
+        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_.")
+        // Only a string that is no Unicode has no encoding, and a Swift string is.
+        return address.addingPercentEncoding(withAllowedCharacters: plain) ?? "_"
     }
 
     func folder(of person: Person) -> PersonFolder {

@@ -10,15 +10,16 @@ final class StatusLine {
 
     init(_ client: RoomsClient) { self.client = client }
 
-    var text: String {
+    /// - Parameter failure: why what is shown beside may not be what the server has.
+    func text(with failure: ClientFailure? = nil) -> String {
         if !alert.isEmpty { return alert }
         return switch client.connection {
-        case .idle, .connecting: "connecting…"
-        case .connected: "connected"
-        case .waiting(.offline): "offline"
-        case .waiting(let failure): failure.text
         case .ended(.signedOut): "signed out: quit, and sign in again"
         case .ended(let failure): "\(failure.text) (in a list, r connects again)"
+        case .waiting(.offline): failure?.text ?? "offline"
+        case .waiting(let reason): failure?.text ?? reason.text
+        case .idle, .connecting: failure?.text ?? "connecting…"
+        case .connected: failure?.text ?? "connected"
         }
     }
 

@@ -77,9 +77,9 @@ extension ServerConnection: MessageServer {
 }
 
 extension ServerConnection: RoomServer {
-    public func rooms(sortedBy order: RoomOrder) async throws -> [Room] { try await api.myRooms(sortedBy: order).rooms }
+    public func rooms(sortedBy order: RoomOrder) async throws -> RoomListing { try await api.myRooms(sortedBy: order) }
 
-    public func room(_ id: String) async throws -> Room { try await api.room(id) }
+    public func room(_ id: String) async throws -> RoomAnswer { try await api.room(id) }
 
     public func peopleWithoutRooms(
         matching prefix: String?, limit: Int?, cursor: String?
@@ -87,11 +87,11 @@ extension ServerConnection: RoomServer {
         try await api.peopleWithoutRooms(matching: prefix, limit: limit, cursor: cursor)
     }
 
-    public func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room {
+    public func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer {
         try await api.makeRoom(with: userID, name: name, requestID: requestID)
     }
 
-    public func rename(_ roomID: String, to name: String) async throws -> Room {
+    public func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         try await api.rename(roomID, to: name)
     }
 }

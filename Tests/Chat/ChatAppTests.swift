@@ -48,6 +48,51 @@ struct ChatAppTests {
         #expect(world.clock.elapsed == .seconds(1))
     }
 
+    @Test("quitting keeps what was typed, and tells what was read, also in a room that is only just being left")
+    func quittingAtOnce() async throws {
+        try world.server.post("Hello", in: world.roomID, by: world.ben.id)
+        await enterRoom()
+        await world.untilShown("ben: Hello")
+        world.write("Hi!")
+        world.press(.escape, .character("q"))
+        await world.untilOver()
+        #expect(world.device.requests.contains("messages:mark-read"))
+        #expect(
+            try await world.client.outbox.unsentCount() == 1 || world.server.texts(in: world.roomID).contains("Hi!"))
+        await world.end()
+    }
+
+    @Test("what was drawn is read, and nothing else")
+    func reading() async throws {
+        for number in 1...30 { try world.server.post("number \(number).", in: world.roomID, by: world.ben.id) }
+        await world.untilShown("(30)")
+        world.press(.enter)
+        await world.untilShown { $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.") }
+        world.press(.pageUp)
+        await world.untilShown { $0.contains("number 24.") && $0.contains("number 16.") && !$0.contains("number 25.") }
+        world.press(.escape)
+        await world.untilShown("Rooms of ada")
+        await world.clock.advance(by: .seconds(1))
+        await world.untilShown("(15)")
+        await quit()
+    }
+
+    @Test("what could not be asked is said above what is shown")
+    func failing() async throws {
+        await world.untilShown("› Plans")
+        let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
+        world.server.refuseNext("GET /api/rooms/my-rooms", with: refusal)
+        world.press(.character("r"))
+        await world.untilShown { $0.contains("Out of order.") && $0.contains("› Plans") }
+        _ = world.server.addPerson("cleo")
+        world.press(.character("+"))
+        await world.untilShown { $0.contains("› cleo") && !$0.contains("Out of order.") }
+        world.server.refuseNext("GET /api/users/without-rooms", with: refusal)
+        world.write("d")
+        await world.untilShown { $0.contains("Out of order.") && $0.contains("› cleo") }
+        await quit()
+    }
+
     @Test("a command that waits leaves the keys to whoever types, and says at last what became of it")
     func command() async throws {
         await enterRoom()

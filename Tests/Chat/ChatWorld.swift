@@ -45,9 +45,11 @@ final class ChatWorld {
 
     func untilShown(_ text: String) async { await untilShown { $0.contains(text) } }
 
-    /// Until the program is over.
+    func untilOver() async { await running.value }
+
+    /// Until the program is over; nothing of it is left then.
     func end() async {
-        await running.value
+        await untilOver()
         try? FileManager.default.removeItem(at: folder)  // as good as gone
     }
 }

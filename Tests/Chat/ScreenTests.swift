@@ -67,12 +67,14 @@ struct ScreenTests {
         var screen = RoomScreen(
             title: "Plans", status: "2 elements", entries: entries + [failed], typing: "Ben is typing…",
             input: LineEditor())
-        var lines = plain(screen.frame(in: size))
+        let (frame, count) = screen.drawn(in: size)
+        #expect(count == 3)
+        var lines = plain(frame)
         #expect(lines.count == 8 && lines.allSatisfy { $0.columns <= 40 })
         #expect(lines[5] == "09:46  You: no  not sent: offline")
         #expect(lines[6].hasPrefix("Ben is typing…"))
-        screen.offset = 1
-        lines = plain(screen.frame(in: size))
+        screen.entries.removeLast()
+        lines = plain(screen.drawn(in: size).frame)
         #expect(lines[5].hasPrefix("            "))
         #expect(lines.contains { $0.contains("Message 19") })
     }

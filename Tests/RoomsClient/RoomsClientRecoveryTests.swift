@@ -12,6 +12,7 @@ struct RoomsClientRecoveryTests {
     private let (ada, ben): (Person, Person)
     private let roomID: String
     private let device: ScriptedDevice
+    private let tokens: SessionTokens
     private let client: RoomsClient
 
     init() throws {
@@ -19,7 +20,7 @@ struct RoomsClientRecoveryTests {
         (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
         roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
         device = server.makeDevice()
-        let tokens = SessionTokens(
+        tokens = SessionTokens(
             try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
         client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
@@ -40,7 +41,7 @@ struct RoomsClientRecoveryTests {
         await connect()
         server.expireTokens()
         async let rooms = client.api.myRooms().rooms
-        async let room = client.api.room(roomID)
+        async let room = client.api.room(roomID).room
         await client.enterForeground()
         await lookUntil { client.connection == .connected && device.socketCount == 1 }
         #expect(try await rooms.map(\.id) == [roomID])
@@ -60,6 +61,24 @@ struct RoomsClientRecoveryTests {
         await client.enterForeground()
         await lookUntil { client.connection == .connected }
         #expect(refreshes == 1)
+        await client.stop()
+    }
+
+    @Test("whoever is signed out and signs in again goes on with the same client, and sends what was not sent")
+    func signingInAgain() async throws {
+        await connect()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        server.refuseNext("POST /api/auth/refresh", with: Refusal(code: "invalid_token", message: "", status: 401))
+        server.expireTokens()
+        await client.enterForeground()
+        await lookUntil { client.connection == .ended(.signedOut) }
+        conversation.send("Hello")
+        await lookUntil { conversation.items.count == 1 }
+        await tokens.use(try server.makeSession(of: ada))
+        await client.start()
+        await lookUntil { conversation.items.last?.state == .stored }
+        #expect(server.texts(in: roomID) == ["Hello"])
         await client.stop()
     }
 

@@ -12,29 +12,31 @@ struct RoomScreen: Equatable {
 
     var title: String
     var status: String
+    /// The last one stands at the bottom.
     var entries: [Entry]
-    /// Messages scrolled up from the newest.
-    var offset = 0
     var typing: String
     var notice = ""
     var input: LineEditor
 
-    func frame(in size: WindowSize) -> Frame {
+    /// - Returns: with how many of the entries there was room for, counted from the last, the uppermost perhaps not whole.
+    func drawn(in size: WindowSize) -> (frame: Frame, entryCount: Int) {
         let status = status.cut(to: size.columns / 2)
         let header =
             Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = size.rows - 3
-        // From the newest up, until the window is full.
+        // From the last up, until the window is full.
         var body: [String] = []
-        for entry in entries.dropLast(offset).reversed() where body.count < height {
+        var count = 0
+        for entry in entries.reversed() where body.count < height {
             body = lines(of: entry, in: size.columns) + body
+            count += 1
         }
         body = body.suffix(height)
         body = Array(repeating: "", count: height - body.count) + body
         let hint = typing.isEmpty ? notice : typing
         let (line, column) = InputLine(prompt: "> ", editor: input).drawn(in: size.columns)
         let all = [header] + body + [Style.dim(hint.harmless.fitted(to: size.columns)), line]
-        return Frame(lines: all, cursor: (column, all.count - 1))
+        return (Frame(lines: all, cursor: (column, all.count - 1)), count)
     }
 
     private func lines(of entry: Entry, in width: Int) -> [String] {

@@ -12,6 +12,18 @@ public struct RoomListing: Equatable, Sendable {
     }
 }
 
+/// One of the caller's rooms.
+public struct RoomAnswer: Equatable, Sendable {
+    public var room: Room
+    /// Services that were down: what they count in this room is the last known, or 0.
+    public var degraded: [String]
+
+    public init(room: Room, degraded: [String] = []) {
+        self.room = room
+        self.degraded = degraded
+    }
+}
+
 extension RoomsAPI {
     /// The most recent first. In this answer alone, an unnamed room's `name` is empty and not nil.
     public func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
@@ -25,24 +37,30 @@ extension RoomsAPI {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))
     }
 
-    public func room(_ id: String) async throws -> Room {
-        try await value(of: try HTTPRequest("GET", to: ["rooms", id]))
+    public func room(_ id: String) async throws -> RoomAnswer {
+        try await answer(to: try HTTPRequest("GET", to: ["rooms", id]))
     }
 
     /// Always a new room, however many the two share.
     ///
     /// - Parameter requestID: any text of 1 to 64 characters: the same one again, after an answer that was lost, brings the room
     ///   that it made. Without one, and with older servers, a repeated call makes another.
-    public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> Room {
+    public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> RoomAnswer
+    {
         let body = JSON.members([
             "otherUserId": .string(userID), "name": name.map(JSON.string),
             "clientRequestId": requestID.map(JSON.string),
         ])
-        return try await value(of: try HTTPRequest("POST", to: ["rooms"], body: body))
+        return try await answer(to: try HTTPRequest("POST", to: ["rooms"], body: body))
     }
 
     /// An empty name takes it away.
-    public func rename(_ roomID: String, to name: String) async throws -> Room {
-        try await value(of: try HTTPRequest("PUT", to: ["rooms", roomID, "name"], body: ["name": .string(name)]))
+    public func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
+        try await answer(to: try HTTPRequest("PUT", to: ["rooms", roomID, "name"], body: ["name": .string(name)]))
+    }
+
+    private func answer(to request: HTTPRequest) async throws -> RoomAnswer {
+        let envelope = try await envelope(Room.self, of: request)
+        return RoomAnswer(room: envelope.data, degraded: envelope.degraded ?? [])
     }
 }

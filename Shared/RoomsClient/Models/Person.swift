@@ -14,6 +14,11 @@ public struct Person: Codable, Hashable, Sendable, Identifiable {
         self.email = email
     }
 
-    /// The first name, or the username.
-    public var displayName: String { firstName ?? username }
+    public var displayName: String { Self.displayName(firstName, username) }
+
+    /// The first name, unless there is nothing to see in it; else the username.
+    static func displayName(_ firstName: String?, _ username: String) -> String {
+        guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
+        return firstName
+    }
 }

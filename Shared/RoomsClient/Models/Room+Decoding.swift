@@ -39,8 +39,7 @@ extension Room {
 
     private static func displayName(_ given: String?, _ name: String?, _ participants: [Participant]) -> String {
         if let text = [given, name].compactMap(\.self).first(where: { !$0.isEmpty }) { return text }
-        let names = participants.map { $0.firstName ?? $0.username }.joined(separator: " & ")
-        return names.isEmpty ? "Unnamed room" : names
+        return participants.map(\.displayName).joined(separator: " & ")
     }
 }
 

@@ -5,7 +5,7 @@ public struct Room: Codable, Equatable, Sendable, Identifiable {
     public var id: String
     /// nil or empty if it has none.
     public var name: String?
-    /// Never empty.
+    /// The name, or who is in it. Empty where neither is known, as of an older server's room of nobody: show ``title(unnamed:)``.
     public var displayName: String
     public var createdBy: String
     public var createdAt: Date

@@ -29,6 +29,8 @@ public final class PeopleWithoutRooms {
     public func search(_ prefix: String) async {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
+        // It leads on from what another search has found.
+        cursor = nil
         running?.cancel()
         await follow(from: nil)
     }

@@ -39,13 +39,19 @@ public final class RoomCountManager {
 
     /// Takes an answer with all rooms; what is not among them is forgotten.
     ///
-    /// - Parameter overtaken: those that events have changed since it was asked for; they stay as they are.
-    public nonisolated func load(_ answer: [Room], keeping overtaken: Set<String> = []) {
-        change { $0.load(answer, keeping: overtaken) }
+    /// - Parameters:
+    ///   - overtaken: those that events have changed since it was asked for; they stay as they are.
+    ///   - degraded: the answer's: what these services count stays as it is known.
+    public nonisolated func load(
+        _ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []
+    ) {
+        change { $0.load(answer, keeping: overtaken, degraded: degraded) }
     }
 
     /// Takes an answer with one room.
-    public nonisolated func load(_ room: Room) { change { $0.load(room) } }
+    ///
+    /// - Parameter degraded: the answer's: what these services count stays as it is known.
+    public nonisolated func load(_ room: Room, degraded: [String] = []) { change { $0.load(room, degraded: degraded) } }
 
     public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
@@ -60,7 +66,10 @@ public final class RoomCountManager {
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
     /// The server has left it: what others make from now on is unseen.
-    public nonisolated func leave(_ roomID: String) { change { $0.leave(roomID) } }
+    ///
+    /// - Returns: whether its room has to be asked for, as the server may not have heard that what was unseen was seen.
+    @discardableResult
+    public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 
     private nonisolated func change<Result: Sendable>(_ body: @Sendable (inout RoomCounts) -> Result) -> Result {
         let (result, begins) = state.withLock { state in

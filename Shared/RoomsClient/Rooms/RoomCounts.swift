@@ -18,6 +18,8 @@ public struct RoomCounts: Sendable {
     public private(set) var version = 0
     private var notes: [String: Notes] = [:]
     private var open: Set<String> = []
+    /// Of the open ones, those where something unseen was taken for seen.
+    private var zeroed: Set<String> = []
 
     private struct Notes: Sendable {
         var rev: Int?
@@ -35,24 +37,45 @@ public struct RoomCounts: Sendable {
 
     /// Takes an answer with all rooms: what is not among them is forgotten, but for that it is open, if it comes back.
     ///
-    /// - Parameter overtaken: those that events have changed since the answer was asked for; they stay as they are.
-    public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = []) {
+    /// - Parameters:
+    ///   - overtaken: those that events have changed since the answer was asked for; they stay as they are.
+    ///   - degraded: the answer's: what these services count stays as it is known, and is taken only where nothing is.
+    public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
         let ids = Set(answer.map(\.id))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
-        for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) { load(room) }
+        for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) {
+            load(room, degraded: degraded)
+        }
     }
 
     /// Takes an answer with one room.
-    public mutating func load(_ room: Room) {
+    ///
+    /// - Parameter degraded: as of all rooms.
+    public mutating func load(_ room: Room, degraded: [String] = []) {
+        let lacking = RoomShare.named(in: degraded)
         var count = RoomCount(room)
-        if open.contains(room.id) { count.unseenElements = 0 }
-        // An answer has counted all up to its last one.
-        notes[room.id, default: Notes()].messages.skip(through: room.lastMessage?.id ?? "")
+        if let known = rooms[room.id] {
+            if lacking.contains(.elements) {
+                (count.elements, count.unseenElements) = (known.elements, known.unseenElements)
+            }
+            if lacking.contains(.messages) { count.unreadMessages = known.unreadMessages }
+        }
+        count.unseenElements = unseen(count.unseenElements, in: room.id)
+        // An answer has counted all up to its last one, but for one that lacks these counts.
+        let counted = lacking.contains(.messages) ? nil : room.lastMessage?.id
+        notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
         set(count, of: room.id)
     }
 
+    /// In an open room nothing is unseen.
+    private mutating func unseen(_ count: Int, in roomID: String) -> Int {
+        guard open.contains(roomID) else { return count }
+        if count > 0 { zeroed.insert(roomID) }
+        return 0
+    }
+
     public mutating func forget(_ roomID: String) {
-        open.remove(roomID)
+        leave(roomID)
         drop(roomID)
     }
 
@@ -64,10 +87,18 @@ public struct RoomCounts: Sendable {
     /// The room is open from now on: all in it is seen.
     public mutating func enter(_ roomID: String) {
         open.insert(roomID)
-        change(roomID) { $0.unseenElements = 0 }
+        guard var count = rooms[roomID] else { return }
+        count.unseenElements = unseen(count.unseenElements, in: roomID)
+        set(count, of: roomID)
     }
 
-    public mutating func leave(_ roomID: String) { open.remove(roomID) }
+    /// - Returns: whether its room has to be asked for: something unseen was taken for seen, and the server may not have heard of
+    ///   it, if the room was left before it was joined.
+    @discardableResult
+    public mutating func leave(_ roomID: String) -> Bool {
+        open.remove(roomID)
+        return zeroed.remove(roomID) != nil
+    }
 
     /// Events may have been missed: a `rev` that skips is no news until the next one.
     public mutating func noteAbsence() {
@@ -86,11 +117,8 @@ public struct RoomCounts: Sendable {
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
         case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, _):
-            let isOpen = open.contains(roomID)
-            change(roomID) {
-                $0.unreadMessages = badges.messages
-                $0.unseenElements = isOpen ? 0 : badges.elements
-            }
+            let elements = unseen(badges.elements, in: roomID)
+            change(roomID) { ($0.unreadMessages, $0.unseenElements) = (badges.messages, elements) }
         // As it was when it was made: one that is known already has moved on.
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break

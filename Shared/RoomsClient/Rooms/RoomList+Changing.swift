@@ -1,3 +1,5 @@
+import Foundation
+
 // Rooms that one makes and names.
 extension RoomList {
     /// A room that somebody asks for.
@@ -6,22 +8,34 @@ extension RoomList {
         let name: String?
     }
 
-    /// Makes a room. Asked for again after no answer has come, or while it is on its way, the same brings the same room: there is
-    /// one for each that was heard of.
+    /// What a wish was asked for with, and when last.
+    struct Asking {
+        let requestID: String
+        var askedAt: Date
+    }
+
+    /// So long somebody who has heard of no answer wants the same room, and later another: that one has long been shown.
+    private static let wishLife: TimeInterval = 5 * 60
+
+    /// Makes a room. Asked for again while it is on its way, or within five minutes after no answer has come, the same brings the
+    /// same room: there is one for each that was heard of.
     ///
     /// - Throws: `ClientFailure`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
         let wish = Wish(userID: userID, name: name)
-        let requestID = unheard[wish] ?? makeID()
-        unheard[wish] = requestID
+        let now = clock.now
+        unheard = unheard.filter { now.timeIntervalSince($0.value.askedAt) <= Self.wishLife }
+        var asking = unheard[wish] ?? Asking(requestID: makeID(), askedAt: now)
+        asking.askedAt = now
+        unheard[wish] = asking
         let load = shelf.beginLoad()
         do {
-            let room = try await server.makeRoom(with: userID, name: name, requestID: requestID)
+            let answer = try await server.makeRoom(with: userID, name: name, requestID: asking.requestID)
             unheard[wish] = nil
             // Its event may have come first, and others after it.
-            guard let known = shelf[room.id] else {
-                take(room, load, isChange: true)
-                return room
+            guard let known = shelf[answer.room.id] else {
+                take(answer, load, isChange: true)
+                return answer.room
             }
             shelf.abandon(load)
             return known

@@ -11,14 +11,16 @@ extension RoomList {
 
     private enum Outcome: Sendable {
         case done
-        case failed(ClientFailure)
+        /// There was no answer, or a part of the server was down, and the answer lacks what that counts. With how long the server
+        /// has asked to wait.
+        case failed(Duration?)
     }
 
     private enum Round {
         /// There is nothing more to ask.
         case done
         case answered
-        /// With what the server has asked to wait.
+        /// Likewise.
         case failed(Duration?)
     }
 
@@ -47,35 +49,32 @@ extension RoomList {
 
     private func fetchRound() async -> Round {
         let needed = Set(shelf.needs.keys)
-        var failures: [ClientFailure] = []
+        var waits: [Duration?] = []
         if owesRefresh || needed.count > Self.maxSingle {
             // One that is under way may be all that is owed.
             if let running { await running.value } else { await refresh() }
-            if let failure { failures = [failure] }
+            if failure != nil || owesRefresh { waits = [failure?.retryAfter] }
         } else {
             // An answer with all says nothing of those that it lacks.
             let ids = needed.union(shelf.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }
-                for await case .failed(let failure) in group { failures.append(failure) }
+                for await case .failed(let wait) in group { waits.append(wait) }
             }
         }
         guard lacksAnswer else {
             fetching = nil
             return .done
         }
-        guard !failures.isEmpty else { return .answered }
-        let asked = failures.compactMap { failure -> Duration? in
-            if case .refused(let refusal) = failure { refusal.retryAfter } else { nil }
-        }.max()
-        return .failed(asked)
+        return waits.isEmpty ? .answered : .failed(waits.compactMap(\.self).max())
     }
 
     private func fetch(_ id: String) async -> Outcome {
         let load = shelf.beginLoad()
         do {
-            take(try await server.room(id), load)
-            return .done
+            let answer = try await server.room(id)
+            take(answer, load)
+            return RoomShare.named(in: answer.degraded).isEmpty ? .done : .failed(nil)
         } catch {
             shelf.abandon(load)
             let failure = ClientFailure(error)
@@ -87,7 +86,7 @@ extension RoomList {
                 shelf.forgetNeeds(of: id)
                 return .done
             }
-            return .failed(failure)
+            return .failed(failure.retryAfter)
         }
     }
 }

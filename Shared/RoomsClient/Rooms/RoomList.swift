@@ -55,8 +55,8 @@ public final class RoomList {
     @ObservationIgnored private var owed = 1
     /// How much was owed when what was answered last was asked for.
     @ObservationIgnored private var settled = 0
-    /// By what was asked for, the request ids of rooms that may have been made though nobody has heard of it.
-    @ObservationIgnored var unheard: [Wish: String] = [:]
+    /// By what was asked for, rooms that may have been made though nobody has heard of it.
+    @ObservationIgnored var unheard: [Wish: Asking] = [:]
     @ObservationIgnored let makeID: () -> String
     @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
@@ -135,10 +135,12 @@ public final class RoomList {
         let owed = owed
         do {
             let answer = try await server.rooms(sortedBy: order)
-            let overtaken = shelf.finish(load, with: answer, now: clock.now)
-            counts.load(answer, keeping: overtaken)
-            stale.formUnion(answer.map(\.id))
-            (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, owed)
+            let lacking = RoomShare.named(in: answer.degraded)
+            let overtaken = shelf.finish(load, with: answer.rooms, lacking: lacking, now: clock.now)
+            counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
+            stale.formUnion(answer.rooms.map(\.id))
+            (isLoaded, loadedAt, failure) = (true, clock.now, nil)
+            if lacking.isEmpty { settled = owed } else { self.owed += 1 }
             show()
             keepRooms()
             fetchNeeded()
@@ -211,9 +213,10 @@ public final class RoomList {
 
     /// The server has left the room: what others make from now on is unseen.
     public func leave(_ roomID: String) {
-        counts.leave(roomID)
+        let mayBeUnseen = counts.leave(roomID)
         // Whether the server had left when something was made, the server alone knows.
-        guard leaving.removeValue(forKey: roomID) == true, shelf.sorted.contains(roomID) else { return }
+        let isNewElement = leaving.removeValue(forKey: roomID) == true
+        guard mayBeUnseen || isNewElement, shelf.sorted.contains(roomID) else { return }
         shelf.need(.answer, of: roomID)
         fetchNeeded()
     }
@@ -223,10 +226,10 @@ public final class RoomList {
     /// Takes an answer with one room.
     ///
     /// - Parameter isChange: of a call that has made or changed it.
-    func take(_ room: Room, _ load: RoomShelf.Load, isChange: Bool = false) {
-        if shelf.finish(load, with: room, isChange: isChange, now: clock.now) || counts.latest(of: room.id) == nil {
-            counts.load(room)
-        }
+    func take(_ answer: RoomAnswer, _ load: RoomShelf.Load, isChange: Bool = false) {
+        let (room, lacking) = (answer.room, RoomShare.named(in: answer.degraded))
+        let isNews = shelf.finish(load, with: room, lacking: lacking, isChange: isChange, now: clock.now)
+        if isNews || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
         stale.insert(room.id)
         show()
         keepRooms()

@@ -2,8 +2,8 @@ import Foundation
 
 /// The rooms as the server had them last, on disk, so that a start without a network shows them.
 ///
-/// It holds nothing that the server does not: a file that cannot be read, or is of another format, is dropped, and a write that
-/// fails is forgotten. All work is done off the main actor.
+/// It holds nothing that the server does not: a file that is broken, or of another format, is dropped, and a write that fails is
+/// forgotten. All work is done off the main actor.
 public actor RoomListCache {
     private static let format = 1
     /// The one file's, in the place of a room's.
@@ -22,8 +22,9 @@ public actor RoomListCache {
 
     /// What is kept. Who is where was true then: nobody is present in it.
     public func rooms() -> [Room] {
+        // One that cannot be read now, before the device is unlocked for one, can be the next time.
+        guard let data = try? files.read(Self.name) else { return [] }
         do {
-            guard let data = try files.read(Self.name) else { return [] }
             let contents = try JSONDecoder().decode(Contents.self, from: data)
             guard contents.format == Self.format else { throw CocoaError(.fileReadCorruptFile) }
             return contents.rooms.map(\.withoutPresence)

@@ -56,9 +56,6 @@ extension Room {
 }
 
 extension Room.Participant {
-    /// The first name, unless there is nothing to see in it.
-    public var displayName: String {
-        guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
-        return firstName
-    }
+    /// As a ``Person``'s.
+    public var displayName: String { Person.displayName(firstName, username) }
 }

@@ -2,11 +2,11 @@
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol RoomServer: Sendable {
-    func rooms(sortedBy order: RoomOrder) async throws -> [Room]
-    func room(_ id: String) async throws -> Room
+    func rooms(sortedBy order: RoomOrder) async throws -> RoomListing
+    func room(_ id: String) async throws -> RoomAnswer
     func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<Person>
     /// - Parameter requestID: the same one again makes no second room.
-    func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room
+    func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer
     /// An empty name takes it away.
-    func rename(_ roomID: String, to name: String) async throws -> Room
+    func rename(_ roomID: String, to name: String) async throws -> RoomAnswer
 }

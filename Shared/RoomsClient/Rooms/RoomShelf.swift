@@ -67,9 +67,12 @@ struct RoomShelf: Sendable {
 
     /// Takes an answer with all rooms: what is not among them is missing.
     ///
+    /// - Parameter lacking: what the answer has only as far as the server knew it: the later of that and what is known is kept.
     /// - Returns: those that were told of since it was asked for. Of what was told and what was answered they keep the later, and
     ///   are asked for again.
-    mutating func finish(_ load: Load, with answer: [Room], now: Date) -> Set<String> {
+    mutating func finish(
+        _ load: Load, with answer: [Room], lacking: Set<RoomShare> = [], now: Date
+    ) -> Set<String> {
         let overtaken = Set(touched.filter { $0.value > load.begun }.keys)
         let ids = Set(answer.map(\.id))
         for room in rooms where !ids.contains(room.id) && !overtaken.contains(room.id) {
@@ -78,7 +81,9 @@ struct RoomShelf: Sendable {
         }
         missing.subtract(ids)
         var kept = rooms.filter { !ids.contains($0.id) }
-        for room in answer { kept.append(take(room, load, isOvertaken: overtaken.contains(room.id), now: now)) }
+        for room in answer {
+            kept.append(take(room, load, isOvertaken: overtaken.contains(room.id), lacking: lacking, now: now))
+        }
         sorted.replaceAll(with: kept)
         for room in rooms where overtaken.contains(room.id) { needs[room.id, default: []].insert(.answer) }
         end()
@@ -87,13 +92,17 @@ struct RoomShelf: Sendable {
 
     /// Takes an answer with one room.
     ///
-    /// - Parameter isChange: it was asked for to make or change the room: other answers that are under way may be from before.
+    /// - Parameters:
+    ///   - lacking: as of all rooms; it is asked for again.
+    ///   - isChange: it was asked for to make or change the room: other answers that are under way may be from before.
     /// - Returns: false if the room was told of since it was asked for.
-    mutating func finish(_ load: Load, with answer: Room, isChange: Bool = false, now: Date) -> Bool {
+    mutating func finish(
+        _ load: Load, with answer: Room, lacking: Set<RoomShare> = [], isChange: Bool = false, now: Date
+    ) -> Bool {
         let isOvertaken = touched[answer.id].map { $0 > load.begun } ?? false
-        put(take(answer, load, isOvertaken: isOvertaken, now: now))
+        put(take(answer, load, isOvertaken: isOvertaken, lacking: lacking, now: now))
         missing.remove(answer.id)
-        if isOvertaken { needs[answer.id, default: []].insert(.answer) }
+        if isOvertaken || !lacking.isEmpty { needs[answer.id, default: []].insert(.answer) }
         end()
         if isChange, loadsUnderWay > 0 {
             events += 1
@@ -117,17 +126,20 @@ struct RoomShelf: Sendable {
         missing.remove(id)
     }
 
-    private mutating func take(_ answer: Room, _ load: Load, isOvertaken: Bool, now: Date) -> Room {
+    private mutating func take(
+        _ answer: Room, _ load: Load, isOvertaken: Bool, lacking: Set<RoomShare>, now: Date
+    ) -> Room {
         answeredAt[answer.id] = now
         let answer = answer.withFullTimes
         needs[answer.id] = nil
-        guard isOvertaken, let known = self[answer.id] else { return answer }
+        guard isOvertaken || !lacking.isEmpty, let known = self[answer.id] else { return answer }
         var merged = answer
         if named[answer.id] ?? 0 > load.begun { (merged.name, merged.displayName) = (known.name, known.displayName) }
         for room in [answer, known] {
             room.messagesUpdatedAt.map { merged.noteMessages(at: $0) }
             merged.noteContent(at: room.updatedAt)
         }
+        guard isOvertaken || lacking.contains(.messages) else { return merged }
         let last = [known.lastMessage, answer.lastMessage].compactMap(\.self).max { $0.createdAt < $1.createdAt }
         merged.lastMessage = last.flatMap { deletedMessages.contains($0.id) ? nil : $0 }
         return merged

@@ -21,6 +21,8 @@ struct Latencies {
         return Double(nanoseconds.sorted()[min(max(rank, 1), nanoseconds.count) - 1]) / 1e6
     }
 
+    func count(over milliseconds: Double) -> Int { nanoseconds.count { Double($0) / 1e6 > milliseconds } }
+
     /// p50 and p99, as a row shows them.
     func figures(named prefix: String = "") -> [Figure] {
         [Figure(prefix + "p50", quantile(0.5), .milliseconds), Figure(prefix + "p99", quantile(0.99), .milliseconds)]

@@ -23,7 +23,7 @@ struct RoomsAPITests {
             .answer("PUT /api/rooms/a%2Fb/name", #"{"data":\#(DecodingTests.room)}"#),
         ])
         #expect(try await api.me().username == "ada")
-        #expect(try await api.rename("a/b", to: "Garden").id == "r1")
+        #expect(try await api.rename("a/b", to: "Garden").room.id == "r1")
         let requests = await server.requests
         #expect(
             requests[0].headers
@@ -39,7 +39,7 @@ struct RoomsAPITests {
             .answer("GET /api/rooms/my-rooms?sort=content", #"{"data":[\#(room)],"degraded":["elements"]}"#),
             .answer(
                 "GET /api/rooms/grouped-by-person", #"{"data":[{"id":"u1","username":"ada","rooms":[\#(room)]}]}"#),
-            .answer("GET /api/rooms/r1", #"{"data":\#(room)}"#),
+            .answer("GET /api/rooms/r1", #"{"data":\#(room),"degraded":["messaging"]}"#),
             .answer("POST /api/rooms", #"{"data":\#(room)}"#, status: 201),
             .answer(
                 "GET /api/users/without-rooms?q=a&limit=5&cursor=c",
@@ -49,8 +49,9 @@ struct RoomsAPITests {
         let listing = try await api.myRooms(sortedBy: .content)
         #expect(listing.rooms.map(\.id) == ["r1"] && listing.degraded == ["elements"])
         #expect(try await api.roomsByPerson().map(\.id) == ["u1"])
-        #expect(try await api.room("r1").id == "r1")
-        #expect(try await api.makeRoom(with: "u2", requestID: "x").id == "r1")
+        let answer = try await api.room("r1")
+        #expect(answer.room.id == "r1" && answer.degraded == ["messaging"])
+        #expect(try await api.makeRoom(with: "u2", requestID: "x").room.id == "r1")
         #expect(
             try body(await server.requests.last) == ["otherUserId": .string("u2"), "clientRequestId": .string("x")])
         let people = try await api.peopleWithoutRooms(matching: "a", limit: 5, cursor: "c")

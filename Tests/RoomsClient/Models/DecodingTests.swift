@@ -98,7 +98,7 @@ struct DecodingTests {
         let json = """
             {"id":"r1","createdAt":"2024-12-17T09:45:00.000Z","messagesUpdatedAt":"2024-12-17T09:45:01Z",
              "unseenElementCount":4,"participants":[{"userId":"u1","username":"ada","firstName":"Ada"},
-             {"userId":"u2","username":"bob"}]}
+             {"userId":"u2","username":"bob","firstName":" "}]}
             """
         let room = try decoded(Room.self, json)
         #expect(room.displayName == "Ada & bob" && room.updatedAt == someTime)
@@ -110,7 +110,7 @@ struct DecodingTests {
     func oddRoom() throws {
         let json = #"{"id":"r1","name":"","createdAt":"2024-12-17T09:45:00Z","lastActivityType":"dance","badges":{}}"#
         let room = try decoded(Room.self, json)
-        #expect(room.displayName == "Unnamed room" && room.name?.isEmpty == true)
+        #expect(room.title(unnamed: "Sans nom") == "Sans nom" && room.name?.isEmpty == true)
         #expect(room.lastActivityType == .roomUpdate && room.badges == .init() && !room.hasUnread)
     }
 

@@ -7,6 +7,8 @@ struct ModelTests {
     @Test("a person goes by the first name, or else by the username")
     func displayName() {
         #expect(Person(id: "1", username: "ada", firstName: "Ada").displayName == "Ada")
-        #expect(Person(id: "1", username: "ada").displayName == "ada")
+        for name in [nil, "", " "] {
+            #expect(Person(id: "1", username: "ada", firstName: name).displayName == "ada")
+        }
     }
 }

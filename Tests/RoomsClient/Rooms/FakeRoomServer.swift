@@ -6,6 +6,8 @@ import Testing
 final class FakeRoomServer: RoomServer {
     var all: [Room] = []
     var failure: ClientFailure?
+    /// Services that are down: what a test has given for their share is what stands in.
+    var degraded: [String] = []
     var pages: [String: Page<Person>] = [:]
     private(set) var calls: [String] = []
     private var isHeld = false
@@ -34,19 +36,20 @@ final class FakeRoomServer: RoomServer {
         all.append(room)
     }
 
-    @MainActor func rooms(sortedBy order: RoomOrder) async throws -> [Room] {
-        let answer = all
+    @MainActor func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
+        let answer = RoomListing(rooms: all, degraded: degraded)
         try await respond("rooms")
         return answer
     }
 
-    @MainActor func room(_ id: String) async throws -> Room {
+    @MainActor func room(_ id: String) async throws -> RoomAnswer {
+        let degraded = degraded
         let room = all.first { $0.id == id }
         try await respond("room \(id)")
         guard let room else {
             throw ClientFailure.refused(Refusal(code: "room_not_found", message: "", status: 404))
         }
-        return room
+        return RoomAnswer(room: room, degraded: degraded)
     }
 
     @MainActor func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<
@@ -58,19 +61,19 @@ final class FakeRoomServer: RoomServer {
         return try #require(page, "not expected: \(name)")
     }
 
-    @MainActor func makeRoom(with userID: String, name: String?, requestID: String) async throws -> Room {
+    @MainActor func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer {
         let room = Given.room("made", with: [userID])
         set(room)
         try await respond("make \(userID)")
-        return room
+        return RoomAnswer(room: room)
     }
 
-    @MainActor func rename(_ roomID: String, to name: String) async throws -> Room {
+    @MainActor func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         var room = try #require(all.first { $0.id == roomID })
         (room.name, room.displayName) = (name, name)
         set(room)
         try await respond("rename \(roomID)")
-        return room
+        return RoomAnswer(room: room, degraded: degraded)
     }
 
     private func respond(_ call: String) async throws {

@@ -68,6 +68,35 @@ struct ListOnServerTests {
         await client.stop()
     }
 
+    @Test("made again long after an answer that was lost, a room is another one")
+    func makingLater() async throws {
+        await start()
+        phone.loseNextAnswer()
+        await #expect(throws: ClientFailure.self) { try await list.makeRoom(with: bob.id) }
+        await clock.advance(by: .seconds(301))
+        await until { list.rooms.count == 2 }
+        let before = Set(list.rooms.map(\.id))
+        let another = try await list.makeRoom(with: bob.id)
+        #expect(!before.contains(another.id) && list.rooms.count == 3)
+        await client.stop()
+    }
+
+    @Test("opened and left before the server has heard of it, a room's elements are unseen as before")
+    func openedShortly() async throws {
+        await start()
+        try server.addElement(in: room, by: bob.id)
+        await until { list[room]?.badges.elements == 1 }
+        await clock.advance(by: .seconds(5))
+        let conversation = client.open(try #require(list[room]))
+        #expect(list[room]?.badges.elements == 0)
+        await client.close(conversation)
+        await until { list[room]?.badges.elements == 0 }
+        await clock.advance(by: .seconds(5))
+        #expect(!phone.requests.contains("room:join"))
+        #expect(list[room]?.badges.elements == 1)
+        await client.stop()
+    }
+
     @Test("coming to the foreground, what is older than five minutes is asked for again")
     func foreground() async throws {
         await start()

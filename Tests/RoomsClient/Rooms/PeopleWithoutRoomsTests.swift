@@ -54,6 +54,19 @@ struct PeopleWithoutRoomsTests {
         #expect(people.failure == .offline("away"))
     }
 
+    @Test("a search that fails does not lead on from what another has found")
+    func failingPages() async {
+        server.pages = ["people ": page("ann", next: "ann"), "people b from ann": page("bob")]
+        await people.search("")
+        server.failure = .offline("away")
+        await people.search("b")
+        #expect(!people.hasMore)
+        server.failure = nil
+        await people.loadMore()
+        #expect(server.calls == ["people ", "people b"])
+        #expect(people.people.map(\.id) == ["ann"])
+    }
+
     @Test("with whom a room is begun, is among them no longer, nor comes back with an answer on its way")
     func leavingOut() async {
         server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("cy")]

@@ -177,6 +177,15 @@ struct RoomCountsTests {
         #expect(counts.rooms.keys.sorted() == ["s"])
     }
 
+    @Test("an answer without what the messages' service counts neither lowers unread ones nor counts its last one")
+    func degraded() {
+        var counts = counts(Given.room("r", badges: .init(messages: 1)))
+        counts.load(Given.room("r", elements: 4, last: Given.last("m9")), degraded: ["messaging"])
+        #expect(counts.rooms["r"] == RoomCount(elements: 4, unreadMessages: 1))
+        counts.apply(Given.newGlobal("m9"))
+        #expect(counts.rooms["r"]?.unreadMessages == 2)
+    }
+
     @Test("the version rises with each change, and not otherwise")
     func version() {
         var counts = counts()

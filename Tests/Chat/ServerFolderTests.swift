@@ -1,0 +1,33 @@
+import Foundation
+import RoomsClient
+import Testing
+
+@testable import Chat
+
+@Suite("What parlor-chat keeps of servers")
+final class ServerFolderTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+
+    deinit { try? FileManager.default.removeItem(at: folder) }  // as good as gone
+
+    private func path(_ server: String) throws -> String {
+        let options = try ChatOptions([server, "--data", folder.path(percentEncoded: false)])
+        return try ServerFolder(options).folder(of: Person(id: "1", username: "ada")).url.path(percentEncoded: false)
+    }
+
+    @Test("each server has a folder of its own: none is sent another's tokens")
+    func apart() throws {
+        let servers = [
+            "http://a-b:80", "http://a.b:80", "https://a.b:80", "http://a.b:8080", "http://a.b/c", "http://a.b/C",
+            "http://a.b/c/d", "http://a.b/c-d", "http://a.b/c%2Fd", "http://[::1]",
+        ]
+        #expect(try Set(servers.map(path)).count == servers.count)
+    }
+
+    @Test("however its address is written, one server has one folder")
+    func together() throws {
+        for (one, other) in [("http://a.b", "http://A.B:80/"), ("https://a.b/c", "https://a.b:443/c//")] {
+            #expect(try path(one) == path(other))
+        }
+    }
+}

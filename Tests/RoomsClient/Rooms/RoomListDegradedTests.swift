@@ -1,0 +1,69 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@Suite("RoomList, while a part of the server is down", .timeLimit(.minutes(1))) @MainActor
+struct RoomListDegradedTests {
+    private let clock = TestClock(start: Given.at(1000))
+    private let server = FakeRoomServer()
+    private let list: RoomList
+
+    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
+
+    private func load(_ rooms: Room...) async {
+        server.all = rooms
+        await list.refresh()
+        await clock.advance(by: .seconds(10))
+    }
+
+    @Test("what a part of the server that is down counts stays as it was, and all rooms are asked for until it is back")
+    func degraded() async {
+        await load(
+            Given.room(
+                "a", messagesUpdatedAt: 5, elements: 3, badges: .init(messages: 2, elements: 1), last: Given.last("m2"))
+        )
+        server.set(Given.room("a", badges: .init(messages: 4)))
+        server.set(Given.room("b", elements: 7))
+        server.degraded = ["elements"]
+        await list.refresh()
+        #expect(list["a"]?.elementCount == 3)
+        #expect(list["a"]?.badges == .init(messages: 4, elements: 1))
+        #expect(list["a"]?.lastMessage == nil)
+        // Nothing is known of it.
+        #expect(list["b"]?.elementCount == 7)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 3)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 3)
+        server.set(Given.room("a", elements: 5, badges: .init(elements: 3)))
+        server.degraded = []
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 4)
+        #expect(list["a"]?.badges == .init(elements: 3))
+        #expect(list["a"]?.elementCount == 5)
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["rooms", "rooms", "rooms", "rooms"])
+    }
+
+    @Test("so it is with one room; what is down and counts nothing that is shown is not waited for")
+    func degradedRoom() async {
+        let last = Given.last("m2", at: 5)
+        await load(Given.room("a", messagesUpdatedAt: 5, elements: 3, badges: .init(messages: 2), last: last))
+        server.set(Given.room("a", updatedAt: 20, elements: 5))
+        server.degraded = ["messaging"]
+        list.apply(Given.elements(.updated, "e1", in: "a", at: 20, count: 5, rev: 1))
+        list.apply(.roomUpdatedGlobal(roomID: "a", updatedBy: "bob", updatedAt: Given.at(20)))
+        await clock.advance(by: .milliseconds(100))
+        #expect(list["a"]?.badges == .init(messages: 2))
+        #expect(list["a"]?.elementCount == 5)
+        #expect(list["a"]?.lastMessage == last)
+        #expect(server.calls == ["rooms", "room a"])
+        server.set(Given.room("a", updatedAt: 20, elements: 5, badges: .init(messages: 1)))
+        server.degraded = ["polls"]
+        await clock.advance(by: .seconds(1))
+        #expect(list["a"]?.badges == .init(messages: 1))
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["rooms", "room a", "room a"])
+    }
+}
