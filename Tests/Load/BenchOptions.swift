@@ -13,52 +13,70 @@ struct BenchOptions {
         case returning = "return"
         case push
         case fanOut = "fanout"
+        case bus
         case client
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
     private(set) var rooms = 200
-    private(set) var sends = 2000
-    private(set) var seconds = 5
+    var sends: Int { givenSends ?? (isShort ? 500 : 2000) }
+    var seconds: Int { givenSeconds ?? (isShort ? 1 : 5) }
     private(set) var senders = 16
     private(set) var inFlight = 16
     private(set) var clients = 5000
     private(set) var notifications = 10_000
     private(set) var notificationLog: String?
     private(set) var floor: ServerAddress?
+    private(set) var bus: ServerAddress?
+    private(set) var nats: ServerAddress?
     private(set) var serverProcess: Int?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
-    private var chosen = Self.standard
+    private(set) var storedPath: String?
+    private(set) var storePath: String?
+    private var named: [Measurement]?
+    private var givenSends: Int?
+    private var givenSeconds: Int?
 
-    /// Those that are over within half a minute.
-    private static let standard: [Measurement] = [.myRooms, .send, .throughput]
+    /// No row is named: the short form of the table.
+    var isShort: Bool { named == nil }
 
-    func includes(_ measurement: Measurement) -> Bool { chosen.contains(measurement) }
+    /// Those to make, in their order. Of the short form, which is over within two minutes, as many as there is a server for.
+    var measurements: [Measurement] {
+        if let named { return Measurement.allCases.filter(named.contains) }
+        var found: [Measurement] = [.myRooms, .send, .throughput]
+        if floor != nil { found.append(.fanOut) }
+        if bus != nil { found.append(.bus) }
+        return found
+    }
 
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, fanout, push, client; the first three by default
+          --only LIST       of my-rooms, send, throughput, return, push, fanout, bus, client; by default a short form of those
+                            that are quick
           --rooms N         the caller's rooms in my-rooms (200)
-          --sends N         messages sent one after the other in send (2000)
+          --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
           --clients N       sockets that come back in return (5000)
           --pushes N        notifications of each turn in push (10000)
           --push-log FILE   what the server that plays Apple's writes down, for push
           --floor URL       where bench-floor listens, for fanout; as a server's address
+          --bus URL         where parlor-bus listens, for bus; in the same way
+          --nats URL        where nats-server does, if there is one
           --server-pid N    the server's process, to see its memory in fanout
-          --seconds N       how long each measurement of a rate takes (5)
+          --seconds N       how long each measurement of a rate takes (5; 1 in the short form)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
+          --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
+          --store FILE      store the ratios there
         """
 
     init(_ arguments: some Sequence<String>) throws(Malformed) {
         var rest = arguments.makeIterator()
         guard let url = rest.next() else { throw Malformed(description: "the server's address is missing") }
-        guard let server = ServerAddress(url: url) else { throw Malformed(description: "no address: \(url)") }
-        self.server = server
+        server = try Self.address(url)
         while let argument = rest.next() {
             // `--rooms=1` is `--rooms 1`.
             let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
@@ -67,27 +85,27 @@ struct BenchOptions {
                 throw Malformed(description: "\(flag) needs a value")
             }
             switch flag {
-            case "--only": chosen = try Self.measurements(value)
+            case "--only": named = try Self.measurements(value)
             case "--rooms": rooms = try Self.count(value, of: flag)
-            case "--sends": sends = try Self.count(value, of: flag)
+            case "--sends": givenSends = try Self.count(value, of: flag)
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)
             case "--clients": clients = try Self.count(value, of: flag)
             case "--pushes": notifications = try Self.count(value, of: flag)
             case "--push-log": notificationLog = value
-            case "--seconds": seconds = try Self.count(value, of: flag)
+            case "--seconds": givenSeconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
-            case "--floor":
-                guard let address = ServerAddress(url: value) else {
-                    throw Malformed(description: "no address: \(value)")
-                }
-                floor = address
+            case "--floor": floor = try Self.address(value)
+            case "--bus": bus = try Self.address(value)
+            case "--nats": nats = try Self.address(value)
             case "--server-pid":
                 guard let process = Int32(value), process > 0 else {
                     throw Malformed(description: "no process: \(value)")
                 }
                 serverProcess = Int(process)
             case "--json": jsonPath = value
+            case "--compare": storedPath = value
+            case "--store": storePath = value
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
@@ -103,6 +121,11 @@ struct BenchOptions {
             found.append(measurement)
         }
         return found
+    }
+
+    private static func address(_ url: String) throws(Malformed) -> ServerAddress {
+        guard let address = ServerAddress(url: url) else { throw Malformed(description: "no address: \(url)") }
+        return address
     }
 
     private static func count(_ text: String, of flag: String) throws(Malformed) -> Int {

@@ -29,8 +29,9 @@ struct SendAlone {
         var figures = socket.latencies.figures()
         if let syncs {
             figures += syncs.latencies.figures(named: "fdatasync ")
-            let above = socket.latencies.quantile(0.5) - syncs.latencies.quantile(0.5)
-            figures.append(Figure("ack above fsync", above, .milliseconds))
+            let (ack, sync) = (socket.latencies.quantile(0.5), syncs.latencies.quantile(0.5))
+            figures.append(Figure("ack above fsync", ack - sync, .milliseconds))
+            figures.append(Figure("p50 to fdatasync's", ack / sync, .timeRatio))
         }
         return Row(
             name: "message:send with its ack, one in flight, \(sends) sends", figures: figures,
