@@ -90,7 +90,9 @@ let package = Package(
         .executableTarget(name: "bench-floor", path: "Tests/Floor"),
         .executableTarget(
             name: "parlor-bench",
-            dependencies: ["JSON", "Reactor", "RoomsClient", "Security", "TestClients", "TestSupport", "WebSocket"],
+            dependencies: [
+                "JSON", "Reactor", "RoomsClient", "Security", "Storage", "TestClients", "TestSupport", "WebSocket",
+            ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),

@@ -31,10 +31,10 @@ actor Bench {
         return rows
     }
 
-    /// Of the short form, the medians of three; but what takes turns with a peer does that itself.
+    /// Of the short form, the medians of three; but some rows make medians of their own.
     private func rounds(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
         var rounds = [try await rows(of: measurement, world)]
-        if options.isShort, measurement != .bus {
+        if options.isShort, measurement != .bus, measurement != .start {
             for _ in 1..<Self.roundsInShort { rounds.append(try await rows(of: measurement, world)) }
         }
         return rounds[0].indices.map { index in Row(medianOf: rounds.map { $0[index] }) }
@@ -45,7 +45,10 @@ actor Bench {
     private func rows(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
         switch measurement {
         case .myRooms:
-            return try await MyRooms(world: world, roomCount: options.rooms, seconds: options.seconds).measure()
+            let found = try await MyRooms(world: world, roomCount: options.rooms, seconds: options.seconds).measure()
+            guard let floor = options.floor else { return found }
+            let least = try FloorRoundTrip.median(floor)
+            return found.map { $0.comparing("p50", to: least, as: "p50 to the floor's round trip") }
         case .send:
             let alone = SendAlone(world: world, sends: options.sends, syncFolder: options.syncFolder)
             return [try await alone.measure()]
@@ -54,7 +57,9 @@ actor Bench {
                 senders: options.senders, inFlight: options.inFlight, seconds: options.seconds)
             return [try await SendTogether(world: world, load: load, syncFolder: options.syncFolder).measure()]
         case .returning:
-            return [try await ReturnStorm(options.clients, of: options.server, on: loop).measure()]
+            return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]
+        case .connect:
+            return [try await ReturnStorm(options.clients, .new, of: options.server, on: loop).measure()]
         case .fanOut: return try await fanOut(world)
         case .push:
             let log = try Self.given(options.notificationLog, "push", "--push-log")
@@ -64,6 +69,11 @@ actor Bench {
         case .bus:
             let bus = try Self.given(options.bus, "bus", "--bus")
             return try BusBesideNATS(bus: bus, nats: options.nats, seconds: options.seconds).measure()
+        case .start:
+            let start = Start(
+                program: try program("start"), messages: options.messages(in: .start), loop: loop)
+            return [try await start.measure()]
+        case .growth: return try await growth()
         case .client: return try await ClientStores().measure()
         }
     }
@@ -77,6 +87,23 @@ actor Bench {
             rows.append(try await fanOut.measure())
         }
         return rows
+    }
+
+    private func growth() async throws -> [Row] {
+        let program = try program("growth")
+        let floor = try Self.given(options.floor, "growth", "--floor")
+        let process = try Self.given(options.floorProcess, "growth", "--floor-pid")
+        let sends = GrowthOfSends(program: program, messages: options.messages(in: .growth), loop: loop)
+        let lists = GrowthOfLists(program: program, loop: loop)
+        let crowds = GrowthOfCrowds(
+            program: program, floor: floor, floorProcess: process, seconds: options.seconds, loop: loop)
+        return [try await sends.measure(), try await lists.measure(), try await crowds.measure()]
+    }
+
+    private func program(_ row: String) throws(ClientError) -> OwnServer.Program {
+        OwnServer.Program(
+            path: try Self.given(options.parlor, row, "--parlor"), core: options.parlorCore,
+            folder: try Self.given(options.scratchFolder, row, "--scratch"))
     }
 
     private static func given<T>(_ value: T?, _ row: String, _ flag: String) throws(ClientError) -> T {

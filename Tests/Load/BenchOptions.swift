@@ -14,6 +14,9 @@ struct BenchOptions {
         case push
         case fanOut = "fanout"
         case bus
+        case start
+        case connect
+        case growth
         case client
     }
 
@@ -30,6 +33,11 @@ struct BenchOptions {
     private(set) var bus: ServerAddress?
     private(set) var nats: ServerAddress?
     private(set) var serverProcess: Int?
+    private(set) var floorProcess: Int?
+    private(set) var parlor: String?
+    private(set) var parlorCore: Int?
+    private(set) var scratchFolder: String?
+    private var givenMessages: Int?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
     private(set) var storedPath: String?
@@ -37,6 +45,11 @@ struct BenchOptions {
     private var named: [Measurement]?
     private var givenSends: Int?
     private var givenSeconds: Int?
+
+    /// In the database of `measurement`.
+    func messages(in measurement: Measurement) -> Int {
+        givenMessages ?? (measurement == .growth ? 10_000_000 : isShort ? 100_000 : 1_000_000)
+    }
 
     /// No row is named: the short form of the table.
     var isShort: Bool { named == nil }
@@ -47,25 +60,31 @@ struct BenchOptions {
         var found: [Measurement] = [.myRooms, .send, .throughput]
         if floor != nil { found.append(.fanOut) }
         if bus != nil { found.append(.bus) }
+        if parlor != nil { found.append(.start) }
         return found
     }
 
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, push, fanout, bus, client; by default a short form of those
-                            that are quick
+          --only LIST       of my-rooms, send, throughput, return, push, fanout, bus, start, connect, growth, client; by
+                            default a short form of those that are quick
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
-          --clients N       sockets that come back in return (5000)
+          --clients N       sockets that come back in return, or come in connect (5000)
+          --messages N      in the database that start (1000000; 100000 in the short form) and growth (10000000) make
+          --parlor FILE     the program that start and growth run themselves
+          --parlor-core N   the core that they run it on; any by default
+          --scratch DIR     where its data are, on a disk; for whoever gave it to remove
           --pushes N        notifications of each turn in push (10000)
           --push-log FILE   what the server that plays Apple's writes down, for push
           --floor URL       where bench-floor listens, for fanout; as a server's address
           --bus URL         where parlor-bus listens, for bus; in the same way
           --nats URL        where nats-server does, if there is one
           --server-pid N    the server's process, to see its memory in fanout
+          --floor-pid N     the floor's, to see its processor time in growth
           --seconds N       how long each measurement of a rate takes (5; 1 in the short form)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
@@ -98,11 +117,12 @@ struct BenchOptions {
             case "--floor": floor = try Self.address(value)
             case "--bus": bus = try Self.address(value)
             case "--nats": nats = try Self.address(value)
-            case "--server-pid":
-                guard let process = Int32(value), process > 0 else {
-                    throw Malformed(description: "no process: \(value)")
-                }
-                serverProcess = Int(process)
+            case "--server-pid": serverProcess = try Self.process(value)
+            case "--floor-pid": floorProcess = try Self.process(value)
+            case "--messages": givenMessages = try Self.count(value, of: flag)
+            case "--parlor": parlor = value
+            case "--parlor-core": parlorCore = try Self.count(value, of: flag, from: 0)
+            case "--scratch": scratchFolder = value
             case "--json": jsonPath = value
             case "--compare": storedPath = value
             case "--store": storePath = value
@@ -128,9 +148,14 @@ struct BenchOptions {
         return address
     }
 
-    private static func count(_ text: String, of flag: String) throws(Malformed) -> Int {
-        guard let number = Int(text), (1...1_000_000).contains(number) else {
-            throw Malformed(description: "\(flag) needs a number from 1 to 1000000")
+    private static func process(_ text: String) throws(Malformed) -> Int {
+        guard let process = Int32(text), process > 0 else { throw Malformed(description: "no process: \(text)") }
+        return Int(process)
+    }
+
+    private static func count(_ text: String, of flag: String, from least: Int = 1) throws(Malformed) -> Int {
+        guard let number = Int(text), (least...100_000_000).contains(number) else {
+            throw Malformed(description: "\(flag) needs a number from \(least) to 100000000")
         }
         return number
     }

@@ -23,7 +23,9 @@ struct BusRoundTrip {
             let start = LoopInstant.now()
             try requester.send(speech.request(number, payload))
             let question = try responder.next(.delivery)
-            guard let reply = speech.reply(to: question, payload) else { return (latencies, ["no request: \(question)"]) }
+            guard let reply = speech.reply(to: question, payload) else {
+                return (latencies, ["no request: \(question)"])
+            }
             try responder.send(reply)
             let answer = try requester.next(.delivery)
             latencies.record(since: start)

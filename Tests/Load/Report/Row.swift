@@ -15,6 +15,8 @@ struct Figure: Sendable {
         case ratio
         /// The same of times, the less the better.
         case timeRatio
+        /// The same of the slowest: for people to read, and not to be held against another run's, as none is like the next.
+        case tailRatio
     }
 
     let name: String
@@ -35,7 +37,7 @@ struct Figure: Sendable {
         switch unit {
         case .ratio: value
         case .timeRatio: value > 0 ? 1 / value : nil
-        case .milliseconds, .perSecond, .count: nil
+        case .milliseconds, .perSecond, .count, .tailRatio: nil
         }
     }
 }
@@ -48,5 +50,12 @@ extension Row {
             return Figure(figure.name, values.median ?? figure.value, figure.unit)
         }
         self.init(name: rows[0].name, figures: figures, faults: rows.flatMap(\.faults))
+    }
+
+    /// With the ratio of a time to another one, if there is such a figure.
+    func comparing(_ name: String, to least: Double, as ratio: String) -> Row {
+        guard let figure = figures.first(where: { $0.name == name }), least > 0 else { return self }
+        return Row(
+            name: self.name, figures: figures + [Figure(ratio, figure.value / least, .timeRatio)], faults: faults)
     }
 }

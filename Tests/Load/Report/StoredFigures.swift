@@ -37,12 +37,19 @@ struct StoredFigures {
             let figures = JSONWriter.object { json in
                 for figure in ratios {
                     json.name(figure.name)
-                    json.number((figure.value * 1000).rounded() / 1000)
+                    json.number(shortened(figure.value))
                 }
             }
             return "    \(JSONValue(row.name).text): \(figures.text)"
         }
         return "{\n\(lines.joined(separator: ",\n"))\n}\n"
+    }
+
+    /// To four digits: no run is as like another.
+    private static func shortened(_ value: Double) -> Double {
+        guard value > 0 else { return 0 }
+        let scale = pow(10, 3 - floor(log10(value)))
+        return (value * scale).rounded() / scale
     }
 
     /// A line for each ratio that fell by more than it may. What was not stored, or was not measured now, is passed over.

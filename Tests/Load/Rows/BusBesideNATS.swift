@@ -19,7 +19,7 @@ struct BusBesideNATS {
     }
 
     /// What one turn takes.
-    private var share: Duration { .seconds(seconds) / 5 }
+    private var share: Duration { max(.seconds(seconds) / 5, .milliseconds(500)) }
 
     private func events(inAWrite count: Int) throws -> Row {
         let outcome = try inTurns { broker, speech in
@@ -28,7 +28,9 @@ struct BusBesideNATS {
         return row(
             "events of \(BusSpeech.payloadLength) bytes, \(count) in a write",
             own: [Figure("heard", outcome.own, .perSecond)],
-            peer: outcome.peer.map { [Figure("nats-server", $0, .perSecond), Figure("to nats-server", outcome.own / $0, .ratio)] },
+            peer: outcome.peer.map {
+                [Figure("nats-server", $0, .perSecond), Figure("to nats-server", outcome.own / $0, .ratio)]
+            },
             faults: outcome.faults)
     }
 
@@ -41,7 +43,10 @@ struct BusBesideNATS {
             "a request and its reply",
             own: [Figure("p50", outcome.own, .milliseconds)],
             peer: outcome.peer.map {
-                [Figure("nats-server p50", $0, .milliseconds), Figure("p50 to nats-server's", outcome.own / $0, .timeRatio)]
+                [
+                    Figure("nats-server p50", $0, .milliseconds),
+                    Figure("p50 to nats-server's", outcome.own / $0, .timeRatio),
+                ]
             },
             faults: outcome.faults)
     }
