@@ -90,9 +90,11 @@ let package = Package(
         .executableTarget(name: "bench-floor", path: "Tests/Floor"),
         .executableTarget(
             name: "parlor-bench",
-            dependencies: ["JSON", "Reactor", "RoomsClient", "Security", "TestClients", "WebSocket"],
+            dependencies: [
+                "JSON", "Reactor", "RoomsClient", "Security", "Storage", "TestClients", "TestSupport", "WebSocket",
+            ],
             path: "Tests/Load",
-            exclude: ["README.md", "play-apple"], swiftSettings: settings),
+            exclude: ["README.md", "figures.json", "play-apple"], swiftSettings: settings),
         tests("Bench", ["parlor-bench"]),
         .executableTarget(
             name: "parlor-drill",

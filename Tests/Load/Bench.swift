@@ -23,40 +23,91 @@ actor Bench {
         Terminal.print(CommandLine.arguments.joined(separator: " "))
         let world = World(server: options.server, loop: loop)
         var rows: [Row] = []
-        func take(_ made: [Row]) {
+        for measurement in options.measurements {
+            let made = try await rounds(of: measurement, world)
             made.forEach(report)
             rows += made
         }
-        if options.includes(.myRooms) {
-            take(try await MyRooms(world: world, roomCount: options.rooms, seconds: options.seconds).measure())
+        return rows
+    }
+
+    /// Of the short form, the medians of three; but some rows make medians of their own.
+    private func rounds(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
+        var rounds = [try await rows(of: measurement, world)]
+        if options.isShort, measurement != .bus, measurement != .start {
+            for _ in 1..<Self.roundsInShort { rounds.append(try await rows(of: measurement, world)) }
         }
-        if options.includes(.send) {
-            take([try await SendAlone(world: world, sends: options.sends, syncFolder: options.syncFolder).measure()])
-        }
-        if options.includes(.throughput) {
+        return rounds[0].indices.map { index in Row(medianOf: rounds.map { $0[index] }) }
+    }
+
+    private static let roundsInShort = 3
+
+    private func rows(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
+        switch measurement {
+        case .myRooms:
+            let found = try await MyRooms(world: world, roomCount: options.rooms, seconds: options.seconds).measure()
+            guard let floor = options.floor else { return found }
+            let least = try FloorRoundTrip.median(floor)
+            return found.map { $0.comparing("p50", to: least, as: "p50 to the floor's round trip") }
+        case .send:
+            let alone = SendAlone(world: world, sends: options.sends, syncFolder: options.syncFolder)
+            return [try await alone.measure()]
+        case .throughput:
             let load = SendTogether.Load(
                 senders: options.senders, inFlight: options.inFlight, seconds: options.seconds)
-            take([try await SendTogether(world: world, load: load).measure()])
+            return [try await SendTogether(world: world, load: load, syncFolder: options.syncFolder).measure()]
+        case .returning:
+            return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]
+        case .connect:
+            return [try await ReturnStorm(options.clients, .new, of: options.server, on: loop).measure()]
+        case .fanOut: return try await fanOut(world)
+        case .push:
+            let log = try Self.given(options.notificationLog, "push", "--push-log")
+            return [
+                try await PushDrain(world: world, logPath: log, notifications: options.notifications).measure()
+            ]
+        case .bus:
+            let bus = try Self.given(options.bus, "bus", "--bus")
+            return try BusBesideNATS(bus: bus, nats: options.nats, seconds: options.seconds).measure()
+        case .start:
+            let start = Start(
+                program: try program("start"), messages: options.messages(in: .start), loop: loop)
+            return [try await start.measure()]
+        case .growth: return try await growth()
+        case .client: return try await ClientStores().measure()
         }
-        if options.includes(.returning) {
-            take([try await ReturnStorm(options.clients, of: options.server, on: loop).measure()])
+    }
+
+    private func fanOut(_ world: World) async throws -> [Row] {
+        let floor = try Self.given(options.floor, "fanout", "--floor")
+        var rows: [Row] = []
+        for (sockets, inFlight) in options.isShort ? [(1000, 8)] : [(1000, 8), (10_000, 4)] {
+            let load = FanOut.Load(sockets: sockets, inFlight: inFlight, seconds: options.seconds)
+            let fanOut = FanOut(world: world, floor: floor, serverProcess: options.serverProcess, load: load)
+            rows.append(try await fanOut.measure())
         }
-        if options.includes(.fanOut) {
-            guard let floor = options.floor else { throw ClientError("fanout needs --floor; deploy/bench gives it") }
-            for (sockets, inFlight) in [(1000, 8), (10_000, 4)] {
-                let load = FanOut.Load(sockets: sockets, inFlight: inFlight, seconds: options.seconds)
-                let fanOut = FanOut(world: world, floor: floor, serverProcess: options.serverProcess, load: load)
-                take([try await fanOut.measure()])
-            }
-        }
-        if options.includes(.push) {
-            guard let log = options.notificationLog else {
-                throw ClientError("push needs --push-log; deploy/bench gives it")
-            }
-            let drain = PushDrain(world: world, logPath: log, notifications: options.notifications)
-            take([try await drain.measure()])
-        }
-        if options.includes(.client) { take(try await ClientStores().measure()) }
         return rows
+    }
+
+    private func growth() async throws -> [Row] {
+        let program = try program("growth")
+        let floor = try Self.given(options.floor, "growth", "--floor")
+        let process = try Self.given(options.floorProcess, "growth", "--floor-pid")
+        let sends = GrowthOfSends(program: program, messages: options.messages(in: .growth), loop: loop)
+        let lists = GrowthOfLists(program: program, loop: loop)
+        let crowds = GrowthOfCrowds(
+            program: program, floor: floor, floorProcess: process, seconds: options.seconds, loop: loop)
+        return [try await sends.measure(), try await lists.measure(), try await crowds.measure()]
+    }
+
+    private func program(_ row: String) throws(ClientError) -> OwnServer.Program {
+        OwnServer.Program(
+            path: try Self.given(options.parlor, row, "--parlor"), core: options.parlorCore,
+            folder: try Self.given(options.scratchFolder, row, "--scratch"))
+    }
+
+    private static func given<T>(_ value: T?, _ row: String, _ flag: String) throws(ClientError) -> T {
+        guard let value else { throw ClientError("\(row) needs \(flag); deploy/bench gives it") }
+        return value
     }
 }

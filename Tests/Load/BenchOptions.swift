@@ -13,52 +13,89 @@ struct BenchOptions {
         case returning = "return"
         case push
         case fanOut = "fanout"
+        case bus
+        case start
+        case connect
+        case growth
         case client
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
     private(set) var rooms = 200
-    private(set) var sends = 2000
-    private(set) var seconds = 5
+    var sends: Int { givenSends ?? (isShort ? 500 : 2000) }
+    var seconds: Int { givenSeconds ?? (isShort ? 1 : 5) }
     private(set) var senders = 16
     private(set) var inFlight = 16
     private(set) var clients = 5000
     private(set) var notifications = 10_000
     private(set) var notificationLog: String?
     private(set) var floor: ServerAddress?
+    private(set) var bus: ServerAddress?
+    private(set) var nats: ServerAddress?
     private(set) var serverProcess: Int?
+    private(set) var floorProcess: Int?
+    private(set) var parlor: String?
+    private(set) var parlorCore: Int?
+    private(set) var scratchFolder: String?
+    private var givenMessages: Int?
     private(set) var syncFolder: String?
     private(set) var jsonPath: String?
-    private var chosen = Self.standard
+    private(set) var storedPath: String?
+    private(set) var storePath: String?
+    private var named: [Measurement]?
+    private var givenSends: Int?
+    private var givenSeconds: Int?
 
-    /// Those that are over within half a minute.
-    private static let standard: [Measurement] = [.myRooms, .send, .throughput]
+    /// In the database of `measurement`.
+    func messages(in measurement: Measurement) -> Int {
+        givenMessages ?? (measurement == .growth ? 10_000_000 : isShort ? 100_000 : 1_000_000)
+    }
 
-    func includes(_ measurement: Measurement) -> Bool { chosen.contains(measurement) }
+    /// No row is named: the short form of the table.
+    var isShort: Bool { named == nil }
+
+    /// Those to make, in their order. Of the short form, which is over within two minutes, as many as there is a server for.
+    var measurements: [Measurement] {
+        if let named { return Measurement.allCases.filter(named.contains) }
+        var found: [Measurement] = [.myRooms, .send, .throughput]
+        if floor != nil { found.append(.fanOut) }
+        if bus != nil { found.append(.bus) }
+        if parlor != nil { found.append(.start) }
+        return found
+    }
 
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, fanout, push, client; the first three by default
+          --only LIST       of my-rooms, send, throughput, return, push, fanout, bus, start, connect, growth, client; by
+                            default a short form of those that are quick
           --rooms N         the caller's rooms in my-rooms (200)
-          --sends N         messages sent one after the other in send (2000)
+          --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
-          --clients N       sockets that come back in return (5000)
+          --clients N       sockets that come back in return, or come in connect (5000)
+          --messages N      in the database that start (1000000; 100000 in the short form) and growth (10000000) make
+          --parlor FILE     the program that start and growth run themselves
+          --parlor-core N   the core that they run it on; any by default
+          --scratch DIR     where its data are, on a disk; for whoever gave it to remove
           --pushes N        notifications of each turn in push (10000)
           --push-log FILE   what the server that plays Apple's writes down, for push
           --floor URL       where bench-floor listens, for fanout; as a server's address
+          --bus URL         where parlor-bus listens, for bus; in the same way
+          --nats URL        where nats-server does, if there is one
           --server-pid N    the server's process, to see its memory in fanout
-          --seconds N       how long each measurement of a rate takes (5)
+          --floor-pid N     the floor's, to see its processor time in growth
+          --seconds N       how long each measurement of a rate takes (5; 1 in the short form)
           --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
+          --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
+          --store FILE      store the ratios there
         """
 
     init(_ arguments: some Sequence<String>) throws(Malformed) {
         var rest = arguments.makeIterator()
         guard let url = rest.next() else { throw Malformed(description: "the server's address is missing") }
-        guard let server = ServerAddress(url: url) else { throw Malformed(description: "no address: \(url)") }
-        self.server = server
+        server = try Self.address(url)
         while let argument = rest.next() {
             // `--rooms=1` is `--rooms 1`.
             let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
@@ -67,27 +104,28 @@ struct BenchOptions {
                 throw Malformed(description: "\(flag) needs a value")
             }
             switch flag {
-            case "--only": chosen = try Self.measurements(value)
+            case "--only": named = try Self.measurements(value)
             case "--rooms": rooms = try Self.count(value, of: flag)
-            case "--sends": sends = try Self.count(value, of: flag)
+            case "--sends": givenSends = try Self.count(value, of: flag)
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)
             case "--clients": clients = try Self.count(value, of: flag)
             case "--pushes": notifications = try Self.count(value, of: flag)
             case "--push-log": notificationLog = value
-            case "--seconds": seconds = try Self.count(value, of: flag)
+            case "--seconds": givenSeconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
-            case "--floor":
-                guard let address = ServerAddress(url: value) else {
-                    throw Malformed(description: "no address: \(value)")
-                }
-                floor = address
-            case "--server-pid":
-                guard let process = Int32(value), process > 0 else {
-                    throw Malformed(description: "no process: \(value)")
-                }
-                serverProcess = Int(process)
+            case "--floor": floor = try Self.address(value)
+            case "--bus": bus = try Self.address(value)
+            case "--nats": nats = try Self.address(value)
+            case "--server-pid": serverProcess = try Self.process(value)
+            case "--floor-pid": floorProcess = try Self.process(value)
+            case "--messages": givenMessages = try Self.count(value, of: flag)
+            case "--parlor": parlor = value
+            case "--parlor-core": parlorCore = try Self.count(value, of: flag, from: 0)
+            case "--scratch": scratchFolder = value
             case "--json": jsonPath = value
+            case "--compare": storedPath = value
+            case "--store": storePath = value
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
@@ -105,9 +143,19 @@ struct BenchOptions {
         return found
     }
 
-    private static func count(_ text: String, of flag: String) throws(Malformed) -> Int {
-        guard let number = Int(text), (1...1_000_000).contains(number) else {
-            throw Malformed(description: "\(flag) needs a number from 1 to 1000000")
+    private static func address(_ url: String) throws(Malformed) -> ServerAddress {
+        guard let address = ServerAddress(url: url) else { throw Malformed(description: "no address: \(url)") }
+        return address
+    }
+
+    private static func process(_ text: String) throws(Malformed) -> Int {
+        guard let process = Int32(text), process > 0 else { throw Malformed(description: "no process: \(text)") }
+        return Int(process)
+    }
+
+    private static func count(_ text: String, of flag: String, from least: Int = 1) throws(Malformed) -> Int {
+        guard let number = Int(text), (least...100_000_000).contains(number) else {
+            throw Malformed(description: "\(flag) needs a number from \(least) to 100000000")
         }
         return number
     }

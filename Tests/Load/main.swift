@@ -12,6 +12,10 @@ do {
     }
     group.shutdown()
     if let path = options.jsonPath { try ReportFile.write(rows, commandLine: CommandLine.arguments, to: path) }
+    if let path = options.storedPath {
+        for warning in try StoredFigures.read(path).warnings(about: rows) { Terminal.complain(warning) }
+    }
+    if let path = options.storePath { try ReportFile.write(Array(StoredFigures.text(of: rows).utf8), to: path) }
     exit(rows.allSatisfy(\.faults.isEmpty) ? 0 : 1)
 } catch let error as BenchOptions.Malformed {
     Terminal.complain("parlor-bench: \(error)\n\n\(BenchOptions.usage)")

@@ -15,6 +15,10 @@ enum ReportFile {
                 }
             }
         }
+        try write(bytes, to: path)
+    }
+
+    static func write(_ bytes: [UInt8], to path: String) throws(ClientError) {
         guard let file = fopen(path, "w") else { throw ClientError("\(path) cannot be written") }
         let written = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, file) }
         guard fclose(file) == 0, written == bytes.count else { throw ClientError("\(path) cannot be written") }

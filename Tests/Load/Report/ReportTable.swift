@@ -11,7 +11,7 @@ enum ReportTable {
         switch figure.unit {
         case .milliseconds: "\(decimal(figure.value, places: 3)) ms"
         case .perSecond: "\(decimal(figure.value, places: 0))/s"
-        case .ratio: decimal(figure.value, places: 2)
+        case .ratio, .timeRatio, .tailRatio: decimal(figure.value, places: 2)
         case .count: decimal(figure.value, places: 0)
         }
     }

@@ -63,8 +63,8 @@ struct FanOut {
             Figure("to the floor", outcome.rate / limit.rate, .ratio),
         ]
         figures += outcome.latencies.figures() + limit.latencies.figures(named: "floor ")
-        figures.append(Figure("p50 to the floor", Self.ratio(outcome, limit, 0.5), .ratio))
-        figures.append(Figure("p99 to the floor", Self.ratio(outcome, limit, 0.99), .ratio))
+        figures.append(Figure("p50 to the floor", Self.ratio(outcome, limit, 0.5), .timeRatio))
+        figures.append(Figure("p99 to the floor", Self.ratio(outcome, limit, 0.99), .tailRatio))
         figures += acks.figures(named: "sender's ack ")
         if let before, let after {
             figures.append(Figure("bytes for an idle socket", (after - before) / load.sockets))

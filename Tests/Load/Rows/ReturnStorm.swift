@@ -3,9 +3,15 @@ import Reactor
 import TestClients
 
 /// Clients that come back within the same second, as after a deploy or an outage: each is sent what it missed, joins a room
-/// and lists its rooms, while two people who never went away write to each other.
+/// and lists its rooms, while two people who never went away write to each other. Or clients that come anew, and have missed nothing.
 actor ReturnStorm {
+    enum Kind {
+        case returning
+        case new
+    }
+
     private let clientCount: Int
+    private let kind: Kind
     private let world: World
     private let loop: EventLoop
     private var clients: [ReturningClient] = []
@@ -32,8 +38,9 @@ actor ReturnStorm {
     /// What the process has open beside the clients.
     private static let otherDescriptors = 256
 
-    init(_ clientCount: Int, of server: ServerAddress, on loop: EventLoop) {
+    init(_ clientCount: Int, _ kind: Kind, of server: ServerAddress, on loop: EventLoop) {
         self.clientCount = clientCount
+        self.kind = kind
         self.loop = loop
         left = clientCount
         world = World(server: server, loop: loop)
@@ -59,9 +66,12 @@ actor ReturnStorm {
             lists.close()
         }
         return Row(
-            name: "\(clientCount) clients of \(Self.people) people return within a second",
-            figures: [Figure("all joined and listed", seconds * 1000, .milliseconds)]
-                + latencies.figures(named: "a client's ") + survivors.latencies.figures(named: "survivors' ack ")
+            name:
+                "\(clientCount) clients of \(Self.people) people \(kind == .new ? "connect" : "return") within a second",
+            figures: [
+                Figure("all joined and listed", seconds * 1000, .milliseconds),
+                Figure("clients", Double(clientCount) / seconds, .perSecond),
+            ] + latencies.figures(named: "a client's ") + survivors.latencies.figures(named: "survivors' ack ")
                 + [
                     Figure("survivors' sends", survivors.sent),
                     Figure("message:new replayed", clients.reduce(0) { $0 + $1.replayed }),
@@ -94,6 +104,7 @@ actor ReturnStorm {
             }
         ).map { $0["id"]?.string ?? "" }
         let cursors = try await world.data(of: people.map { HTTPCall("GET", "/api/sync", token: $0.token) })
+            .map { kind == .new ? nil : $0["cursor"]?.string ?? "" }
         let messages = try await world.data(
             of: zip(pairs, rooms).map { pair, room in
                 let body = JSONWriter.object { $0.member("text", "This is what you missed.") }
@@ -112,8 +123,9 @@ actor ReturnStorm {
         return (0..<clientCount).map { number in
             let index = number % people.count
             return ReturningClient(
-                people[index], since: cursors[index]["cursor"]?.string ?? "", rooms: roomsOf[index],
-                room: roomsOf[index][number / people.count % roomsOf[index].count], missed: missedBy[index])
+                people[index], since: cursors[index], rooms: roomsOf[index],
+                room: roomsOf[index][number / people.count % roomsOf[index].count],
+                missed: kind == .new ? [] : missedBy[index])
         }
     }
 

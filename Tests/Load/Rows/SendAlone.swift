@@ -31,6 +31,9 @@ struct SendAlone {
             figures += syncs.latencies.figures(named: "fdatasync ")
             let above = socket.latencies.quantile(0.5) - syncs.latencies.quantile(0.5)
             figures.append(Figure("ack above fsync", above, .milliseconds))
+            // Of the fastest tenth: the rest of them waits for what others write to the disk.
+            let ratio = socket.latencies.quantile(0.1) / syncs.latencies.quantile(0.1)
+            figures.append(Figure("p10 to fdatasync's", ratio, .timeRatio))
         }
         return Row(
             name: "message:send with its ack, one in flight, \(sends) sends", figures: figures,

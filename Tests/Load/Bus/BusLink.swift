@@ -1,0 +1,86 @@
+import Glibc
+import TestClients
+import TestSupport
+
+/// One connection to a broker, on plain calls: a write is one call of the system, and nothing of the event loops that the broker
+/// itself stands on is in the load.
+final class BusLink {
+    let speech: BusSpeech
+    private let socket: BlockingSocket
+    private var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    /// What of the buffer has come, and has not been taken.
+    private var filled = 0
+
+    /// Says hello, and then this; returns when the broker has read both.
+    ///
+    /// - Throws: `WireError`, as everything here.
+    init(to broker: ServerAddress, _ speech: BusSpeech, saying text: String = "") throws {
+        self.speech = speech
+        socket = try BlockingSocket(port: broker.port)
+        try socket.send(speech.hello + text + speech.ping)
+        _ = try next(.pong)
+    }
+
+    func close() { socket.disconnect() }
+
+    func send(_ text: String) throws { try socket.send(text) }
+
+    /// Writes what the kernel takes now of the bytes from an offset on.
+    ///
+    /// - Returns: how many those are.
+    func write(_ bytes: [UInt8], from offset: Int) throws -> Int {
+        let count = bytes.withUnsafeBytes {
+            let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+            return Glibc.send(socket.descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset, flags)
+        }
+        guard count >= 0 || errno == EAGAIN || errno == EINTR else { throw WireError.failed("send", errno) }
+        return max(count, 0)
+    }
+
+    /// Reads what is there; if that is nothing it waits, or not.
+    func receive(waiting: Bool) throws {
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            recv(
+                socket.descriptor, bytes.baseAddress.map { $0 + filled }, bytes.count - filled,
+                waiting ? 0 : Int32(MSG_DONTWAIT))
+        }
+        guard count >= 0 else {
+            if errno == EINTR || errno == EAGAIN && !waiting { return }
+            throw WireError.failed("recv", errno)
+        }
+        guard count > 0 else { throw WireError.unexpected("the broker closed the connection") }
+        filled += count
+    }
+
+    /// Hands over what has come.
+    ///
+    /// - Parameter body: says how much of it is done with; the rest comes again.
+    func take(_ body: (UnsafeRawBufferPointer) throws -> Int) rethrows {
+        let taken = try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<filled])) }
+        guard taken > 0 else { return }
+        buffer.withUnsafeMutableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            memmove(start, start + taken, filled - taken)
+        }
+        filled -= taken
+    }
+
+    /// Waits for the next message of a kind. Pings on the way are answered, and greetings passed over.
+    func next(_ wanted: BusSpeech.Kind) throws -> String {
+        while true {
+            var first: (kind: BusSpeech.Kind, text: String)?
+            take { bytes in
+                guard let (kind, length) = speech.first(in: bytes) else { return 0 }
+                first = (kind, String(decoding: bytes[..<length], as: UTF8.self))
+                return length
+            }
+            guard let (kind, text) = first else {
+                try receive(waiting: true)
+                continue
+            }
+            if kind == wanted { return text }
+            if kind == .failure { throw WireError.unexpected(text) }
+            if kind == .ping { try send(speech.pong) }
+        }
+    }
+}

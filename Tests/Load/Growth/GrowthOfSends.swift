@@ -1,0 +1,98 @@
+import JSON
+import Reactor
+import TestClients
+
+/// `message:send` in rooms of a hundred to a million messages, of one large database, and in a room of a hundred that is nearly all
+/// there is. In turns, one in flight.
+struct GrowthOfSends {
+    let program: OwnServer.Program
+    /// All that are in the large database.
+    let messages: Int
+    let loop: EventLoop
+
+    private static let sizes = [100, 1000, 10_000, 100_000, 1_000_000]
+    /// The rest of the large database is in so many rooms.
+    private static let otherRooms = 1000
+    private static let rounds = 20
+    private static let sendsInARound = 50
+
+    /// A socket in a room.
+    private final class Place {
+        let name: String
+        let socket: SocketIOClient
+        let payload: JSONValue
+        var latencies = Latencies()
+
+        init(_ name: String, _ socket: SocketIOClient, in room: String) {
+            self.name = name
+            self.socket = socket
+            payload = JSONWriter.object {
+                $0.member("roomId", room)
+                $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
+            }
+        }
+
+        func send() async throws {
+            let start = LoopInstant.now()
+            try await socket.call("message:send", payload)
+            latencies.record(since: start)
+        }
+    }
+
+    /// A server on its data, and what is to be measured there.
+    private struct Furnished {
+        let server: OwnServer
+        let sender: Person
+        /// By name.
+        let rooms: [(name: String, id: String)]
+    }
+
+    func measure() async throws -> Row {
+        let small = try await furnish("small", [Self.sizes[0]], others: 0)
+        defer { small.server.stop() }
+        let sizes = Self.sizes.filter { $0 <= messages }
+        let large = try await furnish("large", sizes, others: max(messages - sizes.reduce(0, +), 0))
+        defer { large.server.stop() }
+        // Only now: filling a database leaves a socket's pings without an answer.
+        let places = try await enter(small) + enter(large)
+        for _ in 0..<Self.rounds {
+            for place in places { for _ in 0..<Self.sendsInARound { try await place.send() } }
+        }
+        for place in places { place.socket.close() }
+        let times = places.map { $0.latencies.quantile(0.5) }
+        return Row(
+            name: "growth: message:send, one in flight, by messages in the room",
+            figures: zip(places, times).map { Figure("p50, \($0.name)", $1, .milliseconds) } + [
+                Figure("the large database to the small", times[1] / times[0], .timeRatio),
+                Figure("the largest room to the smallest", times[times.count - 1] / times[1], .timeRatio),
+            ])
+    }
+
+    private func furnish(_ name: String, _ sizes: [Int], others: Int) async throws -> Furnished {
+        let empty = try OwnServer(program, data: name)
+        let world = World(server: empty.address, loop: loop)
+        let people = try await world.register(2)
+        let rooms = try await world.makeRooms(sizes.count, of: people[0], with: people[1])
+        let otherRooms = try await world.makeRooms(others > 0 ? Self.otherRooms : 0, of: people[0], with: people[1])
+        empty.stop()
+        var past = try PastMessages(inDataOf: "\(program.folder)/\(name)")
+        for (room, size) in zip(rooms, sizes) { try past.add(size, to: room, from: people[0], to: people[1]) }
+        for room in otherRooms { try past.add(others / otherRooms.count, to: room, from: people[0], to: people[1]) }
+        past.close()
+        let all = sizes.reduce(others, +)
+        return Furnished(
+            server: try OwnServer(program, data: name), sender: people[0],
+            rooms: zip(sizes, rooms).map { ("\($0) of \(all)", $1) })
+    }
+
+    private func enter(_ furnished: Furnished) async throws -> [Place] {
+        let world = World(server: furnished.server.address, loop: loop)
+        var places: [Place] = []
+        for (name, room) in furnished.rooms {
+            let socket = try await world.connect(as: furnished.sender)
+            try await socket.call("room:join", JSONWriter.object { $0.member("roomId", room) })
+            places.append(Place(name, socket, in: room))
+        }
+        return places
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import Reactor
+import TestClients
+import TestSupport
+
+/// A Parlor that the measurement starts and stops itself, on a folder of its own.
+final class OwnServer {
+    /// How to start one.
+    struct Program {
+        let path: String
+        /// nil: on any.
+        let core: Int?
+        /// Where folders of servers are made; whoever gave it removes it.
+        let folder: String
+
+        fileprivate func command(_ arguments: [String]) -> [String] {
+            (core.map { ["taskset", "-c", String($0)] } ?? []) + [path] + arguments
+        }
+    }
+
+    let address: ServerAddress
+    /// From its start, with the programs that pin it, to the line that says that it is ready.
+    let readyAfter: Duration
+    var process: Int { Int(child.id) }
+
+    private let child: ChildProcess
+    private let output: UnsafeMutablePointer<FILE>
+
+    /// Starts it on the data that lie there, or on none; returns when it is ready.
+    ///
+    /// - Parameter name: of its folder.
+    init(_ program: Program, data name: String) throws {
+        let folder = program.folder
+        let start = LoopInstant.now()
+        (child, output) = try Self.launch(
+            program.command([
+                "--port", "0", "--data", "\(folder)/\(name)", "--database-url", "sqlite:\(folder)/\(name)/",
+            ]),
+            in: folder)
+        guard let words = Self.line(of: output)?.split(separator: " "), words.count == 3, words[1] == "ready",
+            let address = ServerAddress(url: String(words[2]))
+        else { throw ClientError("parlor does not start: see \(folder)/log") }
+        readyAfter = LoopInstant.now() - start
+        self.address = address
+    }
+
+    /// Returns when it has ended.
+    func stop() {
+        child.signal(SIGTERM)
+        Self.waitForEnd(of: child, output)
+    }
+
+    /// What it takes to load the program and have it print its flags: no start can take less.
+    static func helpTime(_ program: Program) throws -> Duration {
+        let start = LoopInstant.now()
+        let (child, output) = try launch(program.command(["--help"]), in: program.folder)
+        waitForEnd(of: child, output)
+        return LoopInstant.now() - start
+    }
+
+    private static func launch(
+        _ command: [String], in folder: String
+    ) throws -> (ChildProcess, UnsafeMutablePointer<FILE>) {
+        let said = "\(folder)/said"
+        unlink(said)
+        mkdir(folder, 0o700)
+        guard mkfifo(said, 0o600) == 0 else { throw ClientError("\(said) cannot be made") }
+        // A reader has to be there, or the program would wait for one when it opens its end.
+        let descriptor = open(said, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let child = try ChildProcess(
+            command, environment: ["RATE_LIMITS": "off", "LOG_LEVEL": "warning"], output: said, log: "\(folder)/log")
+        waitForWriter(descriptor)
+        guard let output = fdopen(descriptor, "r") else { throw ClientError("\(said) cannot be read") }
+        return (child, output)
+    }
+
+    /// Before there is one, a read would say that all has been read.
+    private static func waitForWriter(_ descriptor: Int32) {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&polled, 1, -1)
+        _ = fcntl(descriptor, F_SETFL, 0)
+    }
+
+    private static func line(of output: UnsafeMutablePointer<FILE>) -> String? {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard fgets(&bytes, Int32(bytes.count), output) != nil else { return nil }
+        return String(decoding: bytes.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private static func waitForEnd(of child: ChildProcess, _ output: UnsafeMutablePointer<FILE>) {
+        // The end of what it says is nearly its own.
+        while line(of: output) != nil {}
+        fclose(output)
+        while child.end() == nil { sched_yield() }
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import Storage
+import TestClients
+
+/// Messages of long ago, put into the database of a server that does not run, as messaging would have left them: sending a
+/// million takes minutes. What only a day keeps, its log of events, is without them.
+struct PastMessages {
+    private let database: DatabaseFile
+    /// Milliseconds since 1970.
+    private let begin: Int
+    private var count = 0
+
+    /// So many in one transaction.
+    private static let batch = 500_000
+    private static let age = 30 * 86_400_000
+    private static let text = "A message as people write them, a line or two, and not the shortest there are."
+
+    init(inDataOf folder: String) throws {
+        database = try DatabaseFile(existing: "\(folder)/messaging.db")
+        begin = time(nil) * 1000 - Self.age
+    }
+
+    func close() { database.close() }
+
+    /// Adds messages to the end of a room, of which the other person has read none.
+    mutating func add(_ number: Int, to room: String, from sender: Person, to other: Person) throws {
+        var left = number
+        while left > 0 {
+            let some = min(left, Self.batch)
+            try add(batch: some, to: room, from: sender, to: other)
+            left -= some
+        }
+    }
+
+    private mutating func add(batch: Int, to room: String, from sender: Person, to other: Person) throws {
+        let start = begin + count
+        try database.write { connection in
+            try connection.execute(
+                "INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING", room,
+                start)
+            try connection.execute(
+                """
+                WITH RECURSIVE past (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM past WHERE n < $1)
+                INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
+                SELECT printf('%08x-%04x-7000-8000-%012x', ($2 + n) >> 16, ($2 + n) & 65535, $2 + n),
+                    room_id, last_seq + n, $4, $5, $2 + n, NULL
+                FROM past CROSS JOIN chats WHERE room_id = $3
+                """, batch, start, room, sender.id, Self.text)
+            try connection.execute(
+                "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3 WHERE room_id = $1", room, batch,
+                start + batch)
+            try connection.execute(
+                """
+                INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, $3)
+                ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + $3
+                """, room, other.id, batch)
+        }
+        count += batch
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import Reactor
+import TestClients
+
+/// From the start of `parlor`, on a database of many messages, until it says that it is ready, and what it holds in memory then.
+struct Start {
+    let program: OwnServer.Program
+    let messages: Int
+    let loop: EventLoop
+
+    private static let rooms = 100
+    private static let starts = 5
+    /// What is done in the background after a start is done by then.
+    private static let rest: Duration = .seconds(2)
+
+    func measure() async throws -> Row {
+        try await furnish()
+        var (ready, help): ([Double], [Double]) = ([], [])
+        var resident = 0
+        for number in 1...Self.starts {
+            help.append(try OwnServer.helpTime(program) / .milliseconds(1))
+            let server = try OwnServer(program, data: "start")
+            ready.append(server.readyAfter / .milliseconds(1))
+            if number == Self.starts {
+                await pause(Self.rest)
+                resident = ProcessMemory.resident(server.process) ?? 0
+            }
+            server.stop()
+        }
+        let (time, least) = (ready.median ?? 0, help.median ?? 0)
+        return Row(
+            name: "start on \(messages) messages in \(Self.rooms) rooms",
+            figures: [
+                Figure("ready", time, .milliseconds), Figure("--help", least, .milliseconds),
+                Figure("ready to --help", time / least, .timeRatio), Figure("kB at rest", resident / 1024),
+                Figure("kB of the program", programSize / 1024),
+            ])
+    }
+
+    private func furnish() async throws {
+        let server = try OwnServer(program, data: "start")
+        let world = World(server: server.address, loop: loop)
+        let people = try await world.register(2)
+        let rooms = try await world.makeRooms(Self.rooms, of: people[0], with: people[1])
+        server.stop()
+        var past = try PastMessages(inDataOf: "\(program.folder)/start")
+        for room in rooms { try past.add(messages / rooms.count, to: room, from: people[0], to: people[1]) }
+        past.close()
+    }
+
+    private var programSize: Int {
+        var status = stat()
+        return stat(program.path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    private func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            _ = loop.schedule(after: duration) { continuation.resume() }
+        }
+    }
+}
