@@ -8,12 +8,18 @@ struct Catalog: Sendable {
     /// The subjects that take several questions at once.
     private(set) var batched: Set<String> = []
     private(set) var limits = Catalog.limits(GatewaySettings.ownLimits)
+    /// Counts the announcements that changed it.
+    private(set) var revision = 0
+    /// By the subject of a list of rooms: the logs that tell of each change of it. Where a change could go untold there is none.
+    private(set) var listLogs: [String: [String]] = [:]
     private let required: Set<String>
 
     /// - Parameter required: the services without which the product is not whole.
     init(required: Set<String>) { self.required = required }
 
     mutating func add(_ manifest: Manifest) {
+        guard manifests[manifest.service] != manifest else { return }
+        revision += 1
         manifests[manifest.service] = manifest
         let all = services
         routes = RouteTable(all.flatMap(\.routes))
@@ -21,6 +27,18 @@ struct Catalog: Sendable {
             all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
         limits = Self.limits(GatewaySettings.ownLimits + all.flatMap(\.limits))
         batched = Set(all.flatMap(\.batched))
+        listLogs = Self.listLogs(all)
+    }
+
+    private static func listLogs(_ all: [Manifest]) -> [String: [String]] {
+        let contributors = all.filter { $0.contribution != nil }
+        var logs: [String: [String]] = [:]
+        for owner in all {
+            let sources = contributors + (owner.contribution == nil ? [owner] : [])
+            guard sources.allSatisfy({ $0.hasEventLog && $0.logsWhatRoomsShow }) else { continue }
+            for route in owner.routes where route.answer == .rooms { logs[route.subject] = sources.map(\.service) }
+        }
+        return logs
     }
 
     private static func limits(_ all: [RateLimit]) -> [String: RateLimit] {

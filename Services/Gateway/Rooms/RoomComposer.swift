@@ -12,6 +12,12 @@ struct RoomComposer: Sendable {
         let rooms: [ComposedRoom]
         /// The services whose share is not fresh.
         let degraded: [String]
+        /// Who has which of the rooms open.
+        let present: [String: Set<String>]
+        /// `Presence.changes` before that was looked up.
+        let presenceChanges: Int
+        /// Of the catalog by which services were asked.
+        let catalogRevision: Int
     }
 
     private struct Share: Sendable {
@@ -39,18 +45,17 @@ struct RoomComposer: Sendable {
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
         let all = await shares(of: ids, for: userID, catalog, origin)
         // Last: who left while services were asked has been told of already.
+        let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
-        var rooms: [ComposedRoom] = []
-        rooms.reserveCapacity(bases.count)
-        for (index, base) in bases.enumerated() {
-            let contributed = all.flatMap { Self.fields(of: $0, at: index) }
-            if let room = ComposedRoom(
-                base: base, contributed: contributed, present: present[ids[index]] ?? [], unnamed: unnamed)
-            {
-                rooms.append(room)
-            }
+        let fields = RoomFields(all.flatMap(\.contribution.fields))
+        let rooms = bases.indices.compactMap { index in
+            ComposedRoom(
+                base: bases[index], fields, values: Self.values(of: all, at: index), present: present[ids[index]] ?? [],
+                unnamed: unnamed)
         }
-        return Composed(rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service))
+        return Composed(
+            rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), present: present,
+            presenceChanges: presenceChanges, catalogRevision: catalog.revision)
     }
 
     /// A room as the rooms service knows it and the context's caller may see it.
@@ -61,24 +66,22 @@ struct RoomComposer: Sendable {
 
     /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
     func newRoom(_ base: JSONValue) -> JSONValue? {
-        let contributed = directory.catalog.contributors.flatMap { contributor in
-            contributor.contribution.fields.map { (field: $0, value: $0.zero) }
-        }
-        return ComposedRoom(base: base, contributed: contributed, present: [], unnamed: .null)?.json
+        let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
+        return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
     }
 
-    typealias Badges = [(name: Substring, count: JSONValue)]
+    typealias Badges = [(name: String, count: JSONValue)]
 
     /// A person's badges, by room, as their owners say.
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
-        let prefix = "badges."
         let shares = await shares(
             of: roomIDs, for: userID, directory.catalog,
             RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience), isWhole: roomIDs.count == 1)
         var badges: [String: Badges] = [:]
+        let fields = RoomFields(shares.flatMap(\.contribution.fields))
         for (index, roomID) in roomIDs.enumerated() {
-            let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
-            badges[roomID] = fields.map { (name: $0.field.path.dropFirst(prefix.count), count: $0.value) }
+            let values = Self.values(of: shares, at: index)
+            badges[roomID] = fields.badges.map { (name: $0.name, count: values[$0.index]) }
         }
         return badges
     }
@@ -88,15 +91,21 @@ struct RoomComposer: Sendable {
         let known = given["badges"]?.object
         return JSONWriter.object {
             $0.member("roomId", roomID)
-            ComposedRoom.write(all.map { (name: $0.name, count: known?[String($0.name)] ?? $0.count) }, to: &$0)
+            ComposedRoom.write(all.map { (name: $0.name, count: known?[$0.name] ?? $0.count) }, to: &$0)
         }
     }
 
-    private static func fields(of share: Share, at index: Int) -> [(field: Contribution.Field, value: JSONValue)] {
-        let values = share.rooms[index].flatMap { $0.array } ?? []
-        return share.contribution.fields.enumerated().map { place, field in
-            (field, place < values.count ? values[place] : field.zero)
+    /// What all of them add to a room, in the order of their fields.
+    private static func values(of shares: [Share], at index: Int) -> [JSONValue] {
+        var all: [JSONValue] = []
+        all.reserveCapacity(8)
+        for share in shares {
+            let values = share.rooms[index]?.array ?? []
+            for (place, field) in share.contribution.fields.enumerated() {
+                all.append(place < values.count ? values[place] : field.zero)
+            }
         }
+        return all
     }
 
     /// - Parameter isWhole: whether these are all of the person's rooms, or one: what is known of them is kept by that.
