@@ -34,6 +34,10 @@ public struct Gateway: Component {
         }
         let missed = MissedEntries(bus: node.bus, log: log)
         let kept = KeptLists()
+        node.metrics.gauge("parlor_kept_list_bytes", "Lists of rooms that are kept for those who ask again, in bytes.")
+        {
+            Double(kept.size)
+        }
         let metrics = GatewayMetrics(node.metrics, clock: node.clock)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],

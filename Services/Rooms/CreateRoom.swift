@@ -69,7 +69,7 @@ extension Rooms {
                 of: personID, after: last, limit: PageLimits.maxParticipants, on: connection)
             last = partners.count == PageLimits.maxParticipants ? partners.last : nil
             try EventLog.append(
-                at: room.createdAt.milliseconds, roomID: room.id, participants: [personID] + partners,
+                at: room.createdAt.milliseconds, roomID: "", participants: [personID] + partners,
                 emissions: .emptyArray, on: connection)
         } while last != nil
     }

@@ -9,8 +9,9 @@ public struct Manifest: Sendable, Equatable {
     /// Whether the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
     /// Whether its event log has an entry for each change of what it answers to lists of rooms, or contributes to them: written with
-    /// the change, and with everyone who sees the change among its participants. What it answers and contributes depends on the
-    /// person alone, and not on the time. So a gateway need not ask again for what no entry has come for.
+    /// the change, with the room that it changes, and with everyone who sees the change among its participants. One that changes more
+    /// than a room has `""` for it. What it answers and contributes depends on the person alone, and not on the time. So a gateway need
+    /// not ask again for what no entry has come for.
     public var logsWhatRoomsShow: Bool
     /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?

@@ -13,7 +13,7 @@ struct KeptListsTests {
     init() { kept.start("chat", after: start) }
 
     private func key(_ userID: String = "ada", sort: ComposedRoom.Sort = .activity) -> KeptLists.Key {
-        KeptLists.Key(userID: userID, subject: "rooms.list", sort: sort)
+        KeptLists.Key(userID: userID, sort: sort)
     }
 
     private func list(_ bytes: Int = 0) -> RoomList {
@@ -31,9 +31,9 @@ struct KeptListsTests {
     }
 
     @discardableResult
-    private func note(_ seq: Int, _ participants: [String] = ["eve"]) -> Bookmark {
+    private func note(_ seq: Int, _ participants: [String] = ["eve"], room: String = "r") -> Bookmark {
         let entry = StreamEntry(
-            seq: seq, at: Timestamp(milliseconds: 0), roomID: "r", participants: participants,
+            seq: seq, at: Timestamp(milliseconds: 0), roomID: room, participants: participants,
             emissionsJSON: .emptyArray)
         kept.note([Broadcast(entry, of: "chat")], of: "chat")
         return Bookmark(after: entry, in: "db")
@@ -67,21 +67,34 @@ struct KeptListsTests {
         #expect(!kept.has(key()))
     }
 
-    @Test("an entry drops its participants' lists, and those being composed for them")
-    func drops() {
+    @Test("an entry makes its room stale in its participants' lists, and what is composed for them is not kept")
+    func marks() {
         for userID in ["ada", "bob"] {
             for sort in [ComposedRoom.Sort.activity, .content] { keep(key(userID, sort: sort)) }
         }
         let ticket = kept.begin("ada")
         note(6, ["ada"])
-        #expect(!kept.has(key()) && !kept.has(key(sort: .content)))
-        #expect(kept.has(key("bob")) && kept.has(key("bob", sort: .content)))
+        #expect(stale(key()) == ["r"] && stale(key(sort: .content)) == ["r"])
+        #expect(stale(key("bob")) == [] && stale(key("bob", sort: .content)) == [])
         kept.keep(list(), key(), ticket)
-        #expect(!kept.has(key()))
+        #expect(stale(key()) == ["r"])
         kept.end(ticket)
         keep(key())
-        #expect(kept.has(key()))
+        #expect(stale(key()) == [])
     }
+
+    @Test("a list of which too much was changed, or it is not known what, is dropped")
+    func useless() {
+        for userID in ["ada", "bob"] { keep(key(userID)) }
+        for number in 1...KeptLists.maxStale { note(5 + number, ["ada"], room: "\(number)") }
+        #expect(stale(key())?.count == KeptLists.maxStale)
+        note(6 + KeptLists.maxStale, ["ada"], room: "one more")
+        #expect(stale(key()) == nil && stale(key("bob")) == [])
+        note(7 + KeptLists.maxStale, ["bob"], room: "")
+        #expect(kept.size == 0)
+    }
+
+    private func stale(_ key: KeptLists.Key) -> Set<String>? { kept.list(key, at: [:], after: [:])?.stale }
 
     @Test("where entries are missing, nothing is kept")
     func gap() {
@@ -105,7 +118,7 @@ struct KeptListsTests {
         #expect(kept.has(key("99")) && !kept.has(key("1")))
         keep(key("huge"), bytes: Self.generationBytes)
         #expect(!kept.has(key("huge")))
-        for number in 0..<100 { note(6 + number, ["\(number)"]) }
+        for number in 0..<100 { note(6 + number, ["\(number)"], room: "") }
         #expect(kept.size == 0)
     }
 }

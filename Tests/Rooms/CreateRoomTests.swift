@@ -118,7 +118,7 @@ struct CreateRoomTests {
             let entries = try await world.log()
             try #require(entries.count == 3)
             #expect(entries[1].participants.sorted() == [world.alice.id, world.bob.id, world.carol.id])
-            #expect(entries[1].emissions == .emptyArray)
+            #expect(entries[1].roomID.isEmpty && entries[1].emissions == .emptyArray)
             _ = try await world.room(world.carol, with: world.bob)
             #expect(try await world.log().count == 4, "nobody has another name")
         }

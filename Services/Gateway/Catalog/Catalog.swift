@@ -10,8 +10,8 @@ struct Catalog: Sendable {
     private(set) var limits = Catalog.limits(GatewaySettings.ownLimits)
     /// Counts the announcements that changed it.
     private(set) var revision = 0
-    /// By the subject of a list of rooms: the logs that tell of each change of it. Where a change could go untold there is none.
-    private(set) var listLogs: [String: [String]] = [:]
+    /// The logs that together tell of each change of the lists of rooms that `Subject.rooms` is asked for; nil if one could go untold.
+    private(set) var listLogs: [String]?
     private let required: Set<String>
 
     /// - Parameter required: the services without which the product is not whole.
@@ -30,15 +30,11 @@ struct Catalog: Sendable {
         listLogs = Self.listLogs(all)
     }
 
-    private static func listLogs(_ all: [Manifest]) -> [String: [String]] {
-        let contributors = all.filter { $0.contribution != nil }
-        var logs: [String: [String]] = [:]
-        for owner in all {
-            let sources = contributors + (owner.contribution == nil ? [owner] : [])
-            guard sources.allSatisfy({ $0.hasEventLog && $0.logsWhatRoomsShow }) else { continue }
-            for route in owner.routes where route.answer == .rooms { logs[route.subject] = sources.map(\.service) }
+    private static func listLogs(_ all: [Manifest]) -> [String]? {
+        let sources = all.filter { manifest in
+            manifest.contribution != nil || manifest.routes.contains { $0.subject == Subject.rooms }
         }
-        return logs
+        return sources.allSatisfy { $0.hasEventLog && $0.logsWhatRoomsShow } ? sources.map(\.service) : nil
     }
 
     private static func limits(_ all: [RateLimit]) -> [String: RateLimit] {

@@ -94,16 +94,21 @@ extension Shard {
         _ route: Route, _ data: JSONValue, for caller: Caller, by sort: ComposedRoom.Sort, _ catalog: Catalog,
         _ origin: RequestOrigin
     ) async throws(ServiceError) -> RoomList {
-        // Of anything else in the query only the service knows what it does.
-        let isPlain = data.object?.names.allSatisfy { $0 == "sort" } ?? false
-        let key = KeptLists.Key(userID: caller.id, subject: route.subject, sort: sort)
-        return try await context.lists.list(key, logs: isPlain ? catalog.listLogs[route.subject] : nil) {
-            () async throws(ServiceError) -> RoomList in
-            let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
-            let bases = pages.flatMap { $0.data.array ?? [] }
-            let composed = try await context.composer.compose(
-                bases, for: caller.id, origin, unnamed: JSONValue(""))
-            return RoomList(composed, by: sort)
+        // Of another list, or of anything else in the query, only the service knows what it is.
+        let isPlain = route.subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
+        let key = KeptLists.Key(userID: caller.id, sort: sort)
+        let composer = context.composer
+        return try await context.lists.list(key, logs: isPlain ? catalog.listLogs : nil) {
+            (roomIDs) async throws(ServiceError) -> RoomComposer.Composed in
+            let bases: [JSONValue]
+            if let roomIDs {
+                bases = try await composer.bases(of: roomIDs, origin.context(for: caller, isQuestion: true))
+            } else {
+                let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
+                bases = pages.flatMap { $0.data.array ?? [] }
+            }
+            return try await composer.compose(
+                bases, for: caller.id, origin, unnamed: JSONValue(""), remembering: roomIDs == nil ? .all : .each)
         }
     }
 
@@ -168,25 +173,21 @@ extension Shard {
     ) async throws(ServiceError) -> HTTPResponse {
         if reply.status == .noContent { return HTTPResponse(status: 204) }
         let status = reply.status.rawValue
-        guard route.answer != .plain, let viewer = caller?.id else {
-            return .data(reply.data, page: reply.page, status: status)
-        }
-        let bases: [JSONValue] =
-            switch route.answer {
-            case .plain, .rooms: []
-            case .room: [reply.data]
-            case .roomsByPerson: reply.data["rooms"]?.array ?? []
-            }
-        let composed = try await context.composer.compose(bases, for: viewer, origin)
+        guard let viewer = caller?.id else { return .data(reply.data, page: reply.page, status: status) }
+        let composed: RoomComposer.Composed
         let data: JSONValue
         switch route.answer {
-        case .plain, .room, .rooms:
+        case .plain, .rooms:  // a list of somebody's is made by `list`
+            return .data(reply.data, page: reply.page, status: status)
+        case .room:
+            composed = try await context.composer.compose([reply.data], for: viewer, origin)
             guard let room = composed.rooms.first else {
                 throw ServiceError(.internal, "Something went wrong on our side.")
             }
             data = room.json
         case .roomsByPerson:
-            let people = reply.data["people"]?.array ?? []
+            let (rooms, people) = (reply.data["rooms"]?.array ?? [], reply.data["people"]?.array ?? [])
+            composed = try await context.composer.compose(rooms, for: viewer, origin)
             data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)
         }
         return .data(data, page: reply.page, status: status, degraded: composed.degraded)

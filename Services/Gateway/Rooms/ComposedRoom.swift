@@ -46,19 +46,20 @@ struct ComposedRoom: Sendable {
 
     /// Most recent first; of two equal ones the later made one first.
     static func sorted(_ rooms: [ComposedRoom], by sort: Sort) -> [ComposedRoom] {
-        let keyed = rooms.enumerated().map { index, room in
-            let key =
-                switch sort {
-                case .activity: room.lastActivity
-                case .messages: room.messagesUpdatedAt ?? .min
-                case .content: room.updatedAt
-                }
-            return (key: key, id: room.id, index: index)
-        }
+        let keyed = rooms.enumerated().map { (key: $1.key(of: sort), id: $1.id, index: $0) }
         return keyed.sorted { ($0.key, $0.id) > ($1.key, $1.id) }.map { rooms[$0.index] }
     }
 
-    /// Writes the list that `my-rooms` is.
+    /// By what a list is sorted.
+    func key(of sort: Sort) -> Int {
+        switch sort {
+        case .activity: lastActivity
+        case .messages: messagesUpdatedAt ?? .min
+        case .content: updatedAt
+        }
+    }
+
+    /// Writes rooms in their order.
     static func write(_ rooms: [ComposedRoom], by sort: Sort, to json: inout JSONWriter) {
         json.array(of: sorted(rooms, by: sort)) { $1.write(to: &$0) }
     }

@@ -1,7 +1,8 @@
 import Contracts
 import Synchronization
 
-/// The lists of rooms that were answered last, each until an entry of a log concerns its person: one of whose participants they are.
+/// The lists of rooms that were answered last, and which of their rooms were changed since: an entry of a log concerns its room, as all of its
+/// participants see it.
 ///
 /// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
 /// answer. The list that was not asked for for the longest time goes first.
@@ -11,10 +12,20 @@ final class KeptLists: Sendable {
 
     struct Key: Hashable, Sendable {
         let userID: String
-        /// Who is asked for the list.
-        let subject: String
         let sort: ComposedRoom.Sort
     }
+
+    struct Kept: Sendable {
+        var list: RoomList
+        /// The rooms that were changed since: in the list or new to it.
+        var stale: Set<String> = []
+
+        /// Whether it is better composed anew.
+        var isUseless: Bool { stale.count > KeptLists.maxStale || stale.contains("") }
+    }
+
+    /// More rooms than this cost as much as all.
+    static let maxStale = 16
 
     /// A list that is being composed.
     struct Ticket: Sendable {
@@ -30,22 +41,35 @@ final class KeptLists: Sendable {
     }
 
     private struct State {
-        /// How far each log was followed, all that it concerns dropped.
+        /// How far each log was followed, all that it concerns marked.
         var places: [String: Bookmark] = [:]
-        /// By person, as entries drop all of one's lists.
-        var young: [String: [Key: RoomList]] = [:]
-        var old: [String: [Key: RoomList]] = [:]
+        /// By person, as entries concern all of one's lists.
+        var young: [String: [Key: Kept]] = [:]
+        var old: [String: [Key: Kept]] = [:]
         /// Of the young generation.
         var bytes = 0
         var composing: [String: Composing] = [:]
         /// Counts what concerns everyone.
         var epoch = 0
 
-        mutating func drop(_ userID: String) {
+        mutating func note(_ roomID: String, of userID: String) {
             composing[userID]?.changes += 1
-            old[userID] = nil
-            guard let lists = young.removeValue(forKey: userID) else { return }
-            for list in lists.values { bytes -= list.size }
+            bytes -= Self.note(roomID, in: &young[userID])
+            _ = Self.note(roomID, in: &old[userID])
+        }
+
+        /// - Returns: the bytes of the lists that are too stale to be of use, and dropped.
+        private static func note(_ roomID: String, in lists: inout [Key: Kept]?) -> Int {
+            guard let keys = lists?.keys else { return 0 }
+            var dropped = 0
+            for key in Array(keys) {
+                lists?[key]?.stale.insert(roomID)
+                guard let kept = lists?[key], kept.isUseless else { continue }
+                dropped += kept.list.size
+                lists?[key] = nil
+            }
+            if lists?.isEmpty == true { lists = nil }
+            return dropped
         }
 
         mutating func dropAll() {
@@ -55,15 +79,15 @@ final class KeptLists: Sendable {
             bytes = 0
         }
 
-        mutating func insert(_ list: RoomList, _ key: Key, generationBytes: Int) {
+        mutating func insert(_ kept: Kept, _ key: Key, generationBytes: Int) {
             if bytes >= generationBytes {
                 old = young
                 young = [:]
                 bytes = 0
             }
             old[key.userID]?[key] = nil
-            let replaced = young[key.userID, default: [:]].updateValue(list, forKey: key)
-            bytes += list.size - (replaced?.size ?? 0)
+            let replaced = young[key.userID, default: [:]].updateValue(kept, forKey: key)
+            bytes += kept.list.size - (replaced?.list.size ?? 0)
         }
     }
 
@@ -90,7 +114,7 @@ final class KeptLists: Sendable {
                 // Its owner had no longer what is missing between: it may have concerned anybody.
                 if broadcast.position.seq != place.seq + 1 { state.dropAll() }
                 place = broadcast.place(in: place.databaseID)
-                for userID in broadcast.participants { state.drop(userID) }
+                for userID in broadcast.participants { state.note(broadcast.roomID, of: userID) }
             }
             state.places[stream] = place
         }
@@ -105,13 +129,13 @@ final class KeptLists: Sendable {
         state.withLock { ($0.young[key.userID]?[key] ?? $0.old[key.userID]?[key]) != nil }
     }
 
-    /// The list, if nothing concerned its person up to the logs' ends.
+    /// The list, and what was changed since, if that is known up to the logs' ends.
     ///
     /// - Parameters:
     ///   - ends: as the owners of all logs that matter have said.
     ///   - known: `places`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
     ///     gateway is yet to be told.
-    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> RoomList? {
+    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> Kept? {
         state.withLock { state in
             for (stream, end) in ends {
                 guard let earlier = known[stream], let place = state.places[stream],
@@ -119,17 +143,17 @@ final class KeptLists: Sendable {
                     end.seq > earlier.seq || end == earlier, place.seq >= end.seq
                 else { return nil }
             }
-            guard let list = state.young[key.userID]?[key] ?? state.old[key.userID]?[key] else { return nil }
-            if state.young[key.userID]?[key] == nil { state.insert(list, key, generationBytes: generationBytes) }
-            return list
+            guard let kept = state.young[key.userID]?[key] ?? state.old[key.userID]?[key] else { return nil }
+            if state.young[key.userID]?[key] == nil { state.insert(kept, key, generationBytes: generationBytes) }
+            return kept
         }
     }
 
     /// Who has rooms open is as the list says, after so many changes of that.
     func confirm(_ list: RoomList, _ key: Key) {
         state.withLock { state in
-            guard state.young[key.userID]?[key]?.tag == list.tag else { return }
-            state.young[key.userID]?[key]?.presenceChanges = list.presenceChanges
+            guard state.young[key.userID]?[key]?.list.tag == list.tag else { return }
+            state.young[key.userID]?[key]?.list.presenceChanges = list.presenceChanges
         }
     }
 
@@ -154,7 +178,7 @@ final class KeptLists: Sendable {
         guard list.size <= generationBytes / 4 else { return }
         state.withLock { state in
             guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
-            state.insert(list, key, generationBytes: generationBytes)
+            state.insert(Kept(list: list), key, generationBytes: generationBytes)
         }
     }
 
@@ -162,7 +186,7 @@ final class KeptLists: Sendable {
     var size: Int {
         state.withLock { state in
             (Array(state.young.values) + Array(state.old.values)).reduce(0) {
-                $0 + $1.values.reduce(0) { $0 + $1.size }
+                $0 + $1.values.reduce(0) { $0 + $1.list.size }
             }
         }
     }

@@ -22,9 +22,9 @@ final class LogEnds: Sendable {
     }
 
     /// Longer than a healthy answer takes. To compose anew takes its own time beside it.
-    private static let patience: Duration = .milliseconds(250)
-    /// After an owner has not answered: so few wait for one that is away or has too much to do.
-    private static let rest: Duration = .seconds(1)
+    private static let patience: Duration = .milliseconds(500)
+    /// After an owner has not answered: for half of the time nobody waits for one that is away, or has too much to do.
+    private static let rest: Duration = .milliseconds(500)
 
     private let missed: MissedEntries
     private let loop: EventLoop

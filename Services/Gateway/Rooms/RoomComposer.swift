@@ -20,6 +20,9 @@ struct RoomComposer: Sendable {
         let catalogRevision: Int
     }
 
+    /// How what services answer is kept for when they are away: as all of a person's rooms, as each by itself, or not at all.
+    enum Remembered { case all, each, nothing }
+
     private struct Share: Sendable {
         let service: String
         let contribution: Contribution
@@ -38,12 +41,13 @@ struct RoomComposer: Sendable {
 
     /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     func compose(
-        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null
+        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
+        remembering remembered: Remembered = .all
     ) async throws(ServiceError) -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
-        let all = await shares(of: ids, for: userID, catalog, origin)
+        let all = await shares(of: ids, for: userID, catalog, origin, remembering: remembered)
         // Last: who left while services were asked has been told of already.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
@@ -64,6 +68,27 @@ struct RoomComposer: Sendable {
         return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }
 
+    /// The same of several at once.
+    ///
+    /// - Throws: what the first of them fails with.
+    func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
+        let answers = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
+            for id in roomIDs { group.addTask { await result(of: id, context) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var bases: [JSONValue] = []
+        for answer in answers { bases.append(try answer.get()) }
+        return bases
+    }
+
+    private func result(of roomID: String, _ context: BusContext) async -> Result<JSONValue, ServiceError> {
+        do throws(ServiceError) {
+            return .success(try await base(of: roomID, context))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
     func newRoom(_ base: JSONValue) -> JSONValue? {
         let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
@@ -76,7 +101,8 @@ struct RoomComposer: Sendable {
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
         let shares = await shares(
             of: roomIDs, for: userID, directory.catalog,
-            RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience), isWhole: roomIDs.count == 1)
+            RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience),
+            remembering: roomIDs.count == 1 ? .each : .nothing)
         var badges: [String: Badges] = [:]
         let fields = RoomFields(shares.flatMap(\.contribution.fields))
         for (index, roomID) in roomIDs.enumerated() {
@@ -108,9 +134,9 @@ struct RoomComposer: Sendable {
         return all
     }
 
-    /// - Parameter isWhole: whether these are all of the person's rooms, or one: what is known of them is kept by that.
     private func shares(
-        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, isWhole: Bool = true
+        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin,
+        remembering remembered: Remembered
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
         let deadline = LoopInstant.now() + min(origin.timeLeft, Self.patience)
@@ -119,7 +145,7 @@ struct RoomComposer: Sendable {
             for (service, contribution) in catalog.contributors {
                 group.addTask {
                     let values = await ask(contribution.subject, userID, roomIDs[...], context, by: deadline)
-                    if let values, isWhole { lastKnown.note(service, userID, roomIDs, values) }
+                    if let values { remember(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
@@ -128,6 +154,16 @@ struct RoomComposer: Sendable {
             var shares: [Share] = []
             for await share in group { shares.append(share) }
             return shares.sorted { $0.service < $1.service }
+        }
+    }
+
+    private func remember(
+        _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue], as remembered: Remembered
+    ) {
+        switch remembered {
+        case .nothing: break
+        case .all: lastKnown.note(service, userID, roomIDs, values)
+        case .each: for (id, value) in zip(roomIDs, values) { lastKnown.note(service, userID, [id], [value]) }
         }
     }
 
