@@ -39,6 +39,7 @@ public struct ElementsService: Service {
             ],
             contribution: Elements.contribution,
             hasEventLog: true,
+            logsWhatRoomsShow: true,
             presenceSubject: "elements.presence",
             // Dragging something over a board, ten times a second, with time to spare.
             limits: [RateLimit(limit, perPerson: 200, perAddress: 2000, seconds: 10)])

@@ -33,6 +33,11 @@ public struct Gateway: Component {
             fanout.deliver($0)
         }
         let missed = MissedEntries(bus: node.bus, log: log)
+        let kept = KeptLists()
+        node.metrics.gauge("parlor_kept_list_bytes", "Lists of rooms that are kept for those who ask again, in bytes.")
+        {
+            Double(kept.size)
+        }
         let metrics = GatewayMetrics(node.metrics, clock: node.clock)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
@@ -40,6 +45,7 @@ public struct Gateway: Component {
                 ? nil : ManifestFile("\(configuration.text(Setting.data.name))/manifests.json", log: log), log: log,
             deliver: { stream, entries in
                 let broadcasts = entries.map { Broadcast($0, of: stream) }
+                kept.note(broadcasts, of: stream)
                 if let last = entries.last { metrics.note(last.seq, of: stream) }
                 for (entry, broadcast) in zip(entries, broadcasts) {
                     log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
@@ -51,6 +57,7 @@ public struct Gateway: Component {
             },
             onStart: { stream, place in
                 metrics.note(place.seq, of: stream)
+                kept.start(stream, after: place)
                 fanout.start(stream, after: place)
                 Task {
                     if let missed = await missed.newest(of: stream, to: place) {
@@ -66,6 +73,8 @@ public struct Gateway: Component {
             directory: directory,
             presence: presence,
             composer: composer,
+            lists: RoomLists(
+                kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence),
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(

@@ -15,6 +15,7 @@ struct GatewayContext: Sendable {
     let directory: Directory
     let presence: Presence
     let composer: RoomComposer
+    let lists: RoomLists
     let memberships: Memberships
     let tokens: TokenVerifier
     let limiter: RateLimiter

@@ -39,6 +39,7 @@ public struct MessagingService: Service {
                     Contribution.Field("badges.messages", zero: JSONValue(0)),
                 ]),
             hasEventLog: true,
+            logsWhatRoomsShow: true,
             limits: [RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10)])
     }
 

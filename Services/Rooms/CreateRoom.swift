@@ -36,7 +36,9 @@ extension Rooms {
                 participants: people.map {
                     Participant(userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now)
                 })
-            try RoomsDatabase.insert(room, key: key, on: connection)
+            for renamed in try RoomsDatabase.insert(room, key: key, on: connection) {
+                try Self.tellPartners(of: renamed, in: room, on: connection)
+            }
             let seq = try EventLog.append(
                 at: now.milliseconds, roomID: room.id, participants: room.membership.userIDs,
                 emissions: Self.emissions(ofCreating: room).json, requestID: request.id, on: connection)
@@ -57,6 +59,19 @@ extension Rooms {
             known.first { $0.id == caller.id }
             ?? Person(id: caller.id, username: caller.username, firstName: caller.firstName, email: nil)
         return [creator, other]
+    }
+
+    /// Their lists of rooms show the name, too. There is no event for that: whoever keeps such a list goes by the log.
+    private static func tellPartners(of personID: String, in room: Room, on connection: any Connection) throws {
+        var last: String?
+        repeat {
+            let partners = try RoomsDatabase.partners(
+                of: personID, after: last, limit: PageLimits.maxParticipants, on: connection)
+            last = partners.count == PageLimits.maxParticipants ? partners.last : nil
+            try EventLog.append(
+                at: room.createdAt.milliseconds, roomID: "", participants: [personID] + partners,
+                emissions: .emptyArray, on: connection)
+        } while last != nil
     }
 
     private static func emissions(ofCreating room: Room) -> [Emission] {

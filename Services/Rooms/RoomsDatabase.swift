@@ -41,8 +41,15 @@ enum RoomsDatabase {
 
     /// Adds a room with its participants, whose names are brought up to date everywhere.
     /// - Parameter key: its creator's idempotency key, if there is one.
-    static func insert(_ room: Room, key: String?, on connection: any Connection) throws {
+    /// - Returns: the ids of those who have another name now.
+    static func insert(_ room: Room, key: String?, on connection: any Connection) throws -> [String] {
+        var renamed: [String] = []
         for participant in room.participants {
+            let isSame = try connection.first(
+                "SELECT username, first_name FROM people WHERE id = $1", participant.userID
+            ) { $0.text(0) == participant.username && $0.textOrNil(1) == participant.firstName }
+            if isSame == true { continue }
+            if isSame == false { renamed.append(participant.userID) }
             try connection.execute(
                 """
                 INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
@@ -62,6 +69,7 @@ enum RoomsDatabase {
                 "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
                 room.createdBy, key, room.id)
         }
+        return renamed
     }
 
     static func updateName(of room: Room, on connection: any Connection) throws {

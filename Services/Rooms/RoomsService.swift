@@ -26,6 +26,7 @@ public struct RoomsService: Service {
                 Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room, limits: ["rooms"]),
             ],
             hasEventLog: true,
+            logsWhatRoomsShow: true,
             limits: [RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60)])
     }
 

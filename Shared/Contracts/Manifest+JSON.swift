@@ -5,6 +5,7 @@ extension Manifest {
         JSONWriter.object(reservingCapacity: 4096) {
             $0.member("service", service)
             $0.member("hasEventLog", hasEventLog)
+            $0.member("logsWhatRoomsShow", logsWhatRoomsShow)
             $0.member("presence", presenceSubject)
             $0.member("routes", array: { for route in routes { $0.value(route.json) } })
             $0.member("socketEvents", array: { for event in socketEvents { $0.value(event.json) } })
@@ -23,6 +24,7 @@ extension Manifest {
             socketEvents: object["socketEvents"]?.array?.compactMap(SocketEvent.init) ?? [],
             contribution: object["contribution"].flatMap(Contribution.init),
             hasEventLog: object["hasEventLog"]?.bool ?? false,
+            logsWhatRoomsShow: object["logsWhatRoomsShow"]?.bool ?? false,
             presenceSubject: object["presence"]?.string,
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
         batched = object["batched"]?.array?.compactMap(\.string) ?? []

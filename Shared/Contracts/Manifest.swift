@@ -1,13 +1,18 @@
 import JSON
 
 /// What a service offers: a gateway knows of no route, event or badge but by this.
-public struct Manifest: Sendable {
+public struct Manifest: Sendable, Equatable {
     public let service: String
     public var routes: [Route]
     public var socketEvents: [SocketEvent]
     public var contribution: Contribution?
     /// Whether the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
+    /// Whether its event log has an entry for each change of what it answers to lists of rooms, or contributes to them: written with
+    /// the change, with the room that it changes, and with everyone who sees the change among its participants. One that changes more
+    /// than a room has `""` for it. What it answers and contributes depends on the person alone, and not on the time. So a gateway need
+    /// not ask again for what no entry has come for.
+    public var logsWhatRoomsShow: Bool
     /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
@@ -16,13 +21,15 @@ public struct Manifest: Sendable {
 
     public init(
         service: String, routes: [Route] = [], socketEvents: [SocketEvent] = [], contribution: Contribution? = nil,
-        hasEventLog: Bool = false, presenceSubject: String? = nil, limits: [RateLimit] = []
+        hasEventLog: Bool = false, logsWhatRoomsShow: Bool = false, presenceSubject: String? = nil,
+        limits: [RateLimit] = []
     ) {
         self.service = service
         self.routes = routes
         self.socketEvents = socketEvents
         self.contribution = contribution
         self.hasEventLog = hasEventLog
+        self.logsWhatRoomsShow = logsWhatRoomsShow
         self.presenceSubject = presenceSubject
         self.limits = limits
     }

@@ -199,6 +199,9 @@ extension UInt64 {
         let difference = self ^ (UInt64(byte) &* 0x0101_0101_0101_0101)
         return (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
     }
+
+    /// The same for those below 0x20.
+    @inline(__always) var controlBytes: UInt64 { (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080 }
 }
 
 extension UInt8 {

@@ -167,14 +167,27 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
             var start = 0
-            for at in utf8.indices where utf8[at] < 0x20 || utf8[at] == 0x22 || utf8[at] == 0x5C {
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<at]))
-                appendEscape(utf8[at])
-                start = at + 1
+            while case let end = Self.endOfPlainText(utf8, from: start), end < utf8.count {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+                appendEscape(utf8[end])
+                start = end + 1
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Where the first byte stands that is not written as it is, counted in words.
+    private static func endOfPlainText(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var at = start
+        while at + 8 <= text.count, let base = text.baseAddress {
+            let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
+            let found = word.bytes(equalTo: 0x22) | word.bytes(equalTo: 0x5C) | word.controlBytes
+            if found != 0 { return at + found.trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < text.count, text[at] >= 0x20, text[at] != 0x22, text[at] != 0x5C { at += 1 }
+        return at
     }
 
     private mutating func appendEscape(_ byte: UInt8) {

@@ -7,11 +7,15 @@ package struct HTTPCall {
     private let fields: String
     private let body: ArraySlice<UInt8>
 
-    package init(_ method: String, _ path: String, token: String? = nil, body: JSONValue? = nil) {
+    /// - Parameter tag: of what is known already, for a condition that it is something else by now.
+    package init(
+        _ method: String, _ path: String, token: String? = nil, unlessStill tag: String? = nil, body: JSONValue? = nil
+    ) {
         requestLine = "\(method) \(path) HTTP/1.1\r\n"
         self.body = body?.bytes ?? []
         var fields = ""
         if let token { fields += "Authorization: Bearer \(token)\r\n" }
+        if let tag { fields += "If-None-Match: \(tag)\r\n" }
         if body != nil { fields += "Content-Type: application/json\r\nContent-Length: \(self.body.count)\r\n" }
         self.fields = fields
     }

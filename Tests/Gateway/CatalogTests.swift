@@ -42,6 +42,40 @@ struct CatalogTests {
         #expect(catalog.limits.count == GatewaySettings.ownLimits.count)
     }
 
+    @Test("a list of rooms has logs that tell of each change of it, if all that it is made of are such")
+    func listLogs() {
+        var catalog = Catalog(required: [])
+        var rooms = Manifest(
+            service: "rooms",
+            routes: [
+                Route("GET", "/api/rooms", "rooms.list", answer: .rooms),
+                Route("GET", "/api/room", "rooms.get", answer: .room),
+            ], hasEventLog: true, logsWhatRoomsShow: true)
+        catalog.add(rooms)
+        catalog.add(board)
+        #expect(catalog.listLogs == ["rooms"])
+        catalog.add(chat)
+        #expect(catalog.listLogs == nil)
+        var logging = chat
+        logging.logsWhatRoomsShow = true
+        catalog.add(logging)
+        #expect(catalog.listLogs == ["chat", "rooms"])
+        rooms.hasEventLog = false
+        catalog.add(rooms)
+        #expect(catalog.listLogs == nil)
+    }
+
+    @Test("an announcement that changes nothing is none")
+    func revision() {
+        var catalog = Catalog(required: [])
+        catalog.add(chat)
+        let revision = catalog.revision
+        catalog.add(chat)
+        #expect(catalog.revision == revision)
+        catalog.add(board)
+        #expect(catalog.revision != revision)
+    }
+
     @Test("it is whole once every required service was heard from")
     func whole() {
         var catalog = Catalog(required: ["chat", "board"])

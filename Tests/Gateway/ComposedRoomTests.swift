@@ -42,7 +42,9 @@ struct ComposedRoomTests {
             (.init("badges.messages", zero: JSONValue(0)), JSONValue(messages)),
         ]
         return try #require(
-            ComposedRoom(base: base, contributed: contributed, present: present, unnamed: unnamed))
+            ComposedRoom(
+                base: base, RoomFields(contributed.map(\.0)), values: contributed.map(\.1), present: present,
+                unnamed: unnamed))
     }
 
     @Test("a room's times are cut to the second, the last activity's is not")
@@ -111,7 +113,7 @@ struct ComposedRoomTests {
         arguments: ["1", "{}", #"{"id":"r"}"#, #"{"id":"r","createdAt":1,"updatedAt":1}"#])
     func noRoom(text: String) throws {
         let base = try JSONValue(parsing: text)
-        #expect(ComposedRoom(base: base, contributed: [], present: [], unnamed: .null) == nil)
+        #expect(ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null) == nil)
     }
 
     @Test("lists are sorted by activity, by messages or by content; of equals, the later made first")
@@ -143,6 +145,6 @@ struct ComposedRoomTests {
             parsing: """
                 {"id":"\(id)","createdAt":1,"updatedAt":\(updatedAt),"participants":[{"userId":"ada"},{"userId":"\(other)"}]}
                 """)
-        return try #require(ComposedRoom(base: base, contributed: [], present: [], unnamed: .null))
+        return try #require(ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null))
     }
 }

@@ -74,13 +74,14 @@ final class FakeService: Sendable {
         announce()
     }
 
-    func announce() {
+    /// - Parameter manifest: what it offers by now, if that is something else than at its start.
+    func announce(_ manifest: Manifest? = nil) {
         let head = state.withLock { $0.head }
         publish(
             Subject.announce,
             JSONWriter.object {
                 $0.member("head", object: { head.writeMembers(to: &$0) })
-                $0.member("manifest", manifest.json)
+                $0.member("manifest", (manifest ?? self.manifest).json)
             })
     }
 

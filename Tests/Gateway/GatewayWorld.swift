@@ -56,18 +56,26 @@ struct GatewayWorld: Sendable {
         hasEventLog: true, presenceSubject: "chat.presence",
         limits: [RateLimit("rare", perPerson: 1, perAddress: 100, seconds: 3600)])
 
+    private static func logging(_ manifest: Manifest) -> Manifest {
+        var manifest = manifest
+        manifest.hasEventLog = true
+        manifest.logsWhatRoomsShow = true
+        return manifest
+    }
+
     /// Runs a test with a gateway, and stops it.
     ///
     /// - Parameters:
     ///   - settings: as flags.
     ///   - withChat: false: it has never been heard of.
+    ///   - logsAll: whether both services' logs tell of all that rooms show.
     static func run(
-        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, crowd: Crowd = Crowd(),
+        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false, crowd: Crowd = Crowd(),
         bus: any MessageBus = InProcessBus(),
         _ test: (GatewayWorld) async throws -> Void
     ) async throws {
-        let rooms = try FakeService.start(roomsManifest, on: bus)
-        let chat = try FakeService.start(chatManifest, on: bus)
+        let rooms = try FakeService.start(logsAll ? logging(roomsManifest) : roomsManifest, on: bus)
+        let chat = try FakeService.start(logsAll ? logging(chatManifest) : chatManifest, on: bus)
         if !withChat { chat.goAway() }
         chat.on("chat.presence", reply: Reply())
         let folder = try Folder()

@@ -40,6 +40,20 @@ struct JSONTextTests {
         #expect(throws: JSONError.self) { try JSONValue(parsing: "\"\(written)\"") }
     }
 
+    @Test("what has to be escaped is, wherever it stands, and nothing else")
+    func writing() throws {
+        for byte in UInt8.min..<0x80 {
+            let scalar = String(UnicodeScalar(byte))
+            for place in 0..<20 {
+                let text =
+                    String(repeating: "é", count: place / 2) + String(repeating: "a", count: place % 9) + scalar + "€"
+                let written = JSONValue(text)
+                #expect(try JSONValue(parsing: written.text).string == text)
+                #expect(written.bytes.contains(0x5C) == (byte < 0x20 || byte == 0x22 || byte == 0x5C))
+            }
+        }
+    }
+
     @Test("a control character has to be escaped; DEL and all above need not be")
     func controls() throws {
         for byte in UInt8.min..<0x20 {

@@ -114,6 +114,13 @@ struct CreateRoomTests {
             world.accounts.add(Caller(id: world.bob.id, username: "bob", firstName: "Robert"))
             _ = try await world.room(world.carol, with: world.bob)
             #expect(try await world.get(id, by: world.alice).data["displayName"]?.string == "Alice & Robert")
+            // All who see the name find in the log that something has changed; who is in the new room is told of that as ever.
+            let entries = try await world.log()
+            try #require(entries.count == 3)
+            #expect(entries[1].participants.sorted() == [world.alice.id, world.bob.id, world.carol.id])
+            #expect(entries[1].roomID.isEmpty && entries[1].emissions == .emptyArray)
+            _ = try await world.room(world.carol, with: world.bob)
+            #expect(try await world.log().count == 4, "nobody has another name")
         }
     }
 

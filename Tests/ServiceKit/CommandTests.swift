@@ -108,7 +108,7 @@ struct CommandTests {
     func mending() async throws {
         var counts = Array(repeating: 1, count: 450)
         (counts[0], counts[200], counts[449]) = (0, 2, 7)
-        try await serve(counts) { _ in
+        try await serve(counts) { items in
             let lines = [(10_000, 0), (10_200, 2), (10_449, 7)].map {
                 "items: room room \($0): items: \($1) kept, 1 counted"
             }
@@ -119,6 +119,10 @@ struct CommandTests {
             #expect(
                 Array(printed.items.dropFirst(5)) == lines.map { "\($0); mended" } + [total, "3 differences, 3 mended"])
             try await verify(expecting: .done)
+            // Whoever keeps what was answered of these rooms goes by the log.
+            let entries = try await EventLog(items).entries(since: 0, limit: 10)
+            #expect(entries.map(\.roomID) == ["room 10000", "room 10200", "room 10449"])
+            #expect(entries.allSatisfy { $0.participants == ["ada"] && $0.emissions == .emptyArray })
         }
     }
 

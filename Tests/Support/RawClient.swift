@@ -78,7 +78,7 @@ public final class RawClient {
         let head = try readHead()
         guard let status = Int(head.dropFirst(9).prefix(3)) else { throw WireError.unexpected(head) }
         let bare = RawResponse(status: status, head: head, body: "")
-        let isEmpty = method == "HEAD" || status < 200 || status == 204
+        let isEmpty = method == "HEAD" || status < 200 || status == 204 || status == 304
         guard let length = isEmpty ? 0 : bare.header("Content-Length").flatMap({ Int($0) }),
             let body = try take(length)
         else { throw WireError.unexpected("no body after \(head)") }

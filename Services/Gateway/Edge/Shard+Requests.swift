@@ -57,6 +57,14 @@ extension Shard {
             let sort = try Self.sort(route, data)
             let key = parameters.first { $0.name == "roomId" }?.value
             let named = caller?.id ?? data["username"]?.string?.lowercased()
+            if route.answer == .rooms, let caller {
+                let answer = try await limited(by: route.limits, in: catalog, person: named, address: client) {
+                    () async throws(ServiceError) -> RoomList in
+                    try await list(route, data, for: caller, by: sort, catalog, origin)
+                }
+                note(nil, route.subject, origin)
+                return responder.send(answer.response(to: request.headers))
+            }
             let reply = try await limited(by: route.limits, in: catalog, person: named, address: client) {
                 () async throws(ServiceError) -> Reply in
                 try await ask(route, data, as: caller, origin: origin, key: key)
@@ -64,7 +72,7 @@ extension Shard {
             // Who is told of it by others finds it in what this gateway has sent.
             await fannedOut(reply.position, by: origin.deadline)
             note(reply.position, route.subject, origin)
-            responder.send(try await response(reply, route, caller, sort, origin))
+            responder.send(try await response(reply, route, caller, origin))
         } catch {
             responder.send(.error(error, requestID: id))
         }
@@ -74,12 +82,34 @@ extension Shard {
     private func ask(
         _ route: Route, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> Reply {
-        guard route.answer == .rooms || route.answer == .roomsByPerson else {
+        guard route.answer == .roomsByPerson else {
             return try await context.ask(
                 route.subject, data, as: caller, origin: origin, key: key, isQuestion: route.method == "GET")
         }
         let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: key)
         return Reply(.ok, Self.joined(pages.map(\.data)))
+    }
+
+    private func list(
+        _ route: Route, _ data: JSONValue, for caller: Caller, by sort: ComposedRoom.Sort, _ catalog: Catalog,
+        _ origin: RequestOrigin
+    ) async throws(ServiceError) -> RoomList {
+        // Of another list, or of anything else in the query, only the service knows what it is.
+        let isPlain = route.subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
+        let key = KeptLists.Key(userID: caller.id, sort: sort)
+        let composer = context.composer
+        return try await context.lists.list(key, logs: isPlain ? catalog.listLogs : nil) {
+            (roomIDs) async throws(ServiceError) -> RoomComposer.Composed in
+            let bases: [JSONValue]
+            if let roomIDs {
+                bases = try await composer.bases(of: roomIDs, origin.context(for: caller, isQuestion: true))
+            } else {
+                let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
+                bases = pages.flatMap { $0.data.array ?? [] }
+            }
+            return try await composer.compose(
+                bases, for: caller.id, origin, unnamed: JSONValue(""), remembering: roomIDs == nil ? .all : .each)
+        }
     }
 
     /// Lists as one; of objects, each member that is a list.
@@ -139,33 +169,25 @@ extension Shard {
     // MARK: The response
 
     private func response(
-        _ reply: Reply, _ route: Route, _ caller: Caller?, _ sort: ComposedRoom.Sort, _ origin: RequestOrigin
+        _ reply: Reply, _ route: Route, _ caller: Caller?, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
         if reply.status == .noContent { return HTTPResponse(status: 204) }
         let status = reply.status.rawValue
-        guard route.answer != .plain, let viewer = caller?.id else {
-            return .data(reply.data, page: reply.page, status: status)
-        }
-        let bases: [JSONValue] =
-            switch route.answer {
-            case .plain: []
-            case .room: [reply.data]
-            case .rooms: reply.data.array ?? []
-            case .roomsByPerson: reply.data["rooms"]?.array ?? []
-            }
-        let unnamed: JSONValue = route.answer == .rooms ? JSONValue("") : .null
-        let composed = try await context.composer.compose(bases, for: viewer, origin, unnamed: unnamed)
+        guard let viewer = caller?.id else { return .data(reply.data, page: reply.page, status: status) }
+        let composed: RoomComposer.Composed
         let data: JSONValue
         switch route.answer {
-        case .plain, .room:
+        case .plain, .rooms:  // a list of somebody's is made by `list`
+            return .data(reply.data, page: reply.page, status: status)
+        case .room:
+            composed = try await context.composer.compose([reply.data], for: viewer, origin)
             guard let room = composed.rooms.first else {
                 throw ServiceError(.internal, "Something went wrong on our side.")
             }
             data = room.json
-        case .rooms:
-            data = ComposedRoom.list(composed.rooms, by: sort)
         case .roomsByPerson:
-            let people = reply.data["people"]?.array ?? []
+            let (rooms, people) = (reply.data["rooms"]?.array ?? [], reply.data["people"]?.array ?? [])
+            composed = try await context.composer.compose(rooms, for: viewer, origin)
             data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)
         }
         return .data(data, page: reply.page, status: status, degraded: composed.degraded)

@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import Reactor
 import ServiceKit
+import Synchronization
 
 /// Who has which room open and who is typing, over all gateways. It lives on one loop of each gateway.
 ///
@@ -37,6 +38,8 @@ actor Presence {
     static let maxUntold = 100_000
 
     nonisolated let loop: EventLoop
+    /// Counts what changes who has which room open, before anybody is told; from any thread.
+    nonisolated let changes = Atomic(0)
     /// Without a renewal, typing ends after this.
     let typingTimeout: Duration
     let gatewayID: String
@@ -45,7 +48,7 @@ actor Presence {
     let announce: @Sendable (Change) -> Void
     /// The services that want to know who has a room open, and the subject to tell each at.
     var subjects: [String: String] = [:]
-    var open: Holdings
+    var open: Holdings { didSet { changes.add(1, ordering: .releasing) } }
     var typing: Holdings
     var typingTimers: [Place: [String: LoopTimer]] = [:]
     var peers = GatewayPeers()

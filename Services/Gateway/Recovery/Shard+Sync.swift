@@ -56,10 +56,10 @@ extension Shard {
         guard !composed.degraded.contains(where: { places[$0] != nil }) else {
             throw .unavailable("A part of this service")
         }
-        let rooms = ComposedRoom.list(composed.rooms, by: .activity)
-        let data = JSONWriter.object(reservingCapacity: rooms.bytes.count + 1024) {
+        let data = JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
             $0.member("cursor", context.cursors.encode(SyncCursor(places), for: caller.id))
-            $0.member("rooms", rooms)
+            $0.name("rooms")
+            ComposedRoom.write(composed.rooms, by: .activity, to: &$0)
         }
         return .data(data, status: 200, degraded: composed.degraded)
     }

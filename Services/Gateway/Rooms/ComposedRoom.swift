@@ -6,30 +6,62 @@ struct ComposedRoom: Sendable {
     enum Sort: String, Sendable { case activity, messages, content }
 
     let id: String
-    let json: JSONValue
-    let participants: [String]
     let updatedAt: Int
     let messagesUpdatedAt: Int?
+    private let base: JSONObject
+    private let people: [JSONObject]
+    private let createdAt: Int
+    private let fields: RoomFields
+    private let values: [JSONValue]
+    private let present: Set<String>
+    private let unnamed: JSONValue
+
+    /// A room from what the rooms service says of it, what other services add, and who has it open.
+    ///
+    /// - Parameters:
+    ///   - values: what services add, in the order of `fields`.
+    ///   - unnamed: how the name of an unnamed room is written.
+    /// - Returns: nil if `base` is no room.
+    init?(base: JSONValue, _ fields: RoomFields, values: [JSONValue], present: Set<String>, unnamed: JSONValue) {
+        guard let room = base.object, let id = room["id"]?.string, let createdAt = room["createdAt"]?.int,
+            let updatedAt = room["updatedAt"]?.int, let people = room["participants"]?.array
+        else { return nil }
+        self.id = id
+        self.base = room
+        self.createdAt = createdAt
+        self.people = people.compactMap(\.object)
+        self.fields = fields
+        self.values = values
+        self.present = present
+        self.unnamed = unnamed
+        self.updatedAt = fields.updates.reduce(updatedAt) { max($0, values[$1].int ?? .min) }
+        messagesUpdatedAt = fields.messagesUpdatedAt.flatMap { values[$0].int }
+    }
+
+    var participants: [String] { people.compactMap { $0["userId"]?.string } }
 
     private var lastActivity: Int { max(updatedAt, messagesUpdatedAt ?? .min) }
 
+    // MARK: Lists
+
     /// Most recent first; of two equal ones the later made one first.
     static func sorted(_ rooms: [ComposedRoom], by sort: Sort) -> [ComposedRoom] {
-        func key(_ room: ComposedRoom) -> Int {
-            switch sort {
-            case .activity: room.lastActivity
-            case .messages: room.messagesUpdatedAt ?? .min
-            case .content: room.updatedAt
-            }
-        }
-        return rooms.sorted { (key($0), $0.id) > (key($1), $1.id) }
+        let keyed = rooms.enumerated().map { (key: $1.key(of: sort), id: $1.id, index: $0) }
+        return keyed.sorted { ($0.key, $0.id) > ($1.key, $1.id) }.map { rooms[$0.index] }
     }
 
-    /// The list that `my-rooms` is.
-    static func list(_ rooms: [ComposedRoom], by sort: Sort) -> JSONValue {
-        JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
-            json.array(of: sorted(rooms, by: sort)) { $0.value($1.json) }
+    /// By what a list is sorted.
+    func key(of sort: Sort) -> Int {
+        switch sort {
+        case .activity: lastActivity
+        case .messages: messagesUpdatedAt ?? .min
+        case .content: updatedAt
         }
+    }
+
+    /// Writes rooms in their order.
+    static func write(_ rooms: [ComposedRoom], by sort: Sort, to json: inout JSONWriter) {
+        json.array(of: sorted(rooms, by: sort)) { $1.write(to: &$0) }
     }
 
     /// People with the rooms that the viewer shares with them, most recent activity first; rooms by `updatedAt`.
@@ -46,74 +78,58 @@ struct ComposedRoom: Sendable {
             json.array(of: groups) { json, group in
                 json.object {
                     $0.members(of: group.json)
-                    $0.member("rooms", array: { for room in group.rooms { $0.value(room.json) } })
+                    $0.member("rooms", array: { for room in group.rooms { room.write(to: &$0) } })
                 }
             }
         }
     }
 
-    /// Writes a room from what the rooms service says of it, what other services add, and who has it open.
-    ///
-    /// - Parameters:
-    ///   - unnamed: how the name of an unnamed room is written.
-    ///   - contributed: each field and its value.
-    /// - Returns: nil if `base` is no room.
-    init?(
-        base: JSONValue, contributed: [(field: Contribution.Field, value: JSONValue)], present: Set<String>,
-        unnamed: JSONValue
-    ) {
-        guard let room = base.object, let id = room["id"]?.string, let createdAt = room["createdAt"]?.int,
-            var updatedAt = room["updatedAt"]?.int, let listed = room["participants"]?.array
-        else { return nil }
-        let people = listed.compactMap(\.object)
-        var times: [(path: String, at: Int?)] = []
-        for (field, value) in contributed {
-            switch field.kind {
-            case .value: break
-            case .time: times.append((field.path, value.int))
-            case .laterTime: if field.path == "updatedAt" { updatedAt = max(updatedAt, value.int ?? .min) }
-            }
-        }
-        let messagesUpdatedAt = times.first { $0.path == "messagesUpdatedAt" }?.at
+    // MARK: Writing
+
+    var json: JSONValue { JSONWriter.value(reservingCapacity: 1024) { write(to: &$0) } }
+
+    func write(to json: inout JSONWriter) {
         let lastMessage = messagesUpdatedAt ?? .min
-        let badgePrefix = "badges."
-        let badges = contributed.filter { $0.field.path.hasPrefix(badgePrefix) }
-        self.id = id
-        participants = people.compactMap { $0["userId"]?.string }
-        self.updatedAt = updatedAt
-        self.messagesUpdatedAt = messagesUpdatedAt
-        json = JSONWriter.object(reservingCapacity: 1024) { json in
-            json.member("id", id)
-            json.member("name", room["name"].flatMap { $0.isNull ? nil : $0 } ?? unnamed)
-            json.member("displayName", room["displayName"])
-            json.member("createdBy", room["createdBy"])
+        json.object { json in
+            json.member("id", base["id"])
+            json.member("name", base["name"].flatMap { $0.isNull ? nil : $0 } ?? unnamed)
+            json.member("displayName", base["displayName"])
+            json.member("createdBy", base["createdBy"])
             json.member("createdAt", Timestamp(milliseconds: createdAt).isoSeconds)
             json.member("updatedAt", Timestamp(milliseconds: updatedAt).isoSeconds)
-            for time in times { json.member(time.path, time.at.map { Timestamp(milliseconds: $0).isoSeconds }) }
+            for time in fields.times {
+                json.member(time.name, values[time.index].int.map { Timestamp(milliseconds: $0).isoSeconds })
+            }
             json.member("lastActivityAt", Timestamp(milliseconds: max(updatedAt, lastMessage)).iso)
             json.member("lastActivityType", lastMessage > updatedAt ? "message" : "roomUpdate")
             json.member("isActive", !present.isEmpty)
-            json.member("participants", array: { for person in people { Self.write(person, present, to: &$0) } })
-            for (field, value) in contributed where field.kind == .value && !field.path.hasPrefix(badgePrefix) {
-                json.member(field.path, value)
-            }
-            Self.write(badges.map { ($0.field.path.dropFirst(badgePrefix.count), $0.value) }, to: &json)
+            json.member("participants", array: { for person in people { write(person, to: &$0) } })
+            for field in fields.values { json.member(field.name, values[field.index]) }
+            Self.write(fields.badges.lazy.map { ($0.name, values[$0.index]) }, to: &json)
         }
     }
 
     /// `badges` and `hasUnread`.
-    static func write(_ badges: [(name: Substring, count: JSONValue)], to json: inout JSONWriter) {
-        json.member("badges", object: { for badge in badges { $0.member(String(badge.name), badge.count) } })
-        json.member("hasUnread", badges.contains { ($0.count.int ?? 0) > 0 })
+    static func write(_ badges: some Sequence<(name: String, count: JSONValue)>, to json: inout JSONWriter) {
+        var hasUnread = false
+        json.member(
+            "badges",
+            object: {
+                for badge in badges {
+                    $0.member(badge.name, badge.count)
+                    if badge.count.int ?? 0 > 0 { hasUnread = true }
+                }
+            })
+        json.member("hasUnread", hasUnread)
     }
 
-    private static func write(_ person: JSONObject, _ present: Set<String>, to json: inout JSONWriter) {
+    private func write(_ person: JSONObject, to json: inout JSONWriter) {
         json.object {
             $0.member("userId", person["userId"])
             $0.member("username", person["username"])
             $0.member("firstName", person["firstName"])
             $0.member("joinedAt", Timestamp(milliseconds: person["joinedAt"]?.int ?? 0).isoSeconds)
-            $0.member("isPresent", present.contains(person["userId"]?.string ?? ""))
+            $0.member("isPresent", !present.isEmpty && present.contains(person["userId"]?.string ?? ""))
         }
     }
 }

@@ -12,7 +12,16 @@ struct RoomComposer: Sendable {
         let rooms: [ComposedRoom]
         /// The services whose share is not fresh.
         let degraded: [String]
+        /// Who has which of the rooms open.
+        let present: [String: Set<String>]
+        /// `Presence.changes` before that was looked up.
+        let presenceChanges: Int
+        /// Of the catalog by which services were asked.
+        let catalogRevision: Int
     }
+
+    /// How what services answer is kept for when they are away: as all of a person's rooms, as each by itself, or not at all.
+    enum Remembered { case all, each, nothing }
 
     private struct Share: Sendable {
         let service: String
@@ -32,25 +41,25 @@ struct RoomComposer: Sendable {
 
     /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     func compose(
-        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null
+        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
+        remembering remembered: Remembered = .all
     ) async throws(ServiceError) -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
-        let all = await shares(of: ids, for: userID, catalog, origin)
+        let all = await shares(of: ids, for: userID, catalog, origin, remembering: remembered)
         // Last: who left while services were asked has been told of already.
+        let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
-        var rooms: [ComposedRoom] = []
-        rooms.reserveCapacity(bases.count)
-        for (index, base) in bases.enumerated() {
-            let contributed = all.flatMap { Self.fields(of: $0, at: index) }
-            if let room = ComposedRoom(
-                base: base, contributed: contributed, present: present[ids[index]] ?? [], unnamed: unnamed)
-            {
-                rooms.append(room)
-            }
+        let fields = RoomFields(all.flatMap(\.contribution.fields))
+        let rooms = bases.indices.compactMap { index in
+            ComposedRoom(
+                base: bases[index], fields, values: Self.values(of: all, at: index), present: present[ids[index]] ?? [],
+                unnamed: unnamed)
         }
-        return Composed(rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service))
+        return Composed(
+            rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), present: present,
+            presenceChanges: presenceChanges, catalogRevision: catalog.revision)
     }
 
     /// A room as the rooms service knows it and the context's caller may see it.
@@ -59,26 +68,46 @@ struct RoomComposer: Sendable {
         return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }
 
-    /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
-    func newRoom(_ base: JSONValue) -> JSONValue? {
-        let contributed = directory.catalog.contributors.flatMap { contributor in
-            contributor.contribution.fields.map { (field: $0, value: $0.zero) }
+    /// The same of several at once.
+    ///
+    /// - Throws: what the first of them fails with.
+    func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
+        let answers = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
+            for id in roomIDs { group.addTask { await result(of: id, context) } }
+            return await group.reduce(into: []) { $0.append($1) }
         }
-        return ComposedRoom(base: base, contributed: contributed, present: [], unnamed: .null)?.json
+        var bases: [JSONValue] = []
+        for answer in answers { bases.append(try answer.get()) }
+        return bases
     }
 
-    typealias Badges = [(name: Substring, count: JSONValue)]
+    private func result(of roomID: String, _ context: BusContext) async -> Result<JSONValue, ServiceError> {
+        do throws(ServiceError) {
+            return .success(try await base(of: roomID, context))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
+    func newRoom(_ base: JSONValue) -> JSONValue? {
+        let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
+        return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
+    }
+
+    typealias Badges = [(name: String, count: JSONValue)]
 
     /// A person's badges, by room, as their owners say.
     func badges(of roomIDs: [String], for userID: String) async -> [String: Badges] {
-        let prefix = "badges."
         let shares = await shares(
             of: roomIDs, for: userID, directory.catalog,
-            RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience), isWhole: roomIDs.count == 1)
+            RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience),
+            remembering: roomIDs.count == 1 ? .each : .nothing)
         var badges: [String: Badges] = [:]
+        let fields = RoomFields(shares.flatMap(\.contribution.fields))
         for (index, roomID) in roomIDs.enumerated() {
-            let fields = shares.flatMap { Self.fields(of: $0, at: index) }.filter { $0.field.path.hasPrefix(prefix) }
-            badges[roomID] = fields.map { (name: $0.field.path.dropFirst(prefix.count), count: $0.value) }
+            let values = Self.values(of: shares, at: index)
+            badges[roomID] = fields.badges.map { (name: $0.name, count: values[$0.index]) }
         }
         return badges
     }
@@ -88,20 +117,26 @@ struct RoomComposer: Sendable {
         let known = given["badges"]?.object
         return JSONWriter.object {
             $0.member("roomId", roomID)
-            ComposedRoom.write(all.map { (name: $0.name, count: known?[String($0.name)] ?? $0.count) }, to: &$0)
+            ComposedRoom.write(all.map { (name: $0.name, count: known?[$0.name] ?? $0.count) }, to: &$0)
         }
     }
 
-    private static func fields(of share: Share, at index: Int) -> [(field: Contribution.Field, value: JSONValue)] {
-        let values = share.rooms[index].flatMap { $0.array } ?? []
-        return share.contribution.fields.enumerated().map { place, field in
-            (field, place < values.count ? values[place] : field.zero)
+    /// What all of them add to a room, in the order of their fields.
+    private static func values(of shares: [Share], at index: Int) -> [JSONValue] {
+        var all: [JSONValue] = []
+        all.reserveCapacity(8)
+        for share in shares {
+            let values = share.rooms[index]?.array ?? []
+            for (place, field) in share.contribution.fields.enumerated() {
+                all.append(place < values.count ? values[place] : field.zero)
+            }
         }
+        return all
     }
 
-    /// - Parameter isWhole: whether these are all of the person's rooms, or one: what is known of them is kept by that.
     private func shares(
-        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, isWhole: Bool = true
+        of roomIDs: [String], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin,
+        remembering remembered: Remembered
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
         let deadline = LoopInstant.now() + min(origin.timeLeft, Self.patience)
@@ -110,7 +145,7 @@ struct RoomComposer: Sendable {
             for (service, contribution) in catalog.contributors {
                 group.addTask {
                     let values = await ask(contribution.subject, userID, roomIDs[...], context, by: deadline)
-                    if let values, isWhole { lastKnown.note(service, userID, roomIDs, values) }
+                    if let values { remember(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? lastKnown.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
@@ -119,6 +154,16 @@ struct RoomComposer: Sendable {
             var shares: [Share] = []
             for await share in group { shares.append(share) }
             return shares.sorted { $0.service < $1.service }
+        }
+    }
+
+    private func remember(
+        _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue], as remembered: Remembered
+    ) {
+        switch remembered {
+        case .nothing: break
+        case .all: lastKnown.note(service, userID, roomIDs, values)
+        case .each: for (id, value) in zip(roomIDs, values) { lastKnown.note(service, userID, [id], [value]) }
         }
     }
 

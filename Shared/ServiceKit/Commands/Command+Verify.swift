@@ -27,7 +27,9 @@ extension Command {
             let recounts = try services.compactMap { $0 as? any Recounted.Type }.map { service in
                 Recount(
                     service: service, database: try open(service),
-                    members: { room in try memberships.read { try owner.members(of: room, on: $0) } }, print: print)
+                    members: { room in try memberships.read { try owner.members(of: room, on: $0) } },
+                    clock: SystemClock(),
+                    print: print)
             }
             var total = Recount.Outcome()
             for recount in recounts {

@@ -1,3 +1,5 @@
+import Contracts
+import JSON
 import Storage
 
 /// Counts again what a service keeps, room by room.
@@ -5,6 +7,7 @@ struct Recount {
     let service: any Recounted.Type
     let database: any MaintenanceDatabase
     let members: (String) throws -> [String]
+    let clock: any WallClock
     let print: (String) -> Void
 
     struct Outcome: Equatable {
@@ -52,6 +55,12 @@ struct Recount {
         let (found, left) = try database.write { connection in
             let found = try service.differences(in: room, members: members, on: connection)
             for difference in found { try difference.mend?(connection) }
+            if found.contains(where: { $0.mend != nil }) {
+                // There is no event for it, but who keeps what a service has answered goes by its log.
+                try EventLog.append(
+                    at: clock.now().milliseconds, roomID: room, participants: members, emissions: .emptyArray,
+                    on: connection)
+            }
             return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
         }
         for difference in found {

@@ -2,8 +2,8 @@ import JSON
 import Reactor
 import TestClients
 
-/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: over one connection, and over
-/// eight.
+/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: each after a change, then unchanged, over one
+/// connection and over eight, then of clients that have the list already, over up to 32.
 struct MyRooms {
     let world: World
     let roomCount: Int
@@ -12,16 +12,30 @@ struct MyRooms {
     private static let messagesInARoom = 3
     private static let elementsInARoom = 2
     private static let connections = [1, 8]
+    /// An answer without a body is as cheap as what all who ask at the time share.
+    private static let connectionsOfKnown = [1, 8, 32]
+    private static let path = "/api/rooms/my-rooms"
+
+    /// A person whose rooms are ready, and somebody who is in all of them.
+    private struct House {
+        let caller: Person
+        let other: Person
+        let rooms: [String]
+
+        func call(unlessStill tag: String? = nil) -> HTTPCall {
+            HTTPCall("GET", MyRooms.path, token: caller.token, unlessStill: tag)
+        }
+    }
 
     func measure() async throws -> [Row] {
-        let call = try await furnish()
-        var rows: [Row] = []
-        for count in Self.connections { rows.append(try await measure(call, connections: count)) }
+        let house = try await furnish()
+        var rows = [try await measureAnew(house)]
+        for count in Self.connections { rows.append(try await measureUnchanged(house, connections: count)) }
+        for count in Self.connectionsOfKnown { rows.append(try await measureKnown(house, connections: count)) }
         return rows
     }
 
-    /// The call to measure, of a person whose rooms are ready.
-    private func furnish() async throws(ClientError) -> HTTPCall {
+    private func furnish() async throws(ClientError) -> House {
         let people = try await world.register(2)
         let (caller, other) = (people[0], people[1])
         let rooms = try await world.makeRooms(roomCount, of: caller, with: other)
@@ -40,25 +54,72 @@ struct MyRooms {
             }
         }
         try await world.data(of: calls)
-        return HTTPCall("GET", "/api/rooms/my-rooms", token: caller.token)
+        return House(caller: caller, other: other, rooms: rooms)
     }
 
-    private func measure(_ call: HTTPCall, connections: Int) async throws(ClientError) -> Row {
+    /// Somebody else renames a room before each call: no answer is like the one before, and each has to have the new name.
+    private func measureAnew(_ house: House) async throws(ClientError) -> Row {
+        let client = try await world.connect()
+        defer { client.close() }
+        var latencies = Latencies()
+        var stale = 0
+        let end = LoopInstant.now() + .seconds(seconds)
+        while LoopInstant.now() < end {
+            let name = "name \(latencies.count)"
+            let body = JSONWriter.object { $0.member("name", name) }
+            try await world.data(of: [
+                HTTPCall("PUT", "/api/rooms/\(house.rooms[0])/name", token: house.other.token, body: body)
+            ])
+            let start = LoopInstant.now()
+            let answers = try await HTTPBatch([house.call()], on: [client]).run()
+            latencies.record(since: start)
+            let newest = try answers[0].data().array?.first
+            if newest?["name"]?.string != name { stale += 1 }
+        }
+        return Row(
+            name: "my-rooms, \(roomCount) rooms, each after a change", figures: latencies.figures(),
+            faults: stale == 0 ? [] : ["\(stale) answers lacked a change that was acknowledged before"])
+    }
+
+    private func measureUnchanged(_ house: House, connections: Int) async throws(ClientError) -> Row {
+        let call = house.call()
+        // The first answer is looked into; those that follow have to be as long, for nothing changes.
+        guard let first = try await answer(to: call) else { throw ClientError("no answer") }
+        try check(first)
+        return try await measure("unchanged", call, connections, bytes: first.body.count) { answer in
+            answer.status == 200 && answer.body.count == first.body.count
+        }
+    }
+
+    private func measureKnown(_ house: House, connections: Int) async throws(ClientError) -> Row {
+        let tag = try await answer(to: house.call())?.values(of: "etag").first ?? "none"
+        return try await measure("304", house.call(unlessStill: tag), connections, bytes: 0) { answer in
+            answer.status == 304 && answer.body.isEmpty
+        }
+    }
+
+    private func answer(to call: HTTPCall) async throws(ClientError) -> HTTPAnswer? {
+        let client = try await world.connect()
+        defer { client.close() }
+        return try await HTTPBatch([call], on: [client]).run().first
+    }
+
+    private func measure(
+        _ what: String, _ call: HTTPCall, _ connections: Int, bytes: Int, isRight: @escaping (HTTPAnswer) -> Bool
+    ) async throws(ClientError) -> Row {
         var clients: [HTTPClient] = []
         for _ in 0..<connections { clients.append(try await world.connect()) }
         defer { for client in clients { client.close() } }
-        // The first answer is looked into; those that follow have to be as long, for nothing changes.
-        guard let first = try await HTTPBatch([call], on: clients).run().first else { throw ClientError("no answer") }
-        try check(first)
         let load = RepeatedCall(call, on: clients, for: .seconds(seconds), loop: world.loop)
-        try await load.run { answer in answer.status == 200 && answer.body.count == first.body.count }
+        try await load.run(isRight: isRight)
         return Row(
-            name: "my-rooms, \(roomCount) rooms, \(connections) connection\(connections == 1 ? "" : "s")",
+            name:
+                "my-rooms, \(roomCount) rooms, \(what), \(connections) connection\(connections == 1 ? "" : "s")",
             figures: load.latencies.figures() + [
                 Figure("answers", Double(load.latencies.count) / load.elapsedSeconds, .perSecond),
-                Figure("bytes", first.body.count),
+                Figure("bytes", bytes),
             ],
-            faults: load.wrongAnswers == 0 ? [] : ["\(load.wrongAnswers) answers were not like the first"])
+            faults: load.wrongAnswers == 0 ? [] : ["\(load.wrongAnswers) answers were not as they should be"])
     }
 
     private func check(_ answer: HTTPAnswer) throws(ClientError) {

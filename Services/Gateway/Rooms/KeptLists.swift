@@ -1,0 +1,193 @@
+import Contracts
+import Synchronization
+
+/// The lists of rooms that were answered last, and which of their rooms were changed since: an entry of a log concerns its room, as all of its
+/// participants see it.
+///
+/// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
+/// answer. The list that was not asked for for the longest time goes first.
+final class KeptLists: Sendable {
+    /// Bytes of lists in a generation; two generations are kept. Eighty lists of 200 rooms, or eight hundred of 20.
+    static let generationBytes = 16 << 20
+
+    struct Key: Hashable, Sendable {
+        let userID: String
+        let sort: ComposedRoom.Sort
+    }
+
+    struct Kept: Sendable {
+        var list: RoomList
+        /// The rooms that were changed since: in the list or new to it.
+        var stale: Set<String> = []
+
+        /// Whether it is better composed anew.
+        var isUseless: Bool { stale.count > KeptLists.maxStale || stale.contains("") }
+    }
+
+    /// More rooms than this cost as much as all.
+    static let maxStale = 16
+
+    /// A list that is being composed.
+    struct Ticket: Sendable {
+        fileprivate let userID: String
+        fileprivate let epoch: Int
+        fileprivate let changes: Int
+    }
+
+    private struct Composing {
+        var count = 0
+        /// The entries that concerned the person since the first of those began.
+        var changes = 0
+    }
+
+    private struct State {
+        /// How far each log was followed, all that it concerns marked.
+        var places: [String: Bookmark] = [:]
+        /// By person, as entries concern all of one's lists.
+        var young: [String: [Key: Kept]] = [:]
+        var old: [String: [Key: Kept]] = [:]
+        /// Of the young generation.
+        var bytes = 0
+        var composing: [String: Composing] = [:]
+        /// Counts what concerns everyone.
+        var epoch = 0
+
+        mutating func note(_ roomID: String, of userID: String) {
+            composing[userID]?.changes += 1
+            bytes -= Self.note(roomID, in: &young[userID])
+            _ = Self.note(roomID, in: &old[userID])
+        }
+
+        /// - Returns: the bytes of the lists that are too stale to be of use, and dropped.
+        private static func note(_ roomID: String, in lists: inout [Key: Kept]?) -> Int {
+            guard let keys = lists?.keys else { return 0 }
+            var dropped = 0
+            for key in Array(keys) {
+                lists?[key]?.stale.insert(roomID)
+                guard let kept = lists?[key], kept.isUseless else { continue }
+                dropped += kept.list.size
+                lists?[key] = nil
+            }
+            if lists?.isEmpty == true { lists = nil }
+            return dropped
+        }
+
+        mutating func dropAll() {
+            epoch += 1
+            young = [:]
+            old = [:]
+            bytes = 0
+        }
+
+        mutating func insert(_ kept: Kept, _ key: Key, generationBytes: Int) {
+            if bytes >= generationBytes {
+                old = young
+                young = [:]
+                bytes = 0
+            }
+            old[key.userID]?[key] = nil
+            let replaced = young[key.userID, default: [:]].updateValue(kept, forKey: key)
+            bytes += kept.list.size - (replaced?.list.size ?? 0)
+        }
+    }
+
+    private let generationBytes: Int
+    private let state = Mutex(State())
+
+    init(generationBytes: Int = KeptLists.generationBytes) { self.generationBytes = generationBytes }
+
+    // MARK: What logs tell
+
+    /// A log is followed after this place. What stands before it was not seen, or was of another past.
+    func start(_ stream: String, after place: Bookmark) {
+        state.withLock { state in
+            state.dropAll()
+            state.places[stream] = place
+        }
+    }
+
+    /// In order, and before anybody else is told.
+    func note(_ broadcasts: [Broadcast], of stream: String) {
+        state.withLock { state in
+            guard var place = state.places[stream] else { return }
+            for broadcast in broadcasts {
+                // Its owner had no longer what is missing between: it may have concerned anybody.
+                if broadcast.position.seq != place.seq + 1 { state.dropAll() }
+                place = broadcast.place(in: place.databaseID)
+                for userID in broadcast.participants { state.note(broadcast.roomID, of: userID) }
+            }
+            state.places[stream] = place
+        }
+    }
+
+    /// How far each log was followed.
+    var places: [String: Bookmark] { state.withLock { $0.places } }
+
+    // MARK: Lists
+
+    func has(_ key: Key) -> Bool {
+        state.withLock { ($0.young[key.userID]?[key] ?? $0.old[key.userID]?[key]) != nil }
+    }
+
+    /// The list, and what was changed since, if that is known up to the logs' ends.
+    ///
+    /// - Parameters:
+    ///   - ends: as the owners of all logs that matter have said.
+    ///   - known: `places`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
+    ///     gateway is yet to be told.
+    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> Kept? {
+        state.withLock { state in
+            for (stream, end) in ends {
+                guard let earlier = known[stream], let place = state.places[stream],
+                    earlier.databaseID == end.databaseID, place.databaseID == end.databaseID,
+                    end.seq > earlier.seq || end == earlier, place.seq >= end.seq
+                else { return nil }
+            }
+            guard let kept = state.young[key.userID]?[key] ?? state.old[key.userID]?[key] else { return nil }
+            if state.young[key.userID]?[key] == nil { state.insert(kept, key, generationBytes: generationBytes) }
+            return kept
+        }
+    }
+
+    /// Who has rooms open is as the list says, after so many changes of that.
+    func confirm(_ list: RoomList, _ key: Key) {
+        state.withLock { state in
+            guard state.young[key.userID]?[key]?.list.tag == list.tag else { return }
+            state.young[key.userID]?[key]?.list.presenceChanges = list.presenceChanges
+        }
+    }
+
+    /// To be called before services are asked; `end` follows.
+    func begin(_ userID: String) -> Ticket {
+        state.withLock { state in
+            state.composing[userID, default: Composing()].count += 1
+            return Ticket(userID: userID, epoch: state.epoch, changes: state.composing[userID]?.changes ?? 0)
+        }
+    }
+
+    func end(_ ticket: Ticket) {
+        state.withLock { state in
+            guard var composing = state.composing[ticket.userID] else { return }
+            composing.count -= 1
+            state.composing[ticket.userID] = composing.count == 0 ? nil : composing
+        }
+    }
+
+    /// Keeps a list, unless something came meanwhile that it may lack.
+    func keep(_ list: RoomList, _ key: Key, _ ticket: Ticket) {
+        guard list.size <= generationBytes / 4 else { return }
+        state.withLock { state in
+            guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
+            state.insert(Kept(list: list), key, generationBytes: generationBytes)
+        }
+    }
+
+    /// Of all that is kept.
+    var size: Int {
+        state.withLock { state in
+            (Array(state.young.values) + Array(state.old.values)).reduce(0) {
+                $0 + $1.values.reduce(0) { $0 + $1.list.size }
+            }
+        }
+    }
+}

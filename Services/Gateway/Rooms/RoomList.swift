@@ -1,0 +1,93 @@
+import HTTP
+import JSON
+import Security
+
+/// A list of rooms as one person sees them, as it is sent, and what of it no event log tells.
+struct RoomList: Sendable {
+    /// A room as it stands in the body.
+    private struct Part: Sendable {
+        let id: String
+        let key: Int
+        let json: JSONValue
+
+        init(_ room: ComposedRoom, by sort: ComposedRoom.Sort) {
+            (id, key, json) = (room.id, room.key(of: sort), room.json)
+        }
+
+        init(_ part: Part, at place: Range<Int>, in body: [UInt8]) {
+            (id, key, json) = (part.id, part.key, JSONValue(trusted: body[place]))
+        }
+    }
+
+    let body: [UInt8]
+    /// A digest of the body: the same from each gateway, and after a restart. Whoever is in a room writes what others see of it, so
+    /// two bodies with one tag must not be findable.
+    let tag: EntityTag
+    private let parts: [Part]
+    let present: [String: Set<String>]
+    /// Whether each service's share is fresh.
+    let isWhole: Bool
+    let catalogRevision: Int
+    /// `Presence.changes`, at a time when `present` was so.
+    var presenceChanges: Int
+
+    init(_ composed: RoomComposer.Composed, by sort: ComposedRoom.Sort) {
+        self.init(composed.rooms.map { Part($0, by: sort) }, composed, composed.present, composed.presenceChanges)
+    }
+
+    /// The list with some of its rooms as they are now.
+    ///
+    /// - Returns: nil if not all of them are in the list, or if they were composed from other fields.
+    func replacing(with composed: RoomComposer.Composed, by sort: ComposedRoom.Sort) -> RoomList? {
+        let ids = Set(composed.rooms.map(\.id))
+        let others = parts.filter { !ids.contains($0.id) }
+        guard others.count + ids.count == parts.count, composed.catalogRevision == catalogRevision else { return nil }
+        return RoomList(
+            others + composed.rooms.map { Part($0, by: sort) }, composed,
+            present.filter { !ids.contains($0.key) }.merging(composed.present) { _, new in new }, presenceChanges)
+    }
+
+    private init(
+        _ parts: [Part], _ composed: RoomComposer.Composed, _ present: [String: Set<String>], _ presenceChanges: Int
+    ) {
+        let sorted = parts.sorted { ($0.key, $0.id) > ($1.key, $1.id) }
+        var places: [Range<Int>] = []
+        places.reserveCapacity(parts.count)
+        body = JSONWriter.bytes(reservingCapacity: parts.reduce(64) { $0 + $1.json.bytes.count + 1 }) { json in
+            json.object { json in
+                json.name("data")
+                json.array(of: sorted) { json, part in
+                    json.value(part.json)
+                    places.append(json.bytes.count - part.json.bytes.count..<json.bytes.count)
+                }
+                guard !composed.degraded.isEmpty else { return }
+                json.member("degraded", array: { for name in composed.degraded { $0.string(name) } })
+            }
+        }
+        tag = EntityTag(Base64URL.encode(SHA256.hash(body)))
+        // Nothing but the body is kept of what they were made of.
+        self.parts = zip(sorted, places).map { [body] in Part($0, at: $1, in: body) }
+        self.present = present
+        isWhole = composed.degraded.isEmpty
+        catalogRevision = composed.catalogRevision
+        self.presenceChanges = presenceChanges
+    }
+
+    var roomIDs: [String] { parts.map(\.id) }
+
+    /// What keeping it takes, roughly.
+    var size: Int { body.count + parts.count * 160 + present.count * 256 + 512 }
+
+    /// The answer, or that the client has it already (RFC 9110, section 13.1.2). Caches have to ask each time: nothing says for how long
+    /// a list stays what it is.
+    func response(to headers: HTTPHeaders) -> HTTPResponse {
+        var response = HTTPResponse(status: headers.ifNoneMatch(names: tag) ? 304 : 200)
+        response.headers.add("ETag", tag.text)
+        response.headers.add("Cache-Control", "private, no-cache")
+        if response.status == 200 {
+            response.headers.add("Content-Type", "application/json")
+            response.body = body
+        }
+        return response
+    }
+}

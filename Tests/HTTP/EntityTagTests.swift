@@ -1,0 +1,34 @@
+import Testing
+
+@testable import HTTP
+
+@Suite("Entity tags")
+struct EntityTagTests {
+    private func isNamed(_ fields: String...) -> Bool {
+        var headers = HTTPHeaders()
+        for field in fields { headers.add("If-None-Match", field) }
+        return headers.ifNoneMatch(names: EntityTag("a,b"))
+    }
+
+    @Test(
+        "a tag is found wherever it is listed, weakened or not",
+        arguments: [
+            #""a,b""#, #"W/"a,b""#, #""x", "a,b""#, #""x",W/"y" ,"# + "\t" + #"W/"a,b","z""#, #",, "a,b""#, "*",
+        ])
+    func found(field: String) { #expect(isNamed(field)) }
+
+    @Test(
+        "what only looks like it is another",
+        arguments: [
+            "", "a,b", #""a"#, #""a,b"#, #""A,B""#, #"w/"a,b""#, #""a","b""#, #"x "a,b""#, #""*""#, #""x" y, "a,b""#,
+        ])
+    func notFound(field: String) { #expect(!isNamed(field)) }
+
+    @Test("it may be in any of several fields, or in none")
+    func fields() {
+        #expect(isNamed(#""x""#, #""a,b""#))
+        #expect(!isNamed())
+    }
+
+    @Test("it is written with its quotation marks") func text() { #expect(EntityTag("x").text == "\"x\"") }
+}
