@@ -25,7 +25,7 @@ public final class RoomsClient {
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     /// Of all that is asked from here.
-    @ObservationIgnored private let transport: StoppableTransport
+    @ObservationIgnored private let access: StoppableAccess
     @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
@@ -56,14 +56,14 @@ public final class RoomsClient {
     ) {
         let door = Door()
         let http = http ?? URLSessionTransport(base: server)
-        let transport = StoppableTransport(http)
+        let access = StoppableAccess(http, tokens)
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
             await door.client?.take($0)
         }
-        let connection = ServerConnection(api: RoomsAPI(transport: transport, tokens: tokens), socket: socket)
+        let connection = ServerConnection(api: RoomsAPI(transport: access, tokens: access), socket: socket)
         self.user = user
         self.clock = clock
-        self.transport = transport
+        self.access = access
         self.socket = socket
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
@@ -98,7 +98,7 @@ public final class RoomsClient {
     }
 
     private func start(_ wish: Int) async {
-        transport.open()
+        access.open()
         await startOutbox()
         guard wish == lastWish else { return }
         rooms.loadFirst()
@@ -118,7 +118,7 @@ public final class RoomsClient {
     /// what is not sent waits. A later `start` catches up.
     public func stop() async {
         _ = makeWish()
-        transport.close()
+        access.close()
         await order { await $0.stop() }
     }
 
@@ -156,7 +156,7 @@ public final class RoomsClient {
     public func signOut() async throws {
         isSignedOut = true
         _ = makeWish()
-        transport.close()
+        access.close()
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }

@@ -71,12 +71,12 @@ extension Conversation {
                 change { $0.merge(page, asked: .before(first)) }
                 fetched += page.items.count
             }
-            // All is shown that there was, but nobody tells of what comes.
-            if let refusal { throw refusal }
             isFetched = true
+            isJoined = refusal == nil
             wasVerified = true
-            backoff.reset()
-            failure = nil
+            failure = refusal
+            // All is shown that there was; what came since, when there is somebody to tell.
+            if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
             writeCacheSoon()
         } catch {

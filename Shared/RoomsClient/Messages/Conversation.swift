@@ -63,9 +63,11 @@ public final class Conversation {
     public private(set) var items = MessageItems()
     public private(set) var version = 0
     /// The server has confirmed all that is shown, and tells of every change. False: it may be out of date.
-    public var isVerified: Bool { isFetched && !isAway }
+    public var isVerified: Bool { isFetched && isJoined && !isAway }
     /// All that is shown has been fetched, and what was missed since can be told.
     var isFetched = false
+    /// Where there is a connection, the server tells of the room on it.
+    var isJoined = false
     /// There is no connection, or what was missed has not been told yet.
     var isAway: Bool
     public internal(set) var isLoading = false

@@ -167,7 +167,8 @@ public struct RoomCounts: Sendable {
     @discardableResult
     private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) -> Bool {
         guard creatorID != userID, notes[roomID]?.created.insert(id) == true else { return false }
-        if !open.contains(roomID) { change(roomID) { $0.unseenElements += 1 } }
+        // Seen if the server knows that the room is open, and of that it may not have heard yet.
+        if open.contains(roomID) { zeroed.insert(roomID) } else { change(roomID) { $0.unseenElements += 1 } }
         return true
     }
 

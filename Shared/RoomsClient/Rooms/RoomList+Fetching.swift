@@ -47,13 +47,33 @@ extension RoomList {
         }
     }
 
+    /// Asks for all rooms, later and later, until no part of the server that counts is down. Beside what else is asked for: that
+    /// is answered by the other parts.
+    func fetchLacking() {
+        guard isLacking, fetchingLacking == nil else { return }
+        // A list that is no longer shown asks for nothing more.
+        fetchingLacking = Task { [weak self, clock, random] in
+            var backoff = Backoff(from: Self.pause)
+            repeat {
+                // Only cancelling would end it early, and nobody cancels.
+                try? await clock.sleep(for: backoff.next(random: random()))
+            } while await self?.isStillLacking() == true
+        }
+    }
+
+    private func isStillLacking() async -> Bool {
+        if isLacking { await refresh() }
+        if !isLacking { fetchingLacking = nil }
+        return isLacking
+    }
+
     private func fetchRound() async -> Round {
         let needed = Set(shelf.needs.keys)
         var waits: [Duration?] = []
         if owesRefresh || needed.count > Self.maxSingle {
             // One that is under way may be all that is owed.
             if let running { await running.value } else { await refresh() }
-            if failure != nil || owesRefresh { waits = [failure?.retryAfter] }
+            if let failure { waits = [failure.retryAfter] }
         } else {
             // An answer with all says nothing of those that it lacks.
             let ids = needed.union(shelf.missing.sorted().prefix(Self.maxSingle))
@@ -74,7 +94,7 @@ extension RoomList {
         do {
             let answer = try await server.room(id)
             take(answer, load)
-            return RoomShare.named(in: answer.degraded).isEmpty ? .done : .failed(nil)
+            return .done
         } catch {
             shelf.abandon(load)
             let failure = ClientFailure(error)

@@ -43,6 +43,9 @@ public final class RoomList {
     /// An event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
+    /// A part of the server that counts was down when rooms were answered last.
+    @ObservationIgnored var isLacking = false
+    @ObservationIgnored var fetchingLacking: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let random: @Sendable () -> Double
@@ -139,11 +142,12 @@ public final class RoomList {
             let overtaken = shelf.finish(load, with: answer.rooms, lacking: lacking, now: clock.now)
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
             stale.formUnion(answer.rooms.map(\.id))
-            (isLoaded, loadedAt, failure) = (true, clock.now, nil)
-            if lacking.isEmpty { settled = owed } else { self.owed += 1 }
+            (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, owed)
+            isLacking = !lacking.isEmpty
             show()
             keepRooms()
             fetchNeeded()
+            fetchLacking()
         } catch {
             shelf.abandon(load)
             let reason = ClientFailure(error)
@@ -234,6 +238,10 @@ public final class RoomList {
         show()
         keepRooms()
         fetchNeeded()
+        if !lacking.isEmpty {
+            isLacking = true
+            fetchLacking()
+        }
     }
 
     /// The server has said that the room is none of one's own.

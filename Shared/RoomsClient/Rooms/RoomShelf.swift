@@ -93,7 +93,7 @@ struct RoomShelf: Sendable {
     /// Takes an answer with one room.
     ///
     /// - Parameters:
-    ///   - lacking: as of all rooms; it is asked for again.
+    ///   - lacking: as of all rooms.
     ///   - isChange: it was asked for to make or change the room: other answers that are under way may be from before.
     /// - Returns: false if the room was told of since it was asked for.
     mutating func finish(
@@ -102,7 +102,7 @@ struct RoomShelf: Sendable {
         let isOvertaken = touched[answer.id].map { $0 > load.begun } ?? false
         put(take(answer, load, isOvertaken: isOvertaken, lacking: lacking, now: now))
         missing.remove(answer.id)
-        if isOvertaken || !lacking.isEmpty { needs[answer.id, default: []].insert(.answer) }
+        if isOvertaken { needs[answer.id, default: []].insert(.answer) }
         end()
         if isChange, loadsUnderWay > 0 {
             events += 1

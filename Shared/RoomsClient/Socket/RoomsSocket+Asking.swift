@@ -74,10 +74,10 @@ extension RoomsSocket {
             throw error
         }
         if link === self.link, rooms.wants(roomID) { rooms.noteJoined(roomID, keepingOthers: keepingOthers) }
-        return try ServerDecoder().decode(RoomAnswer.self, from: data).room
+        return try ServerDecoder().decode(JoinAck.self, from: data).room
     }
 
-    private struct RoomAnswer: Decodable {
+    private struct JoinAck: Decodable {
         let room: Room
     }
 }

@@ -20,7 +20,7 @@ public actor RoomsSocket {
     /// For the server's first word on it.
     static let handshakeTimeout: Duration = .seconds(12)
     public static let ackTimeout: Duration = .seconds(10)
-    /// A server that says no `sync:done`, and nothing else, in this time is taken for one that knows no recovery.
+    /// A server that says no `sync:done`, and tells nothing else, in this time is taken for one that knows no recovery.
     static let syncTimeout: Duration = .seconds(20)
     /// So is one that says other things for so long: what it tells is no replay.
     static let longestSync: TimeInterval = 120
@@ -51,6 +51,8 @@ public actor RoomsSocket {
         }
     }
     private var awaitsSync = false
+    /// When the last event came.
+    private var toldAt = Date.distantPast
     var rooms = JoinedRooms()
     /// Of `link`, and ends with it.
     var joiner: Task<Void, Never>?
@@ -217,7 +219,9 @@ public actor RoomsSocket {
             case .dismissed:
                 return SocketLink.dismissal
             case .event("sync:done", let data): await take(try ServerDecoder().decode(SyncDone.self, from: data))
-            case .event(let name, let data): await queue.add(.event(RoomEvent.decode(name: name, data: data)))
+            case .event(let name, let data):
+                toldAt = clock.now
+                await queue.add(.event(RoomEvent.decode(name: name, data: data)))
             }
         }
     }
@@ -231,12 +235,13 @@ public actor RoomsSocket {
 
     private func awaitSync(of link: SocketLink) async {
         let start = clock.now
+        toldAt = start
         var quiet: Duration
         repeat {
             // Cancelled with the connection.
             guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
             guard awaitsSync, link === self.link else { return }
-            quiet = .seconds(clock.now.timeIntervalSince(await link.heardAt))
+            quiet = .seconds(clock.now.timeIntervalSince(toldAt))
         } while quiet < Self.syncTimeout && clock.now.timeIntervalSince(start) < Self.longestSync
         guard awaitsSync, link === self.link else { return }
         awaitsSync = false

@@ -3,9 +3,13 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @MainActor
 @Suite("A list of rooms through everything", .timeLimit(.minutes(2)))
 struct ListChaosTests {
+    private let folder = TemporaryFolder()
+
     @Test("whatever happens, the list ends as the server has it", arguments: 0..<100)
     func ends(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -18,7 +22,7 @@ struct ListChaosTests {
         let client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+            folder: folder.url)
         let list = client.rooms
         await client.start()
         var chaos = Chaos.none

@@ -3,10 +3,13 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @MainActor
 @Suite("A list of rooms on a scripted server", .timeLimit(.minutes(1)))
 struct ListJourneyTests {
     private let clock = TestClock()
+    private let folder = TemporaryFolder()
 
     @Test("a list follows, also through an absence")
     func list() async throws {
@@ -17,7 +20,7 @@ struct ListJourneyTests {
         let client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+            folder: folder.url)
         let list = client.rooms
         await client.start()
         await until { list.rooms.count == 1 && list.isLoaded }

@@ -3,16 +3,19 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @MainActor
 @Suite("RoomListCache", .timeLimit(.minutes(1)))
 struct RoomListCacheTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let temporary = TemporaryFolder()
+    private var folder: URL { temporary.url }
     private let clock = TestClock(start: Given.at(1000))
     private let server = FakeRoomServer()
     private let list: RoomList
 
     init() {
-        list = RoomList(for: "me", from: server, clock: clock, cache: RoomListCache(folder: folder))
+        list = RoomList(for: "me", from: server, clock: clock, cache: RoomListCache(folder: temporary.url))
     }
 
     private func kept() async -> [Room] { await RoomListCache(folder: folder).rooms() }

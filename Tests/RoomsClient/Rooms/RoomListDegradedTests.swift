@@ -64,6 +64,20 @@ struct RoomListDegradedTests {
         await clock.advance(by: .seconds(1))
         #expect(list["a"]?.badges == .init(messages: 1))
         await clock.advance(by: .seconds(60))
-        #expect(server.calls == ["rooms", "room a", "room a"])
+        #expect(server.calls == ["rooms", "room a", "rooms"])
+    }
+
+    @Test("while one part is down, what the others have to say comes as soon as ever")
+    func otherParts() async {
+        await load(Given.room("a", elements: 3))
+        server.degraded = ["elements"]
+        await list.refresh()
+        // Long enough for pauses to be long.
+        await clock.advance(by: .seconds(100))
+        server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
+        list.apply(Given.newGlobal("m1", in: "a", at: 20))
+        await clock.advance(by: .milliseconds(100))
+        #expect(list["a"]?.lastMessage?.id == "m1")
+        #expect(list["a"]?.elementCount == 3)
     }
 }
