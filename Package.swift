@@ -109,7 +109,7 @@ let package = Package(
         tests(
             "ServiceKit",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport", "Workers"]),
-        tests("Security", ["Security", "JSON"]),
+        tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
         tests("HTTP", ["HTTP", "TestSupport"]),
         tests("WebSocket", ["TestSupport", "WebSocket"]),
@@ -118,13 +118,13 @@ let package = Package(
         tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
-        tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "WebSocket"]),
+        tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "TestSupport", "WebSocket"]),
         .target(
             name: "Chat", dependencies: ["RoomsClient"], path: "Clients/Chat", exclude: ["README.md", "Main"],
             swiftSettings: settings),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        tests("Chat", ["Chat", "RoomsClientTesting"]),
+        tests("Chat", ["Chat", "RoomsClientTesting", "TestSupport"]),
         .executableTarget(
             name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/Journey",
             exclude: ["README.md"], swiftSettings: settings),

@@ -3,6 +3,8 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import Chat
 
 /// Ada at parlor-chat, on a scripted server: what she presses, and what she sees.
@@ -15,7 +17,7 @@ final class ChatWorld {
     let roomID: String
     let display = PaperDisplay()
     let client: RoomsClient
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let folder = TemporaryFolder()
     private let keys: AsyncStream<Key>.Continuation
     private let running: Task<Void, Never>
 
@@ -26,7 +28,8 @@ final class ChatWorld {
         device = server.makeDevice()
         client = RoomsClient(
             server: try #require(URL(string: "http://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
+        )
         let stream: AsyncStream<Key>
         (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test's few
         let app = ChatApp(client, StatusLine(client), on: display, clock: clock)
@@ -50,7 +53,6 @@ final class ChatWorld {
     /// Until the program is over; nothing of it is left then.
     func end() async {
         await untilOver()
-        try? FileManager.default.removeItem(at: folder)  // as good as gone
     }
 }
 

@@ -2,16 +2,16 @@ import Foundation
 import RoomsClient
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import Chat
 
 @Suite("What parlor-chat keeps of servers")
 final class ServerFolderTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-
-    deinit { try? FileManager.default.removeItem(at: folder) }  // as good as gone
+    private let folder = TemporaryFolder()
 
     private func path(_ server: String) throws -> String {
-        let options = try ChatOptions([server, "--data", folder.path(percentEncoded: false)])
+        let options = try ChatOptions([server, "--data", folder.path])
         return try ServerFolder(options).folder(of: Person(id: "1", username: "ada")).url.path(percentEncoded: false)
     }
 

@@ -3,6 +3,8 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import Chat
 
 @MainActor
@@ -10,7 +12,7 @@ import Testing
 final class SignInTests {
     private let server = ScriptedServer(clock: TestClock(start: Date()))
     private let device: ScriptedDevice
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let folder = TemporaryFolder()
     private var asked: [String] = []
 
     init() {
@@ -18,11 +20,9 @@ final class SignInTests {
         for name in ["ada", "ben"] { _ = server.addPerson(name, password: "correct horse") }
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }  // as good as gone
-
     private func program(_ arguments: String...) throws -> SignIn {
         let options = try ChatOptions(
-            ["http://chat.example", "--data", folder.path(percentEncoded: false)] + arguments)
+            ["http://chat.example", "--data", folder.path] + arguments)
         return try SignIn(options, http: device) { name in
             MainActor.assumeIsolated { self.asked.append(name) }
             return "correct horse"

@@ -3,6 +3,8 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 /// To the background and back, and out, with a room open, on a scripted server.
 @MainActor
 @Suite("RoomsClient, the app's life", .timeLimit(.minutes(1)))
@@ -13,7 +15,8 @@ struct RoomsClientLifeTests {
     private let roomID: String
     private let device: ScriptedDevice
     private let client: RoomsClient
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let temporary = TemporaryFolder()
+    private var folder: URL { temporary.url }
 
     init() throws {
         server = ScriptedServer(clock: clock)
@@ -22,7 +25,8 @@ struct RoomsClientLifeTests {
         device = server.makeDevice()
         client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url)
     }
 
     /// Connected, with a room open, in which a message was read just now.

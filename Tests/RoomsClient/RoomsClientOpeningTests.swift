@@ -2,6 +2,8 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 /// Rooms opened and closed, on a scripted server.
@@ -9,6 +11,7 @@ import Testing
 @Suite("RoomsClient, opening rooms", .timeLimit(.minutes(1)))
 struct RoomsClientOpeningTests {
     private let clock = TestClock()
+    private let folder = TemporaryFolder()
     private let server: ScriptedServer
     private let (ada, ben): (Person, Person)
     private let roomID: String
@@ -24,7 +27,7 @@ struct RoomsClientOpeningTests {
         return RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: sockets ?? device, clock: clock,
-            folder: freshFolder())
+            folder: folder.url)
     }
 
     private struct NoSockets: SocketTransport {

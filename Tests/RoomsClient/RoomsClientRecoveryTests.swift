@@ -3,11 +3,14 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 /// Tokens that end, and a history that is gone, on a scripted server.
 @MainActor
 @Suite("RoomsClient, coming back", .timeLimit(.minutes(1)))
 struct RoomsClientRecoveryTests {
     private let clock = TestClock()
+    private let folder = TemporaryFolder()
     private let server: ScriptedServer
     private let (ada, ben): (Person, Person)
     private let roomID: String
@@ -25,7 +28,7 @@ struct RoomsClientRecoveryTests {
         client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
             sockets: device, clock: clock,
-            folder: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+            folder: folder.url)
     }
 
     private var refreshes: Int { device.requests.count { $0 == "POST /api/auth/refresh" } }

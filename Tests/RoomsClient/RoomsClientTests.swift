@@ -2,6 +2,8 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 /// All of it together, on the scripted server.
@@ -12,7 +14,8 @@ struct RoomsClientTests {
     private let server: ScriptedServer
     private let (ada, ben): (Person, Person)
     private let roomID: String
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let temporary = TemporaryFolder()
+    private var folder: URL { temporary.url }
 
     init() throws {
         server = ScriptedServer(clock: clock)

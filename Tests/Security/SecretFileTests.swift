@@ -1,17 +1,13 @@
 import Foundation
 import Security
+import TestSupport
 import Testing
 
 @Suite("A secret's file")
 struct SecretFileTests {
-    private let folder: URL
+    private let folder = TemporaryFolder()
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    }
-
-    private var path: String { folder.appendingPathComponent("secret").path }
+    private var path: String { folder.file("secret") }
 
     private func write(_ text: String, mode: Int) throws {
         let made = FileManager.default.createFile(

@@ -1,6 +1,7 @@
 import Contracts
 import Foundation
 import Storage
+import TestSupport
 import Testing
 
 @testable import ServiceKit
@@ -8,10 +9,9 @@ import Testing
 /// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b` keeps nothing.
 @Suite("Commands beside a running program")
 struct CommandTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+    private let temporary = TemporaryFolder()
+    private var folder: String { temporary.path }
     private let printed = Collector<String>()
-
-    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
 
     private struct Items: Service, Recounted, OwnsMembership {
         static let name = "items"

@@ -1,13 +1,12 @@
 import JSON
 import Storage
+import TestSupport
 import Testing
 
 /// What every engine has to do.
 @Suite("A database")
 struct DatabaseConformanceTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
+    private let folder = TemporaryFolder()
 
     @Test("what was written is read, by anyone, once write returns", arguments: Engine.allCases)
     func readsWhatWasWritten(engine: Engine) async throws {

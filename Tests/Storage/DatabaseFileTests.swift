@@ -1,14 +1,13 @@
 import Foundation
 import Storage
+import TestSupport
 import Testing
 
 @Suite("A database file beside the program that serves it")
 struct DatabaseFileTests {
-    private let folder: TemporaryFolder
+    private let folder = TemporaryFolder()
     private static let items = Migration(
         version: 1, name: "items", sql: "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER)")
-
-    init() throws { folder = try TemporaryFolder() }
 
     private func open(_ name: String = "test.db") throws -> SQLiteDatabase {
         try SQLiteDatabase(.file(folder.file(name)), migrations: [Self.items])

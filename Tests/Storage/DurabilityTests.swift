@@ -35,7 +35,7 @@ struct DurabilityTests {
         private let acknowledgements = Mutex<[Acknowledged]>([])
 
         init() throws {
-            folder = try TemporaryFolder()
+            folder = TemporaryFolder()
             database = try SQLiteDatabase(.file(folder.file("test.db")), migrations: [items])
         }
 
@@ -67,7 +67,7 @@ struct DurabilityTests {
 
     /// The numbers in what opens from an image whose log was cut.
     private func recovered(_ image: Image, cutAt length: Int) async throws -> [Int] {
-        let folder = try TemporaryFolder(in: Self.memory)
+        let folder = TemporaryFolder(in: Self.memory)
         try Data(image.database).write(to: URL(fileURLWithPath: folder.file("test.db")))
         try Data(image.log[..<length]).write(to: URL(fileURLWithPath: folder.file("test.db-wal")))
         let database = try SQLiteDatabase(.file(folder.file("test.db")), migrations: [Self.items])

@@ -31,23 +31,10 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A folder that goes with its last reference.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init(in parent: String = FileManager.default.temporaryDirectory.path) throws {
-        path = "\(parent)/\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    }
-
-    // Left behind if it fails, as a temporary folder may be.
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
+extension TemporaryFolder {
     /// The files as a process that died now would leave them.
     func copyAsAfterACrash() throws -> TemporaryFolder {
-        let copy = try TemporaryFolder()
+        let copy = TemporaryFolder()
         for name in ["test.db", "test.db-wal"] where FileManager.default.fileExists(atPath: file(name)) {
             try FileManager.default.copyItem(atPath: file(name), toPath: copy.file(name))
         }

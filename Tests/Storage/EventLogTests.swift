@@ -1,12 +1,11 @@
 import JSON
 import Storage
+import TestSupport
 import Testing
 
 @Suite("The event log")
 struct EventLogTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
+    private let folder = TemporaryFolder()
 
     private func append(_ count: Int, to database: any Database, at time: Int = 0) async throws {
         for n in 0..<count {

@@ -1,15 +1,14 @@
 import Storage
+import TestSupport
 import Testing
 
 @Suite("Migrations")
 struct MigrationTests {
-    private let folder: TemporaryFolder
+    private let folder = TemporaryFolder()
     private let first = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT PRIMARY KEY)")
     private let second = Migration(
         version: 2, name: "numbers",
         sql: "ALTER TABLE items ADD COLUMN n INTEGER; UPDATE items SET n = 7; CREATE INDEX items_n ON items (n)")
-
-    init() throws { folder = try TemporaryFolder() }
 
     private func open(_ migrations: [Migration]) throws -> any Database {
         try SQLiteDatabase(.file(folder.file("test.db")), migrations: migrations)

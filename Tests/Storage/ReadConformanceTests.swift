@@ -1,12 +1,11 @@
 import Storage
+import TestSupport
 import Testing
 
 /// What every engine has to do.
 @Suite("A database that is read")
 struct ReadConformanceTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
+    private let folder = TemporaryFolder()
 
     @Test("a read sees one committed state, whatever is being written", arguments: Engine.allCases)
     func snapshots(engine: Engine) async throws {

@@ -1,14 +1,13 @@
 import Foundation
 import Storage
+import TestSupport
 import Testing
 
 /// What only a file can show: that it is found again, that it is full, that it is not ours.
 @Suite("An SQLite database")
 struct SQLiteDatabaseTests {
-    private let folder: TemporaryFolder
+    private let folder = TemporaryFolder()
     private let items = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT PRIMARY KEY, n INTEGER)")
-
-    init() throws { folder = try TemporaryFolder() }
 
     private func open(
         _ migrations: [Migration]? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()

@@ -1,13 +1,12 @@
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 
 /// What every engine has to do.
 @Suite("A database that is written to")
 struct WriteConformanceTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
+    private let folder = TemporaryFolder()
 
     @Test("a commit waits for the disk, unless none of its writes asked for that", arguments: [Engine.file, .postgres])
     func durability(engine: Engine) async throws {

@@ -2,6 +2,8 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 /// As `AnyOrderTests`, but over the wire, with all of the client: where that has a model of a room, this has a server.
@@ -14,7 +16,6 @@ struct ConversationChaosTests {
         await run.go()
         let faults = try await run.faultsAtTheEnd()
         #expect(faults.isEmpty, "seed \(seed)")
-        try? FileManager.default.removeItem(at: run.folder)  // the system empties its folder too
     }
 }
 
@@ -25,7 +26,8 @@ final class ChaosRun {
     /// How long a run may take to come to rest.
     private static let patience: Duration = .seconds(20)
 
-    let folder = freshFolder(in: URL(filePath: "/dev/shm"))
+    let temporary = TemporaryFolder(in: "/dev/shm")
+    var folder: URL { temporary.url }
     private let clock = TestClock()
     private let server: ScriptedServer
     private let (ada, bob): (Person, Person)
@@ -54,7 +56,7 @@ final class ChaosRun {
             lastActivityAt: clock.now, participants: people)
         phone = server.makeDevice()
         address = try #require(URL(string: "https://chat.example"))
-        client = Self.makeClient(of: ada, on: server, phone, at: address, clock, folder)
+        client = Self.makeClient(of: ada, on: server, phone, at: address, clock, temporary.url)
         conversation = client.open(room)
         phone.start(Chaos(), seed: seed)
     }

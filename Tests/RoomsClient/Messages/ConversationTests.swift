@@ -3,12 +3,15 @@ import Observation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 @MainActor
 @Suite("Conversation", .timeLimit(.minutes(1)))
 struct ConversationTests {
-    let folder = freshFolder()
+    let temporary = TemporaryFolder()
+    var folder: URL { temporary.url }
     let server = FakeMessageServer()
     let clock = TestClock(start: start)
     let cache: MessageCache
@@ -16,9 +19,9 @@ struct ConversationTests {
     let conversation: Conversation
 
     init() {
-        cache = MessageCache(folder: folder.appending(path: "cache"), clock: clock)
+        cache = MessageCache(folder: temporary.url.appending(path: "cache"), clock: clock)
         outbox = Outbox(
-            folder: folder.appending(path: "outbox"), server: server, clock: clock, random: { 1 })
+            folder: temporary.url.appending(path: "outbox"), server: server, clock: clock, random: { 1 })
         let ids = Guarded(0)
         var settings = Conversation.Settings()
         settings.refetchLimit = 6

@@ -2,6 +2,8 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 /// Conversations of two clients on the scripted server.
@@ -9,6 +11,7 @@ import Testing
 @Suite("Conversations over the wire", .timeLimit(.minutes(1)))
 struct ConversationWireTests {
     private let clock = TestClock()
+    private let folder = TemporaryFolder()
     private let server: ScriptedServer
     private let (ada, ben): (Person, Person)
     private let roomID: String
@@ -39,7 +42,7 @@ struct ConversationWireTests {
         let client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: person,
             tokens: ScriptedTokens(of: person, on: server), http: device, sockets: device, clock: clock,
-            folder: freshFolder())
+            folder: folder.url)
         await client.start()
         await until { client.connection == .connected && client.rooms[roomID] != nil }
         let conversation = client.open(try #require(client.rooms[roomID]))

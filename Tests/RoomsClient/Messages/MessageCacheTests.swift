@@ -3,9 +3,12 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @Suite("MessageCache")
 struct MessageCacheTests {
-    let folder = freshFolder()
+    let temporary = TemporaryFolder()
+    var folder: URL { temporary.url }
     let clock = TestClock(start: start)
 
     func makeCache(roomLimit: Int = 50) -> MessageCache {

@@ -99,8 +99,7 @@ extension OutboxTests {
 
     @Test("a message that the disk refuses has failed, stays, and is sent when the disk takes it")
     func fullDisk() async throws {
-        try FileManager.default.createDirectory(
-            at: folder.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.removeItem(at: folder)
         // A file where the folder should be.
         try Data().write(to: folder)
         let outbox = makeOutbox()

@@ -2,12 +2,15 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 @MainActor
 @Suite("Outbox", .timeLimit(.minutes(1)))
 struct OutboxTests {
-    let folder = freshFolder()
+    let temporary = TemporaryFolder()
+    var folder: URL { temporary.url }
     let server = FakeMessageServer()
     let clock = TestClock(start: start)
 

@@ -1,6 +1,8 @@
 import Foundation
 import RoomsClientTesting
 
+import class TestSupport.TemporaryFolder
+
 @testable import RoomsClient
 
 /// One seed's history.
@@ -9,7 +11,8 @@ final class RandomRun {
     private static let steps = 28
 
     /// In memory, where the system has a folder there: what a disk loses is not the point.
-    let folder = freshFolder(in: URL(filePath: "/dev/shm"))
+    let temporary = TemporaryFolder(in: "/dev/shm")
+    var folder: URL { temporary.url }
     private let server = ModelServer()
     private var random: SeededGenerator
     private var faults: [String] = []
@@ -29,7 +32,7 @@ final class RandomRun {
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
         link = ModelLink(server)
-        (outbox, conversation) = Self.makeApp(folder: folder, link: link, clock: clock, firstID: 0)
+        (outbox, conversation) = Self.makeApp(folder: temporary.url, link: link, clock: clock, firstID: 0)
         for number in 0..<Int.random(in: 0...12, using: &random) { _ = server.write("before \(number)", from: "ann") }
         server.events = []
     }

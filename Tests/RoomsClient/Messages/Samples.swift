@@ -25,11 +25,3 @@ extension MessageItems {
     /// What a person sees, in short: `m3` for a stored one, its text for a pending one.
     var shown: [String] { map { $0.message?.id ?? $0.text } }
 }
-
-/// A folder of this test's own.
-///
-/// - Parameter preferred: where it is, if there is such a folder.
-func freshFolder(in preferred: URL? = nil) -> URL {
-    let known = preferred.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
-    return (known ?? FileManager.default.temporaryDirectory).appending(path: "rooms-client-\(UUID().uuidString)")
-}
