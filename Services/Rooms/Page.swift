@@ -49,8 +49,8 @@ enum PageLimits {
     static let maxMemberships = 2000
     /// At 39 bytes for an id.
     static let maxIDs = 12_000
-    /// Of an entry that has no emissions, at 39 bytes for an id.
-    static let maxParticipants = 12_000
+    /// Of an entry that has no emissions, at 39 bytes for an id: a small part of a page of entries.
+    static let maxParticipants = 2000
     /// At 400 bytes for a name of 100 characters.
     static let maxNames = 1000
 }

@@ -47,7 +47,11 @@ enum RoomsDatabase {
         for participant in room.participants {
             let isSame = try connection.first(
                 "SELECT username, first_name FROM people WHERE id = $1", participant.userID
-            ) { $0.text(0) == participant.username && $0.textOrNil(1) == participant.firstName }
+            ) { row in
+                // By bytes: to Swift two spellings of an accent are equal.
+                row.text(0).utf8.elementsEqual(participant.username.utf8)
+                    && row.textOrNil(1).map { Array($0.utf8) } == participant.firstName.map { Array($0.utf8) }
+            }
             if isSame == true { continue }
             if isSame == false { renamed.append(participant.userID) }
             try connection.execute(

@@ -40,7 +40,8 @@ public struct Bookmark: Sendable, Equatable {
 
 extension StreamEntry {
     /// Tells this entry from any other that could have had its number: 52 bits of its time and emissions, which have random
-    /// ids in them, eight bytes at a time. Against accidents; a cursor that clients hold is signed besides.
+    /// ids in them, eight bytes at a time; of one without emissions the time alone. Against accidents; a cursor that clients hold is
+    /// signed besides.
     public var digest: Int {
         var hash = UInt64(bitPattern: Int64(at.milliseconds))
         func mix(_ word: UInt64) {

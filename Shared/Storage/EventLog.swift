@@ -67,7 +67,7 @@ public struct EventLog: Sendable {
         try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
     }
 
-    /// Entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions, but at least one if
+    /// Entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions and participants, but at least one if
     /// there is one.
     ///
     /// - Parameters:
@@ -98,7 +98,7 @@ public struct EventLog: Sendable {
                 return true
             }
             for entry in found {
-                bytes += entry.emissions.bytes.count
+                bytes += entry.emissions.bytes.count + Self.bytesOfID * entry.participants.count
                 guard entries.count < limit, entries.isEmpty || bytes <= maxBytes else { return (entries, false) }
                 entries.append(entry)
                 last = entry.seq
@@ -107,6 +107,8 @@ public struct EventLog: Sendable {
         }
     }
 
+    /// In JSON.
+    private static let bytesOfID = 40
     /// Rows that one statement reads.
     private static let page = 100
     /// Rows that are read before others have a turn at the core.

@@ -224,6 +224,19 @@ struct RoomListTests {
         }
     }
 
+    @Test("where people come to many rooms at once, all are asked for together")
+    func presenceInManyRooms() async throws {
+        try await Self.run { world, house in
+            let ids = (10..<30).map { "r\($0)" }
+            for id in ids { house.update(id, at: 6000) }
+            try await house.keptList()
+            var clients: [WireClient] = []
+            for id in ids { clients.append(try await world.join(GatewayWorld.bob, room: id)) }
+            #expect(try await house.isComposed())
+            withExtendedLifetime(clients) {}
+        }
+    }
+
     @Test("a list without a service's fresh share is not kept")
     func degraded() async throws {
         try await Self.run { world, house in

@@ -121,6 +121,11 @@ struct CreateRoomTests {
             #expect(entries[1].roomID.isEmpty && entries[1].emissions == .emptyArray)
             _ = try await world.room(world.carol, with: world.bob)
             #expect(try await world.log().count == 4, "nobody has another name")
+            for (name, count) in [("Ren\u{E9}", 6), ("Rene\u{301}", 8)] {
+                world.accounts.add(Caller(id: world.bob.id, username: "bob", firstName: name))
+                _ = try await world.room(world.carol, with: world.bob)
+                #expect(try await world.log().count == count, "another spelling is another name")
+            }
         }
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
 /// answer. The list that was not asked for for the longest time goes first.
 final class KeptLists: Sendable {
-    /// Bytes of lists in a generation; two generations are kept. Eighty lists of 200 rooms, or eight hundred of 20.
+    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20.
     static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
@@ -22,6 +22,9 @@ final class KeptLists: Sendable {
 
         /// Whether it is better composed anew.
         var isUseless: Bool { stale.count > KeptLists.maxStale || stale.contains("") }
+
+        /// Whether the rooms that were changed are all that is to be asked for: a new one has no place in it yet.
+        var isMendable: Bool { !isUseless && stale.isSubset(of: list.roomIDs) }
     }
 
     /// More rooms than this cost as much as all.
@@ -46,16 +49,16 @@ final class KeptLists: Sendable {
         /// By person, as entries concern all of one's lists.
         var young: [String: [Key: Kept]] = [:]
         var old: [String: [Key: Kept]] = [:]
-        /// Of the young generation.
-        var bytes = 0
+        var youngBytes = 0
+        var oldBytes = 0
         var composing: [String: Composing] = [:]
         /// Counts what concerns everyone.
         var epoch = 0
 
         mutating func note(_ roomID: String, of userID: String) {
             composing[userID]?.changes += 1
-            bytes -= Self.note(roomID, in: &young[userID])
-            _ = Self.note(roomID, in: &old[userID])
+            youngBytes -= Self.note(roomID, in: &young[userID])
+            oldBytes -= Self.note(roomID, in: &old[userID])
         }
 
         /// - Returns: the bytes of the lists that are too stale to be of use, and dropped.
@@ -74,20 +77,26 @@ final class KeptLists: Sendable {
 
         mutating func dropAll() {
             epoch += 1
-            young = [:]
-            old = [:]
-            bytes = 0
+            (young, youngBytes) = ([:], 0)
+            (old, oldBytes) = ([:], 0)
         }
 
         mutating func insert(_ kept: Kept, _ key: Key, generationBytes: Int) {
-            if bytes >= generationBytes {
-                old = young
-                young = [:]
-                bytes = 0
+            youngBytes -= Self.remove(key, from: &young)
+            oldBytes -= Self.remove(key, from: &old)
+            if youngBytes + kept.list.size > generationBytes {
+                (old, oldBytes) = (young, youngBytes)
+                (young, youngBytes) = ([:], 0)
             }
-            old[key.userID]?[key] = nil
-            let replaced = young[key.userID, default: [:]].updateValue(kept, forKey: key)
-            bytes += kept.list.size - (replaced?.list.size ?? 0)
+            young[key.userID, default: [:]][key] = kept
+            youngBytes += kept.list.size
+        }
+
+        /// - Returns: its bytes.
+        private static func remove(_ key: Key, from lists: inout [String: [Key: Kept]]) -> Int {
+            let size = lists[key.userID]?.removeValue(forKey: key)?.list.size ?? 0
+            if lists[key.userID]?.isEmpty == true { lists[key.userID] = nil }
+            return size
         }
     }
 
@@ -183,11 +192,5 @@ final class KeptLists: Sendable {
     }
 
     /// Of all that is kept.
-    var size: Int {
-        state.withLock { state in
-            (Array(state.young.values) + Array(state.old.values)).reduce(0) {
-                $0 + $1.values.reduce(0) { $0 + $1.list.size }
-            }
-        }
-    }
+    var size: Int { state.withLock { $0.youngBytes + $0.oldBytes } }
 }

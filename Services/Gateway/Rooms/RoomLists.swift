@@ -31,7 +31,7 @@ struct RoomLists: Sendable {
         let old = logs.allSatisfy { ends[$0] != nil } ? await current(key, at: ends, after: known) : nil
         if let old, old.stale.isEmpty { return old.list }
         let list: RoomList
-        if let old, let mended = await mended(old, by: key.sort, compose) {
+        if let old, old.isMendable, let mended = await mended(old, by: key.sort, compose) {
             list = mended
         } else {
             list = RoomList(try await compose(nil), by: key.sort)
@@ -40,7 +40,7 @@ struct RoomLists: Sendable {
         return list
     }
 
-    /// nil if all rooms are to be asked for: one of them is new, or the service says something else of it than its log.
+    /// nil if all rooms are to be asked for: a service says something else of one than its log.
     private func mended(
         _ old: KeptLists.Kept, by sort: ComposedRoom.Sort,
         _ compose: (_ roomIDs: [String]?) async throws(ServiceError) -> RoomComposer.Composed
