@@ -69,6 +69,33 @@ struct FanoutTests {
         }
     }
 
+    @Test("what is asked meanwhile is answered first, and its end ends the pause")
+    func underWay() async throws {
+        let endless = Crowd(
+            size: 0, leastRest: 1e9, shortestPause: .seconds(3600), longestPause: .seconds(3600), lull: .zero)
+        try await GatewayWorld.run(loops: 1, crowd: endless) { world in
+            let client = try await world.connect()
+            let asked = Arrivals<BusRequest>()
+            world.chat.on("chat.send") { asked.add($0) }
+            for number in 0..<5 {
+                // Nothing is under way, so it waits for nothing.
+                world.chat.emit([Emission(to: .everyone, "to:all", data(number))])
+                #expect(try await client.next() == .event("to:all", data(number)))
+                try await client.emit("chat:send", "{}", ack: 9)
+                let request = try await asked.next()
+                world.chat.emit([Emission(to: .everyone, "to:all", data(-number))])
+                world.chat.emit([Emission(to: .person("ada"), "to:ada", data(number))])
+                #expect(try await client.next() == .event("to:ada", data(number)))
+                request.reply(Reply().json)
+                guard case .ack(9, _) = try await client.next() else {
+                    Issue.record("there was no ack")
+                    return
+                }
+                #expect(try await client.next() == .event("to:all", data(-number)))
+            }
+        }
+    }
+
     @Test("after its pause a crowd is told of all that came, once and in order")
     func crowdLater() async throws {
         let quick = Crowd(size: 0, shortestPause: .milliseconds(1), longestPause: .milliseconds(1))

@@ -33,11 +33,7 @@ extension Shard {
         }
         client.isChangingRooms = true
         socket.accept()
-        Task {
-            await recover(client, since: since)
-            client.isChangingRooms = false
-            resume(client)
-        }
+        startTask { [client = LoopBound(client, to: loop)] in await $0.recover(client.object, since: since) }
     }
 
     /// The token of the CONNECT payload; else of the query; else of the Authorization field.
@@ -58,7 +54,7 @@ extension Shard {
         client.expiry?.cancel()
         audience.remove(client)
         let id = client.id
-        Task { await context.presence.disconnect(socketID: id) }
+        startTask { await $0.context.presence.disconnect(socketID: id) }
     }
 
     // MARK: Events
@@ -90,23 +86,27 @@ extension Shard {
         case "room:join", "room:leave", "message:typing":
             if request.event.name == "room:join" { noteVisit() }
             client.isChangingRooms = true
-            Task {
-                await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
-                    try await changeRooms(request.event, of: client, request.origin)
-                }
-                client.isChangingRooms = false
-                resume(client)
-            }
+            startTask { [client = LoopBound(client, to: loop)] in await $0.changeRooms(request, of: client.object) }
         default:
             client.underWay += 1
-            Task {
-                await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
-                    try await ask(request.event, of: client, request.origin)
-                }
-                client.underWay -= 1
-                resume(client)
-            }
+            startTask { [client = LoopBound(client, to: loop)] in await $0.ask(request, of: client.object) }
         }
+    }
+
+    private func changeRooms(_ request: SocketRequest, of client: Client) async {
+        await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
+            try await changeRooms(request.event, of: client, request.origin)
+        }
+        client.isChangingRooms = false
+        resume(client)
+    }
+
+    private func ask(_ request: SocketRequest, of client: Client) async {
+        await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
+            try await ask(request.event, of: client, request.origin)
+        }
+        client.underWay -= 1
+        resume(client)
     }
 
     private func changeRooms(

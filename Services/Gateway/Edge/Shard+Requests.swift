@@ -21,7 +21,7 @@ extension Shard {
         let method = request.method == "HEAD" ? "GET" : request.method
         if segments == ["api", "sync"] {
             guard method == "GET" else { return responder.send(.methodNotAllowed(["GET"], requestID: id)) }
-            Task { await sync(request, from: client, using: responder) }
+            startTask { await $0.sync(request, from: client, using: responder) }
             return
         }
         let catalog = context.directory.catalog
@@ -35,7 +35,7 @@ extension Shard {
                         : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id))
         case .otherMethods(let methods): responder.send(.methodNotAllowed(methods, requestID: id))
         case .route(let route, let parameters):
-            Task { await serve(request, route, parameters, from: client, responder, catalog) }
+            startTask { await $0.serve(request, route, parameters, from: client, responder, catalog) }
         }
     }
 
@@ -202,7 +202,7 @@ extension Shard {
         switch request.path {
         case "/healthz": responder.send(.json(JSONWriter.object { $0.member("status", "up") }))
         case "/metrics": responder.send(.metrics(context.metrics))
-        default: Task { responder.send(await readiness()) }
+        default: startTask { responder.send(await $0.readiness()) }
         }
     }
 

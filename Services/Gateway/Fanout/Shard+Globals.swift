@@ -8,8 +8,10 @@ struct WaitingGlobals {
     /// From when a crowd is about to be told until the pause after that is over.
     var isPausing = false
     var pause: LoopTimer?
-    /// The loop's next idle turn ends the pause that there is then.
-    var awaitsIdleTurn = false
+    /// Counts the pauses: what is to end one must not end the next.
+    var pauses = 0
+    /// Whether the end of this turn looks if the pause can end.
+    var isLooking = false
     /// Sockets are about to be closed: nothing can wait.
     var isEnding = false
     /// When somebody last connected, joined or asked for something that takes more than an ack.
@@ -35,12 +37,12 @@ struct Crowd {
     var size = 256
     /// The pause, in times of what telling took, and its bounds.
     var restFactor = 4
-    /// What a pause has at least, in the same measure: telling takes half of a loop's time at most, and those who were told a moment ago
-    /// have their next say, which goes out with what waits.
+    /// What a pause has at least while something is under way, in the same measure: telling takes half of a loop's time at most.
     var leastRest = 1.0
     var shortestPause: Duration = .zero
     var longestPause: Duration = .milliseconds(500)
-    /// If nobody has come for so long, a pause ends as soon as the loop has nothing else to do.
+    /// If nobody has come for so long, a pause ends as soon as nothing that was asked on the loop is under way, or the loop has nothing else
+    /// to do.
     var lull: Duration = .milliseconds(100)
 }
 
@@ -48,8 +50,9 @@ struct Crowd {
 // however much it is sent. So there is a pause after each time, and what comes meanwhile goes out together: senders, and
 // people in rooms, wait behind it seldom.
 //
-// A loop that has nothing else to do spares nobody by a long pause. But one that waits for services on behalf of people who come
-// back, thousands at once after an outage, only looks idle: telling would take the core that those services need.
+// Where nothing is under way a pause spares nobody, and what is under way will mostly have to be told, too: so a pause ends when the last of
+// it is done, and those who were told a moment ago have their next say together. But a loop that waits for services on behalf of people who
+// come back, thousands at once after an outage, only looks idle: telling would take the core that those services need.
 extension Shard {
     /// It goes out, pause or not: much more at a time would make slow readers of everyone.
     private static let maxWaitingBytes = 64 * 1024
@@ -61,7 +64,7 @@ extension Shard {
     func tellEveryone(_ packet: OutgoingPacket) {
         globals.append(packet)
         if globals.isPausing {
-            if globals.byteCount > Self.maxWaitingBytes { tellGlobals() }
+            if globals.byteCount > Self.maxWaitingBytes { tellGlobals() } else { endPauseIfAllIsDone() }
         } else if globals.isEnding || audience.everyone.count <= context.crowd.size {
             tellGlobals()
         } else {
@@ -101,28 +104,42 @@ extension Shard {
         let crowd = context.crowd
         let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
         globals.pause = loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
-        guard !globals.awaitsIdleTurn, isLull else { return }
-        globals.awaitsIdleTurn = true
+        globals.pauses += 1
+        let number = globals.pauses
         loop.schedule(after: telling * crowd.leastRest) { [weak self] in
-            self?.assumeIsolated { $0.endPauseWhenIdle() }
+            self?.assumeIsolated { if number == $0.globals.pauses { $0.endPauseWhenIdle() } }
         }
+        endPauseIfAllIsDone()
     }
 
+    /// Nobody has come of late.
     private var isLull: Bool { loop.now - globals.lastVisit >= context.crowd.lull }
 
     private func endPauseWhenIdle() {
+        let number = globals.pauses
         loop.whenIdle { [weak self] in
-            self?.assumeIsolated {
-                $0.globals.awaitsIdleTurn = false
-                // Somebody may have come since.
-                if $0.isLull { $0.endPause() }
+            // Somebody may have come since.
+            self?.assumeIsolated { if number == $0.globals.pauses, $0.isLull { $0.endPause() } }
+        }
+    }
+
+    /// Ends the pause with this turn if there is something to tell, and nothing is under way then whose echo may be told with it.
+    func endPauseIfAllIsDone() {
+        guard globals.isPausing, !globals.packets.isEmpty, !globals.isLooking else { return }
+        globals.isLooking = true
+        loop.atEndOfTurn { [weak self] in
+            self?.assumeIsolated { shard in
+                shard.globals.isLooking = false
+                if shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
             }
         }
     }
 
     private func endPause() {
-        guard globals.isPausing else { return }
+        // Without a timer the crowd is still being told.
+        guard globals.isPausing, globals.pause != nil else { return }
         globals.isPausing = false
+        globals.pauses += 1
         globals.pause?.cancel()
         globals.pause = nil
         if !globals.packets.isEmpty { tellCrowd() }

@@ -23,6 +23,8 @@ actor Shard {
     var recent = RecentEntries()
     var behind = ClientsBehind()
     var globals = WaitingGlobals()
+    /// What was asked of this loop's gateway and is not answered yet.
+    private(set) var tasksUnderWay = 0
     private var lastHeld = 0
     /// Badges of each person that wait to be composed, one after the other, so that their order is the log's.
     private var composing: [String: [PendingBadges]] = [:]
@@ -45,6 +47,21 @@ actor Shard {
     func makeClientID() -> String {
         lastClient += 1
         return "\(loop.index).\(lastClient)"
+    }
+
+    /// Starts a task on the loop, after those that were started before.
+    ///
+    /// The runtime resumes a continuation's task on the executor that the task prefers, and from there takes it back to its actor. Where
+    /// none is preferred, that is a thread of the global pool: two threads are woken for nothing, once for each answer.
+    func startTask(_ work: @escaping @Sendable (isolated Shard) async -> Void) {
+        tasksUnderWay += 1
+        Task(executorPreference: loop) { await self.finish(work) }
+    }
+
+    private func finish(_ work: @Sendable (isolated Shard) async -> Void) async {
+        await work(self)
+        tasksUnderWay -= 1
+        if tasksUnderWay == 0 { endPauseIfAllIsDone() }
     }
 
     // MARK: Events to clients
@@ -134,12 +151,14 @@ actor Shard {
             return
         }
         composing[id] = [pending]
-        Task {
-            while let next = composing[id]?.first {
-                let badges = await context.composer.otherBadges(for: [next.event], of: caller)
-                send(context.composer.data(of: next.event, badges), of: next.event.item.emission, to: id, next.position)
-                composing[id]?.removeFirst()
-                if composing[id]?.isEmpty == true { composing[id] = nil }
+        startTask { shard in
+            while let next = shard.composing[id]?.first {
+                let composer = shard.context.composer
+                let badges = await composer.otherBadges(for: [next.event], of: caller)
+                let data = composer.data(of: next.event, badges)
+                shard.send(data, of: next.event.item.emission, to: id, next.position)
+                shard.composing[id]?.removeFirst()
+                if shard.composing[id]?.isEmpty == true { shard.composing[id] = nil }
             }
         }
     }

@@ -26,6 +26,10 @@ extension Shard {
     ///
     /// What it asks meanwhile waits: so what cannot be had within the time of a request is given up, and said to be.
     func recover(_ client: Client, since given: JSONValue) async {
+        defer {
+            client.isChangingRooms = false
+            resume(client)
+        }
         guard unfollowedStreams.isEmpty else {
             // This gateway has just started: nothing can be said of the cursor yet. The client comes back.
             return client.socket.closeTransport()
