@@ -5,24 +5,26 @@ struct CheckpointPolicy {
     /// Pages in the log after which a reader starts to copy them: 16 MB. Reading slows with the log's length, and each page is
     /// copied once however often it was written: often enough, and not too often.
     private static let pages = 4096
-    /// Where the writer does it itself, between commits. Under a load without a pause a copy by another thread never
-    /// reaches the end of the log, and it grows; here nothing is appended meanwhile. 128 MB.
-    private static let maxPages = 32_768
+    /// How many more there are when the writer copies the rest itself, between commits. Under a load without a pause a copy by another
+    /// thread never reaches the end of the log, which would grow; and a commit that makes a file longer waits twice as long for the disk.
+    private static let rest = 512
 
     /// How long the log was after the last commit of the connection.
     var logPages = 0
-    private var pagesAtLastWish = 0
+    /// How long it was when something was last decided.
+    private var decidedAt = 0
 
     mutating func decide() -> CheckpointDecision {
-        if logPages >= Self.maxPages { return .done }
-        if logPages < pagesAtLastWish {
-            // The log was copied whole and starts again.
-            pagesAtLastWish = 0
-        } else if logPages - pagesAtLastWish >= Self.pages {
-            pagesAtLastWish = logPages
+        // The log was copied whole and starts again.
+        if logPages < decidedAt { decidedAt = 0 }
+        if decidedAt == 0 {
+            guard logPages >= Self.pages else { return .notDue }
+            decidedAt = logPages
             return .wanted
         }
-        return .notDue
+        guard logPages - decidedAt >= Self.rest else { return .notDue }
+        decidedAt = logPages
+        return .done
     }
 }
 
