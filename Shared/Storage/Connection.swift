@@ -17,6 +17,9 @@ public protocol Connection: AnyObject {
 
     /// Hands a new entry of the event log to the database's hook after the commit. `EventLog.append` calls it.
     func entryAppended(_ entry: LogEntry)
+
+    /// The last entry that this transaction has appended to the event log; nil if there is none.
+    var lastEntry: LogEntry? { get }
 }
 
 extension Connection {

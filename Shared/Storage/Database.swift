@@ -21,7 +21,8 @@ public protocol Database: Sendable {
     /// `synced`.
     ///
     /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
-    /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
+    /// it. A body that throws is undone alone; those that shared its transaction are undone and run once more. Cancelling the caller does not
+    /// undo or lose the write.
     ///
     /// The body runs on the only thread that writes: it must not wait for anything. It may have run although this
     /// throws; then nothing of it stays.

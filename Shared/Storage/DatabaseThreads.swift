@@ -61,9 +61,10 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
         try await withCheckedThrowingContinuation { continuation in
             do {
-                try writer.push(bytes: bytes, durability) { connection throws(StorageError) in
-                    let result = try connection.savepoint(body)
-                    return { continuation.resume(with: result) }
+                try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
+                    let result = try connection.perform(isolated: isolated, body)
+                    let hasFailed = if case .failure = result { true } else { false }
+                    return .init(hasFailed: hasFailed) { continuation.resume(with: result) }
                 } fail: {
                     continuation.resume(throwing: $0)
                 }

@@ -68,6 +68,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     func entryAppended(_ entry: LogEntry) { entries.append(entry) }
 
+    var lastEntry: LogEntry? { entries.last }
+
     // MARK: Transactions
 
     var hasLostTransaction: Bool { lost != nil || PQtransactionStatus(handle) != PQTRANS_INTRANS }
@@ -94,17 +96,21 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
     }
 
-    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
+    func perform<T>(
+        isolated: Bool, _ body: (any Connection) throws -> T
+    ) throws(StorageError) -> Result<T, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         failure = nil
-        // One round trip for the end of the write before and the beginning of this one; the last ends with the COMMIT.
-        try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
-        hasSavepoint = true
+        if isolated {
+            // One round trip for the end of the write before and the beginning of this one; the last ends with the COMMIT.
+            try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
+            hasSavepoint = true
+        }
         var result = Result { try body(self) }
         if let lost { throw lost }
         // A body that went on after a statement had failed has done nothing since: the server refused it all.
         if let failure, case .success = result { result = .failure(failure) }
-        if case .failure = result {
+        if isolated, case .failure = result {
             try command("ROLLBACK TO write")
             hooks.removeSubrange(marks.hooks...)
             entries.removeSubrange(marks.entries...)

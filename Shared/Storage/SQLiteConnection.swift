@@ -95,6 +95,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     func entryAppended(_ entry: LogEntry) { entries.append(entry) }
 
+    var lastEntry: LogEntry? { entries.last }
+
     // MARK: Transactions
 
     func begin(_ durability: Durability) throws(StorageError) {
@@ -106,11 +108,14 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         isInTransaction = true
     }
 
-    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error> {
+    func perform<T>(
+        isolated: Bool, _ body: (any Connection) throws -> T
+    ) throws(StorageError) -> Result<T, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
-        try execute("SAVEPOINT write", binding: [])
+        if isolated { try execute("SAVEPOINT write", binding: []) }
         let result = Result { try body(self) }
         if let lost { throw lost }
+        guard isolated else { return result }
         if case .failure = result {
             try execute("ROLLBACK TO write", binding: [])
             hooks.removeSubrange(marks.hooks...)

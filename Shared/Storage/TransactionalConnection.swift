@@ -10,10 +10,14 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// - Parameter durability: of the commit; it means nothing to a reader.
     func begin(_ durability: Durability) throws(StorageError)
 
-    /// Runs the body so that it can be undone alone.
+    /// Runs the body.
     ///
+    /// - Parameter isolated: whether it is undone alone if it fails. Otherwise the transaction has to be rolled back then, with all that
+    ///   is in it.
     /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
-    func savepoint<T>(_ body: (any Connection) throws -> T) throws(StorageError) -> Result<T, any Error>
+    func perform<T>(
+        isolated: Bool, _ body: (any Connection) throws -> T
+    ) throws(StorageError) -> Result<T, any Error>
 
     /// - Returns: what is to be called and told now that it is on disk.
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry])

@@ -193,6 +193,30 @@ struct SQLiteDatabaseTests {
         #expect(try await again.read { try $0.first("SELECT count(*) FROM large") { $0.int(0) } } == 20)
     }
 
+    @Test("the log starts anew in the midst of a load that never pauses")
+    func endlessLoad() async throws {
+        let database = try open()
+        let filler = [UInt8](repeating: 7, count: 256 << 10)
+        try await database.write { try $0.execute("CREATE TABLE large (n INTEGER PRIMARY KEY, b BLOB)") }
+        // 150 MB. Those that are queued while others are written leave no moment without a write.
+        try await withThrowingTaskGroup { group in
+            for n in 0..<600 {
+                group.addTask {
+                    try await database.write {
+                        try $0.execute(
+                            "INSERT INTO large (n, b) VALUES ($1, $2) ON CONFLICT (n) DO UPDATE SET b = $2", n % 40,
+                            filler)
+                    }
+                }
+                if n >= 20 { _ = try await group.next() }
+            }
+            try await group.waitForAll()
+        }
+        let log = try FileManager.default.attributesOfItem(atPath: folder.file("test.db-wal"))[.size] as? Int ?? 0
+        #expect(log < 64 << 20)
+        await database.close()
+    }
+
     @Test("a file that is no database is refused")
     func noDatabase() throws {
         try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: folder.file("test.db")))
