@@ -41,10 +41,10 @@ public struct RoomCounts: Sendable {
     ///   - overtaken: those that events have changed since the answer was asked for; they stay as they are.
     ///   - degraded: the answer's: what these services count stays as it is known, and is taken only where nothing is.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
-        let ids = Set(answer.map(\.id))
+        let (ids, lacking) = (Set(answer.map(\.id)), RoomShare.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
         for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) {
-            load(room, degraded: degraded)
+            load(room, lacking: lacking)
         }
     }
 
@@ -52,7 +52,10 @@ public struct RoomCounts: Sendable {
     ///
     /// - Parameter degraded: as of all rooms.
     public mutating func load(_ room: Room, degraded: [String] = []) {
-        let lacking = RoomShare.named(in: degraded)
+        load(room, lacking: RoomShare.named(in: degraded))
+    }
+
+    private mutating func load(_ room: Room, lacking: Set<RoomShare>) {
         var count = RoomCount(room)
         if let known = rooms[room.id] {
             if lacking.contains(.elements) {

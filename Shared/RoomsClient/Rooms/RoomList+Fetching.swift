@@ -11,8 +11,7 @@ extension RoomList {
 
     private enum Outcome: Sendable {
         case done
-        /// There was no answer, or a part of the server was down, and the answer lacks what that counts. With how long the server
-        /// has asked to wait.
+        /// There was no answer. With how long the server has asked to wait.
         case failed(Duration?)
     }
 
@@ -47,10 +46,12 @@ extension RoomList {
         }
     }
 
-    /// Asks for all rooms, later and later, until no part of the server that counts is down. Beside what else is asked for: that
-    /// is answered by the other parts.
-    func fetchLacking() {
-        guard isLacking, fetchingLacking == nil else { return }
+    /// An answer lacks what these count: all rooms are asked for, later and later, until no part of the server that counts is
+    /// down. Beside what else is asked for: that is answered by the other parts.
+    func noteLacking(_ lacking: Set<RoomShare>) {
+        guard !lacking.isEmpty else { return }
+        isLacking = true
+        guard fetchingLacking == nil else { return }
         // A list that is no longer shown asks for nothing more.
         fetchingLacking = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)

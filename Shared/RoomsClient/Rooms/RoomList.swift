@@ -143,11 +143,11 @@ public final class RoomList {
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
             stale.formUnion(answer.rooms.map(\.id))
             (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, owed)
-            isLacking = !lacking.isEmpty
+            isLacking = false
             show()
             keepRooms()
             fetchNeeded()
-            fetchLacking()
+            noteLacking(lacking)
         } catch {
             shelf.abandon(load)
             let reason = ClientFailure(error)
@@ -238,10 +238,7 @@ public final class RoomList {
         show()
         keepRooms()
         fetchNeeded()
-        if !lacking.isEmpty {
-            isLacking = true
-            fetchLacking()
-        }
+        noteLacking(lacking)
     }
 
     /// The server has said that the room is none of one's own.

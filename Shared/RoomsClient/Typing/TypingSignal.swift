@@ -30,8 +30,8 @@ public final class TypingSignal {
         let now = clock.now
         typedAt = now
         guard toldAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
-            // Within a second of the last `true`, also of one before a stop: a later key tells. Of clocks that are set back nobody
-            // waits for the end.
+            // Within a second of the last `true`, also of one before a stop: a later key tells. Before it or after: a clock that was
+            // set back may take hours to come to that second again.
             return
         }
         toldAt = now
