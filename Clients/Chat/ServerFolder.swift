@@ -18,11 +18,7 @@ struct ServerFolder: Sendable {
         let host = server.host(percentEncoded: true)?.lowercased() ?? ""
         var path = server.path()
         while path.hasSuffix("/") { path.removeLast() }
-        let address = "\(scheme)://\(host):\(server.port ?? standardPort)\(path)"
-        // Capitals too: to many disks `A` and `a` are one name.
-        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_.")
-        // Only a string that is no Unicode has no encoding, and a Swift string is.
-        return address.addingPercentEncoding(withAllowedCharacters: plain) ?? "_"
+        return "\(scheme)://\(host):\(server.port ?? standardPort)\(path)".fileName(plain: ".")
     }
 
     func folder(of person: Person) -> PersonFolder {

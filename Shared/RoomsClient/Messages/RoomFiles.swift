@@ -8,7 +8,7 @@ import Foundation
 struct RoomFiles: Sendable {
     let folder: URL
 
-    func url(of key: String) -> URL { folder.appending(path: Self.name(of: key) + ".json") }
+    func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
     /// Of the files that there are.
     ///
@@ -74,13 +74,6 @@ struct RoomFiles: Sendable {
         }
         try FileManager.default.moveItem(at: url, to: kept)
         return kept
-    }
-
-    /// Capitals are escaped too: to many disks `A` and `a` are one name.
-    private static func name(of key: String) -> String {
-        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_")
-        // Only a string that is no Unicode has no encoding, and a Swift string is.
-        return key.addingPercentEncoding(withAllowedCharacters: plain) ?? "_"
     }
 
     private static func force(_ url: URL) throws {
