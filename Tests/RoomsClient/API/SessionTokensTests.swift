@@ -97,26 +97,29 @@ struct SessionTokensTests {
         #expect(try await dead.token() == "b")
     }
 
-    @Test("a refresh that ends after somebody else has signed in changes nothing")
-    func replaced() async throws {
+    /// Signs in while a refresh is under way, which then ends.
+    ///
+    /// - Returns: the tokens, and what waits for the refresh.
+    private func signInMeanwhile(_ session: Session) async -> (SessionTokens, Task<String, any Error>) {
         let gate = Gate()
-        let (tokens, _, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        let (tokens, _, _) = tokens(self.session("a", for: 3600), [answer("b", gate: gate)])
         let waiter = Task { try await tokens.token(replacing: "a") }
         await gate.isReached()
-        await tokens.use(session("c", for: 3600, of: "u2"))
+        await tokens.use(session)
         await gate.open()
+        return (tokens, waiter)
+    }
+
+    @Test("a refresh that ends after somebody else has signed in changes nothing")
+    func replaced() async throws {
+        let (tokens, waiter) = await signInMeanwhile(session("c", for: 3600, of: "u2"))
         await #expect(throws: ClientFailure.signedOut) { try await waiter.value }
         #expect(try await tokens.token() == "c")
     }
 
     @Test("a refresh that ends after the same person has signed in again gives the new session's token")
     func signedInAgain() async throws {
-        let gate = Gate()
-        let (tokens, _, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
-        let waiter = Task { try await tokens.token(replacing: "a") }
-        await gate.isReached()
-        await tokens.use(session("c", for: 3600))
-        await gate.open()
+        let (_, waiter) = await signInMeanwhile(session("c", for: 3600))
         #expect(try await waiter.value == "c")
     }
 

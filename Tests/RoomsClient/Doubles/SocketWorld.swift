@@ -25,14 +25,30 @@ struct SocketWorld {
             handler: { [told] in await told.take($0) })
     }
 
+    /// Started and connected.
+    func admitted(since cursor: String = "none") async -> FakeConnection {
+        await socket.start()
+        let connection = await server.accepted(since: cursor)
+        #expect(await told.next() == .connected)
+        return connection
+    }
+
     /// Started, connected, synchronised.
     func connected(cursor: String = "c1") async -> FakeConnection {
-        await socket.start()
-        let connection = await server.accepted()
-        #expect(await told.next() == .connected)
+        let connection = await admitted()
         await connection.synchronises(false, cursor: cursor)
         #expect(await told.next() == .recovered(false))
         return connection
+    }
+
+    /// The 20 seconds after which a silent server would be taken for one that knows no recovery, with an event in them.
+    func passTalkatively(_ connection: FakeConnection) async {
+        await clock.untilSleeping(for: RoomsSocket.syncTimeout)
+        #expect(told.isEmpty)
+        await clock.advance(by: .seconds(15))
+        await connection.says("room:nothing", "{}")
+        #expect(await told.next() == .event(.unknown(name: "room:nothing")))
+        await clock.advance(by: .seconds(5))
     }
 }
 

@@ -3,20 +3,8 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-@Suite("RoomList, while a part of the server is down", .timeLimit(.minutes(1))) @MainActor
-struct RoomListDegradedTests {
-    private let clock = TestClock(start: Given.at(1000))
-    private let server = FakeRoomServer()
-    private let list: RoomList
-
-    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
-
-    private func load(_ rooms: Room...) async {
-        server.all = rooms
-        await list.refresh()
-        await clock.advance(by: .seconds(10))
-    }
-
+/// While a part of the server is down.
+extension RoomListTests {
     @Test("what a part of the server that is down counts stays as it was, and all rooms are asked for until it is back")
     func degraded() async {
         await load(
@@ -54,7 +42,7 @@ struct RoomListDegradedTests {
         server.degraded = ["messaging"]
         list.apply(Given.elements(.updated, "e1", in: "a", at: 20, count: 5, rev: 1))
         list.apply(.roomUpdatedGlobal(roomID: "a", updatedBy: "bob", updatedAt: Given.at(20)))
-        await clock.advance(by: .milliseconds(100))
+        await untilFetched()
         #expect(list["a"]?.badges == .init(messages: 2))
         #expect(list["a"]?.elementCount == 5)
         #expect(list["a"]?.lastMessage == last)
@@ -76,7 +64,7 @@ struct RoomListDegradedTests {
         await clock.advance(by: .seconds(100))
         server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
         list.apply(Given.newGlobal("m1", in: "a", at: 20))
-        await clock.advance(by: .milliseconds(100))
+        await untilFetched()
         #expect(list["a"]?.lastMessage?.id == "m1")
         #expect(list["a"]?.elementCount == 3)
     }

@@ -3,27 +3,13 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-@Suite("RoomList, of what events don't say", .timeLimit(.minutes(1))) @MainActor
-struct RoomListFetchingTests {
-    private let clock = TestClock(start: Given.at(1000))
-    private let server = FakeRoomServer()
-    private let list: RoomList
-
-    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
-
-    private func load(_ rooms: Room...) async {
-        server.all = rooms
-        await list.refresh()
-        await clock.advance(by: .seconds(10))
-    }
-
-    private func untilFetched() async { await clock.advance(by: .milliseconds(100)) }
-
+/// What events don't say.
+extension RoomListTests {
     @Test("messages whose text is not told are asked for: their room alone, once for many")
-    func message() async {
+    func untoldMessage() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         for number in 1...5 { list.apply(Given.newGlobal("m\(number)", in: "b", at: 20)) }
-        #expect(list.rooms.map(\.id) == ["b", "a"])
+        #expect(ids == ["b", "a"])
         #expect(list.counts.latest(of: "b")?.unreadMessages == 5)
         server.set(
             Given.room("b", updatedAt: 5, messagesUpdatedAt: 20.5, badges: .init(messages: 5), last: Given.last("m5")))
@@ -33,7 +19,7 @@ struct RoomListFetchingTests {
     }
 
     @Test("a new name that is not told is asked for")
-    func name() async {
+    func untoldName() async {
         await load(Given.room("a"))
         var renamed = Given.room("a", updatedAt: 20)
         (renamed.name, renamed.displayName) = ("Kitchen", "Kitchen")
@@ -104,7 +90,7 @@ struct RoomListFetchingTests {
         list.apply(.roomCreated(Given.room("c", updatedAt: 22)))
         server.release()
         await refreshing.value
-        #expect(list.rooms.map(\.id) == ["c", "b", "a"])
+        #expect(ids == ["c", "b", "a"])
         #expect(list["b"]?.lastMessage?.id == "m1")
         #expect(list["b"]?.elementCount == 7)
         #expect(list["b"]?.badges == .init(messages: 1, elements: 1))
@@ -132,7 +118,7 @@ struct RoomListFetchingTests {
         server.all = [Given.room("b")]
         list.apply(Given.newGlobal("m1", in: "a", at: 20))
         await untilFetched()
-        #expect(list.rooms.map(\.id) == ["b"])
+        #expect(ids == ["b"])
         #expect(list.counts.latest(of: "a") == nil)
     }
 

@@ -4,20 +4,8 @@ import Testing
 
 @testable import RoomsClient
 
-@Suite("RoomList, of answers that come late", .timeLimit(.minutes(1))) @MainActor
-struct RoomListLateAnswerTests {
-    private let clock = TestClock(start: Given.at(1000))
-    private let server = FakeRoomServer()
-    private let list: RoomList
-
-    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
-
-    private func load(_ rooms: Room...) async {
-        server.all = rooms
-        await list.refresh()
-        await clock.advance(by: .seconds(10))
-    }
-
+/// Answers that come late.
+extension RoomListTests {
     /// Asks for all rooms as they are now.
     ///
     /// - Returns: the asking, which ends some time after `server.release`.
@@ -44,7 +32,7 @@ struct RoomListLateAnswerTests {
         server.release()
         await refreshing.value
         #expect(list["made"] != nil)
-        await clock.advance(by: .milliseconds(100))
+        await untilFetched()
         #expect(list["made"] != nil)
         #expect(gone() == [])
         #expect(server.calls == ["rooms", "rooms", "make bob", "room made"])
@@ -69,15 +57,15 @@ struct RoomListLateAnswerTests {
         server.set(Given.room("a"))
         server.release()
         await refreshing.value
-        #expect(list.rooms.map(\.id) == ["b"])
-        await clock.advance(by: .milliseconds(100))
-        #expect(Set(list.rooms.map(\.id)) == ["a", "b"])
+        #expect(ids == ["b"])
+        await untilFetched()
+        #expect(Set(ids) == ["a", "b"])
         #expect(gone() == [])
 
         server.all = [Given.room("b")]
         await list.refresh()
         server.failure = .offline("away")
-        await clock.advance(by: .milliseconds(100))
+        await untilFetched()
         #expect(gone() == [])
         server.failure = nil
         await clock.advance(by: .seconds(1))
@@ -94,7 +82,7 @@ struct RoomListLateAnswerTests {
         let gone = noteGone()
         server.all = []
         await list.refresh()
-        await clock.advance(by: .milliseconds(100))
+        await untilFetched()
         for _ in 0..<5 { await clock.advance(by: .seconds(1)) }
         #expect(gone().count == 20)
         #expect(server.calls.count == 22)

@@ -5,22 +5,22 @@ import Testing
 
 @Suite("RoomList", .timeLimit(.minutes(1))) @MainActor
 struct RoomListTests {
-    private let clock = TestClock(start: Given.at(1000))
-    private let server = FakeRoomServer()
-    private let list: RoomList
+    let clock = TestClock(start: Given.at(1000))
+    let server = FakeRoomServer()
+    let list: RoomList
 
     init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
 
-    private var ids: [String] { list.rooms.map(\.id) }
+    var ids: [String] { list.rooms.map(\.id) }
 
     /// Loaded, and long enough ago that no answer is doubtful.
-    private func load(_ rooms: Room...) async {
+    func load(_ rooms: Room...) async {
         server.all = rooms
         await list.refresh()
         await clock.advance(by: .seconds(10))
     }
 
-    private func untilFetched() async { await clock.advance(by: .milliseconds(100)) }
+    func untilFetched() async { await clock.advance(by: .milliseconds(100)) }
 
     // MARK: Order
 

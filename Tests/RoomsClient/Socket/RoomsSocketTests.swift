@@ -62,9 +62,7 @@ struct RoomsSocketTests {
     @Test("a server that knows no recovery is one that has lost what was missed")
     func olderServer() async throws {
         let world = try SocketWorld()
-        await world.socket.start()
-        _ = await world.server.accepted()
-        #expect(await world.told.next() == .connected)
+        _ = await world.admitted()
         await world.clock.wake(RoomsSocket.syncTimeout)
         #expect(await world.told.next() == .recovered(false))
         await world.socket.stop()
@@ -73,16 +71,8 @@ struct RoomsSocketTests {
     @Test("a replay that takes long is not taken for none, as long as something comes")
     func slowReplay() async throws {
         let world = try SocketWorld()
-        await world.socket.start()
-        let connection = await world.server.accepted()
-        #expect(await world.told.next() == .connected)
-        for number in 0..<4 {
-            await world.clock.untilSleeping(for: RoomsSocket.syncTimeout)
-            await world.clock.advance(by: .seconds(15))
-            await connection.says("room:nothing", "{}")
-            #expect(await world.told.next() == .event(.unknown(name: "room:nothing")), "\(number)")
-            await world.clock.advance(by: .seconds(5))
-        }
+        let connection = await world.admitted()
+        for _ in 0..<4 { await world.passTalkatively(connection) }
         await connection.synchronises(true, cursor: "c1")
         #expect(await world.told.next() == .recovered(true))
         await world.socket.stop()
@@ -91,17 +81,8 @@ struct RoomsSocketTests {
     @Test("a server that knows no recovery, and always has something to tell, is found out all the same")
     func busyOlderServer() async throws {
         let world = try SocketWorld()
-        await world.socket.start()
-        let connection = await world.server.accepted()
-        #expect(await world.told.next() == .connected)
-        for _ in 0..<6 {
-            await world.clock.untilSleeping(for: RoomsSocket.syncTimeout)
-            #expect(world.told.isEmpty)
-            await world.clock.advance(by: .seconds(15))
-            await connection.says("room:nothing", "{}")
-            #expect(await world.told.next() == .event(.unknown(name: "room:nothing")))
-            await world.clock.advance(by: .seconds(5))
-        }
+        let connection = await world.admitted()
+        for _ in 0..<6 { await world.passTalkatively(connection) }
         #expect(await world.told.next() == .recovered(false))
         await world.socket.stop()
     }
@@ -109,9 +90,7 @@ struct RoomsSocketTests {
     @Test("pings and acks are no replay")
     func silentOlderServer() async throws {
         let world = try SocketWorld()
-        await world.socket.start()
-        let connection = await world.server.accepted()
-        #expect(await world.told.next() == .connected)
+        let connection = await world.admitted()
         await world.clock.untilSleeping(for: RoomsSocket.syncTimeout)
         await world.clock.advance(by: .seconds(15))
         await connection.says("2")
@@ -199,9 +178,7 @@ struct RoomsSocketTests {
         await first.says("41")
         #expect(await world.told.next() == .disconnected(SocketLink.dismissal))
         await first.isClosed()
-        await world.socket.start()
-        _ = await world.server.accepted(since: "c1")
-        #expect(await world.told.next() == .connected)
+        _ = await world.admitted(since: "c1")
         await world.socket.stop()
     }
 
@@ -232,9 +209,7 @@ struct RoomsSocketTests {
         await world.socket.stop()
         #expect(await world.told.next() == .disconnected(RoomsSocket.stopped))
         await first.isClosed()
-        await world.socket.start()
-        _ = await world.server.accepted(since: "c1")
-        #expect(await world.told.next() == .connected)
+        _ = await world.admitted(since: "c1")
         await world.socket.stop()
     }
 
