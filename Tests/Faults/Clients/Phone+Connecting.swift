@@ -11,14 +11,14 @@ extension Phone {
     func stayConnected() async {
         while !isClosing {
             guard let address = await fleet.gatewayAddress else {
-                await sleep(.milliseconds(20))
+                await loop.pause(.milliseconds(20))
                 continue
             }
             do throws(ClientError) {
                 if cursor == nil { try await loadCursor(from: address) }
                 try await connect(to: address)
             } catch {
-                await sleep(.milliseconds(.random(in: 20...300)))
+                await loop.pause(.milliseconds(.random(in: 20...300)))
             }
         }
     }
@@ -46,7 +46,7 @@ extension Phone {
         guard client.failure == nil else { return }
         isSettled = true
         await withCheckedContinuation { ended = $0 }
-        await sleep(.milliseconds(.random(in: 20...300)))
+        await loop.pause(.milliseconds(.random(in: 20...300)))
     }
 
     private func lost() {
@@ -67,7 +67,7 @@ extension Phone {
                 case .success(let ack) where ack["success"]?.bool == true: break
                 case .success(let ack):
                     if ack["error"]?["retryable"]?.bool != true { log.fault("room:join was answered with \(ack)") }
-                    await sleep(.milliseconds(.random(in: 100...300)))
+                    await loop.pause(.milliseconds(.random(in: 100...300)))
                     continue
                 case .failure: return client.drop()
                 }

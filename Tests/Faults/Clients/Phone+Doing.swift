@@ -144,7 +144,7 @@ extension Phone {
                     log.lostAcks += 1
                 }
             }
-            await sleep(.milliseconds(.random(in: 100...400)))
+            await loop.pause(.milliseconds(.random(in: 100...400)))
         }
     }
 
@@ -161,7 +161,7 @@ extension Phone {
         var since: LoopInstant?
         while true {
             guard let client else {
-                await sleep(.milliseconds(20))
+                await loop.pause(.milliseconds(20))
                 continue
             }
             let asked = since ?? .now()
@@ -171,7 +171,7 @@ extension Phone {
                 await noteWait(since: asked, event)
                 guard ack["error"]?["retryable"]?.bool == true else { return ack }
                 log.refusals += 1
-                await sleep(.milliseconds(.random(in: 100...400)))
+                await loop.pause(.milliseconds(.random(in: 100...400)))
             case .failure:
                 log.lostAcks += 1
                 // As good as dead, if it is not.

@@ -62,7 +62,7 @@ actor Phone {
                     while !isOver {
                         number += 1
                         await doSomething("\(lane)-\(number)", using: &random)
-                        await sleep(.milliseconds(Int.random(in: 0...pause.milliseconds, using: &random)))
+                        await loop.pause(.milliseconds(Int.random(in: 0...pause.milliseconds, using: &random)))
                     }
                     busyLanes -= 1
                 })
@@ -83,12 +83,6 @@ actor Phone {
     func say(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
 
     func dropSocket() { client?.drop() }
-
-    func sleep(_ time: Duration) async {
-        await withCheckedContinuation { continuation in
-            _ = loop.schedule(after: time) { continuation.resume() }
-        }
-    }
 
     // MARK: Hearing
 

@@ -24,9 +24,9 @@ final class FanOutRun {
         var isOver = false
         audience.onHeardByAll = { [self] _ in if !isOver { sendNext() } }
         for _ in 0..<inFlight { sendNext() }
-        await pause(Self.warmUp)
+        await loop.pause(Self.warmUp)
         let (start, before) = (LoopInstant.now(), audience.deliveries)
-        await pause(duration)
+        await loop.pause(duration)
         let rate = Double(audience.deliveries - before) / ((LoopInstant.now() - start) / .seconds(1))
         isOver = true
         await allHeard()
@@ -46,7 +46,7 @@ final class FanOutRun {
         for number in 0..<count {
             let due = start + interval * Double(number)
             let now = LoopInstant.now()
-            if due > now { await pause(due - now) }
+            if due > now { await loop.pause(due - now) }
             sendNext()
         }
         await allHeard()
@@ -59,16 +59,10 @@ final class FanOutRun {
         send(sent - 1)
     }
 
-    private func pause(_ duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            _ = loop.schedule(after: duration) { continuation.resume() }
-        }
-    }
-
     private func allHeard() async {
         let end = LoopInstant.now() + Self.patience
         while audience.deliveries < sent * audience.size, audience.failure == nil, LoopInstant.now() < end {
-            await pause(.milliseconds(10))
+            await loop.pause(.milliseconds(10))
         }
     }
 }

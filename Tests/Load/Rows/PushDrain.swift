@@ -96,7 +96,7 @@ struct PushDrain {
         let begin = log.requests
         while log.requests == begin {
             guard LoopInstant.now() < limit else { throw ClientError("no notification went out") }
-            await pause()
+            await world.loop.pause(Self.pollInterval)
             log.read()
         }
         let start = LoopInstant.now()
@@ -115,11 +115,5 @@ struct PushDrain {
     private func send(on socket: RoomSocket, for time: Duration) async throws(ClientError) {
         let end = LoopInstant.now() + time
         while LoopInstant.now() < end { try await socket.send() }
-    }
-
-    private func pause() async {
-        await withCheckedContinuation { continuation in
-            world.loop.schedule(after: Self.pollInterval) { continuation.resume() }
-        }
     }
 }

@@ -22,7 +22,7 @@ struct Start {
             let server = try OwnServer(program, data: "start")
             ready.append(server.readyAfter / .milliseconds(1))
             if number == Self.starts {
-                await pause(Self.rest)
+                await loop.pause(Self.rest)
                 resident = ProcessMemory.resident(server.process) ?? 0
             }
             server.stop()
@@ -51,11 +51,5 @@ struct Start {
     private var programSize: Int {
         var status = stat()
         return stat(program.path, &status) == 0 ? Int(status.st_size) : 0
-    }
-
-    private func pause(_ duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            _ = loop.schedule(after: duration) { continuation.resume() }
-        }
     }
 }
