@@ -66,22 +66,13 @@ final class NATSServer: Sendable {
             rmdir(folder)
         }
         defer { clean() }
-        guard mkfifo(log, 0o600) == 0, let file = fopen(configuration, "w") else {
-            throw WireError.failed("mkfifo", errno)
-        }
+        guard let file = fopen(configuration, "w") else { throw WireError.failed("fopen", errno) }
         fputs(settings, file)
         fclose(file)
-        // A reader has to be there, or the server would wait for one when it opens its end.
-        let reader = open(log, O_RDONLY | O_NONBLOCK)
-        let process = try ChildProcess(["nats-server", "-c", configuration], output: "/dev/null", log: log)
-        _ = fcntl(reader, F_SETFL, 0)
-        guard let lines = fdopen(reader, "r") else { throw WireError.failed("fdopen", errno) }
-        defer { fclose(lines) }
-        var line: UnsafeMutablePointer<CChar>?
-        var size = 0
-        defer { free(line) }
-        while getline(&line, &size, lines) > 0, let read = line {
-            let words = String(cString: read).split { " \n".contains($0) }
+        let pipe = try NamedPipe(log)
+        let process = try ChildProcess(["nats-server", "-c", configuration], output: "/dev/null", log: pipe.path)
+        while let line = pipe.line() {
+            let words = line.split(separator: " ")
             guard words.suffix(6).starts(with: ["Listening", "for", "client", "connections", "on"]) else { continue }
             guard let port = words.last?.split(separator: ":").last.flatMap({ UInt16($0) }) else { continue }
             // Open, they serve without their names; and nothing is left of a server that ends with this process.

@@ -24,7 +24,7 @@ final class OwnServer {
     var process: Int { Int(child.id) }
 
     private let child: ChildProcess
-    private let output: UnsafeMutablePointer<FILE>
+    private let output: NamedPipe
 
     /// Starts it on the data that lie there, or on none; returns when it is ready.
     ///
@@ -37,7 +37,7 @@ final class OwnServer {
                 "--port", "0", "--data", "\(folder)/\(name)", "--database-url", "sqlite:\(folder)/\(name)/",
             ]),
             in: folder)
-        guard let words = Self.line(of: output)?.split(separator: " "), words.count == 3, words[1] == "ready",
+        guard let words = output.line()?.split(separator: " "), words.count == 3, words[1] == "ready",
             let address = ServerAddress(url: String(words[2]))
         else { throw ClientError("parlor does not start: see \(folder)/log") }
         readyAfter = LoopInstant.now() - start
@@ -58,39 +58,18 @@ final class OwnServer {
         return LoopInstant.now() - start
     }
 
-    private static func launch(
-        _ command: [String], in folder: String
-    ) throws -> (ChildProcess, UnsafeMutablePointer<FILE>) {
-        let said = "\(folder)/said"
-        unlink(said)
+    private static func launch(_ command: [String], in folder: String) throws -> (ChildProcess, NamedPipe) {
         mkdir(folder, 0o700)
-        guard mkfifo(said, 0o600) == 0 else { throw ClientError("\(said) cannot be made") }
-        // A reader has to be there, or the program would wait for one when it opens its end.
-        let descriptor = open(said, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let output = try NamedPipe("\(folder)/said")
         let child = try ChildProcess(
-            command, environment: ["RATE_LIMITS": "off", "LOG_LEVEL": "warning"], output: said, log: "\(folder)/log")
-        waitForWriter(descriptor)
-        guard let output = fdopen(descriptor, "r") else { throw ClientError("\(said) cannot be read") }
+            command, environment: ["RATE_LIMITS": "off", "LOG_LEVEL": "warning"], output: output.path,
+            log: "\(folder)/log")
         return (child, output)
     }
 
-    /// Before there is one, a read would say that all has been read.
-    private static func waitForWriter(_ descriptor: Int32) {
-        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        poll(&polled, 1, -1)
-        _ = fcntl(descriptor, F_SETFL, 0)
-    }
-
-    private static func line(of output: UnsafeMutablePointer<FILE>) -> String? {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard fgets(&bytes, Int32(bytes.count), output) != nil else { return nil }
-        return String(decoding: bytes.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    private static func waitForEnd(of child: ChildProcess, _ output: UnsafeMutablePointer<FILE>) {
+    private static func waitForEnd(of child: ChildProcess, _ output: NamedPipe) {
         // The end of what it says is nearly its own.
-        while line(of: output) != nil {}
-        fclose(output)
+        while output.line() != nil {}
         while child.end() == nil { sched_yield() }
     }
 }
