@@ -77,28 +77,16 @@ struct JSONScanner {
     /// From an opening quotation mark to past the closing one.
     private mutating func skipString() {
         var at = position + 1
-        while at < bytes.count {
-            at += lengthOfPlainText(from: at)
-            guard at < bytes.count else { break }
-            let byte = bytes[at]
-            if byte == UInt8(ascii: "\"") { break }
-            at += byte == UInt8(ascii: "\\") ? 2 : 1
+        while case let end = bytes.endOfPlainText(from: at, stoppingAtControlBytes: false), end < bytes.count {
+            at = end + 1
+            if bytes[end] == UInt8(ascii: "\"") {
+                position = at
+                return
+            }
+            // What a backslash escapes is no end.
+            at += 1
         }
-        position = min(at + 1, bytes.count)
-    }
-
-    /// How many bytes from there on are neither a quotation mark nor a backslash, counted in words: up to the first of them, or
-    /// some bytes short of the end.
-    @inline(__always) private func lengthOfPlainText(from start: Int) -> Int {
-        guard let base = bytes.baseAddress else { return 0 }
-        var at = start
-        while at + 8 <= bytes.count {
-            let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
-            let found = word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytes(equalTo: UInt8(ascii: "\\"))
-            if found != 0 { return at - start + found.trailingZeroBitCount / 8 }
-            at += 8
-        }
-        return at - start
+        position = bytes.count
     }
 
     /// Where the next value stands; nothing at the end of the text.
@@ -191,17 +179,6 @@ extension ArraySlice<UInt8> {
     func part(_ place: Range<Int>) -> ArraySlice<UInt8> {
         self[(startIndex + place.lowerBound)..<(startIndex + place.upperBound)]
     }
-}
-
-extension UInt64 {
-    /// The top bit of each byte that equals `byte`; right up to the first of them, above which there may be more (Mycroft 1987).
-    @inline(__always) func bytes(equalTo byte: UInt8) -> UInt64 {
-        let difference = self ^ (UInt64(byte) &* 0x0101_0101_0101_0101)
-        return (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
-    }
-
-    /// The same for those below 0x20.
-    @inline(__always) var controlBytes: UInt64 { (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080 }
 }
 
 extension UInt8 {

@@ -167,7 +167,7 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
             var start = 0
-            while case let end = Self.endOfPlainText(utf8, from: start), end < utf8.count {
+            while case let end = utf8.endOfPlainText(from: start, stoppingAtControlBytes: true), end < utf8.count {
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
                 appendEscape(utf8[end])
                 start = end + 1
@@ -175,19 +175,6 @@ public struct JSONWriter: ~Copyable {
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
         }
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// Where the first byte stands that is not written as it is, counted in words.
-    private static func endOfPlainText(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-        var at = start
-        while at + 8 <= text.count, let base = text.baseAddress {
-            let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
-            let found = word.bytes(equalTo: 0x22) | word.bytes(equalTo: 0x5C) | word.controlBytes
-            if found != 0 { return at + found.trailingZeroBitCount / 8 }
-            at += 8
-        }
-        while at < text.count, text[at] >= 0x20, text[at] != 0x22, text[at] != 0x5C { at += 1 }
-        return at
     }
 
     private mutating func appendEscape(_ byte: UInt8) {

@@ -1,0 +1,35 @@
+extension UnsafeBufferPointer<UInt8> {
+    /// Where the first quotation mark or backslash from there on stands, or a control byte if these count; the end if there is
+    /// none. Looked for in words.
+    @inline(__always)
+    func endOfPlainText(from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool) -> Int {
+        var at = start
+        while at + 8 <= count, let base = baseAddress {
+            let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
+            var found = word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytes(equalTo: UInt8(ascii: "\\"))
+            if stopsAtControlBytes { found |= word.controlBytes }
+            if found != 0 { return at + found.trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < count {
+            let byte = self[at]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            if stopsAtControlBytes, byte < 0x20 { break }
+            at += 1
+        }
+        return at
+    }
+}
+
+extension UInt64 {
+    /// The top bit of each byte that equals `byte`; right up to the first of them, above which there may be more (Mycroft 1987).
+    @inline(__always) fileprivate func bytes(equalTo byte: UInt8) -> UInt64 {
+        let difference = self ^ (UInt64(byte) &* 0x0101_0101_0101_0101)
+        return (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    }
+
+    /// The same for those below 0x20.
+    @inline(__always) fileprivate var controlBytes: UInt64 {
+        (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080
+    }
+}
