@@ -44,19 +44,19 @@ struct ComposedRoom: Sendable {
 
     // MARK: Lists
 
-    /// Most recent first; of two equal ones the later made one first.
     static func sorted(_ rooms: [ComposedRoom], by sort: Sort) -> [ComposedRoom] {
-        let keyed = rooms.enumerated().map { (key: $1.key(of: sort), id: $1.id, index: $0) }
-        return keyed.sorted { ($0.key, $0.id) > ($1.key, $1.id) }.map { rooms[$0.index] }
+        let placed = rooms.enumerated().map { (place: $1.place(by: sort), index: $0) }
+        return placed.sorted { $0.place < $1.place }.map { rooms[$0.index] }
     }
 
-    /// By what a list is sorted.
-    func key(of sort: Sort) -> Int {
-        switch sort {
-        case .activity: lastActivity
-        case .messages: messagesUpdatedAt ?? .min
-        case .content: updatedAt
-        }
+    func place(by sort: Sort) -> ListPlace {
+        let time =
+            switch sort {
+            case .activity: lastActivity
+            case .messages: messagesUpdatedAt ?? .min
+            case .content: updatedAt
+            }
+        return ListPlace(time: time, id: id)
     }
 
     /// Writes rooms in their order.
@@ -70,10 +70,11 @@ struct ComposedRoom: Sendable {
         for room in rooms {
             for person in room.participants where person != viewer { roomsOf[person, default: []].append(room) }
         }
-        let groups = people.compactMap { person -> (json: JSONValue, rooms: [ComposedRoom], latest: Int, id: String)? in
+        let groups = people.compactMap { person -> (json: JSONValue, rooms: [ComposedRoom], place: ListPlace)? in
             guard let id = person["id"]?.string, let rooms = roomsOf[id] else { return nil }
-            return (person, sorted(rooms, by: .content), rooms.map(\.lastActivity).max() ?? .min, id)
-        }.sorted { ($0.latest, $0.id) > ($1.latest, $1.id) }
+            let place = ListPlace(time: rooms.map(\.lastActivity).max() ?? .min, id: id)
+            return (person, sorted(rooms, by: .content), place)
+        }.sorted { $0.place < $1.place }
         return JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
             json.array(of: groups) { json, group in
                 json.object {
@@ -89,7 +90,6 @@ struct ComposedRoom: Sendable {
     var json: JSONValue { JSONWriter.value(reservingCapacity: 1024) { write(to: &$0) } }
 
     func write(to json: inout JSONWriter) {
-        let lastMessage = messagesUpdatedAt ?? .min
         json.object { json in
             json.member("id", base["id"])
             json.member("name", base["name"].flatMap { $0.isNull ? nil : $0 } ?? unnamed)
@@ -100,8 +100,8 @@ struct ComposedRoom: Sendable {
             for time in fields.times {
                 json.member(time.name, values[time.index].int.map { Timestamp(milliseconds: $0).isoSeconds })
             }
-            json.member("lastActivityAt", Timestamp(milliseconds: max(updatedAt, lastMessage)).iso)
-            json.member("lastActivityType", lastMessage > updatedAt ? "message" : "roomUpdate")
+            json.member("lastActivityAt", Timestamp(milliseconds: lastActivity).iso)
+            json.member("lastActivityType", lastActivity > updatedAt ? "message" : "roomUpdate")
             json.member("isActive", !present.isEmpty)
             json.member("participants", array: { for person in people { write(person, to: &$0) } })
             for field in fields.values { json.member(field.name, values[field.index]) }

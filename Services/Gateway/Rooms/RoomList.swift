@@ -6,17 +6,16 @@ import Security
 struct RoomList: Sendable {
     /// A room as it stands in the body.
     private struct Part: Sendable {
-        let id: String
-        let key: Int
+        let place: ListPlace
         let json: JSONValue
 
-        init(_ room: ComposedRoom, by sort: ComposedRoom.Sort) {
-            (id, key, json) = (room.id, room.key(of: sort), room.json)
+        init(_ room: ComposedRoom, by sort: ComposedRoom.Sort) { (place, json) = (room.place(by: sort), room.json) }
+
+        init(_ part: Part, at range: Range<Int>, in body: [UInt8]) {
+            (place, json) = (part.place, JSONValue(trusted: body[range]))
         }
 
-        init(_ part: Part, at place: Range<Int>, in body: [UInt8]) {
-            (id, key, json) = (part.id, part.key, JSONValue(trusted: body[place]))
-        }
+        var id: String { place.id }
     }
 
     let body: [UInt8]
@@ -50,15 +49,15 @@ struct RoomList: Sendable {
     private init(
         _ parts: [Part], _ composed: RoomComposer.Composed, _ present: [String: Set<String>], _ presenceChanges: Int
     ) {
-        let sorted = parts.sorted { ($0.key, $0.id) > ($1.key, $1.id) }
-        var places: [Range<Int>] = []
-        places.reserveCapacity(parts.count)
+        let sorted = parts.sorted { $0.place < $1.place }
+        var ranges: [Range<Int>] = []
+        ranges.reserveCapacity(parts.count)
         body = JSONWriter.bytes(reservingCapacity: parts.reduce(64) { $0 + $1.json.bytes.count + 1 }) { json in
             json.object { json in
                 json.name("data")
                 json.array(of: sorted) { json, part in
                     json.value(part.json)
-                    places.append(json.bytes.count - part.json.bytes.count..<json.bytes.count)
+                    ranges.append(json.bytes.count - part.json.bytes.count..<json.bytes.count)
                 }
                 guard !composed.degraded.isEmpty else { return }
                 json.member("degraded", array: { for name in composed.degraded { $0.string(name) } })
@@ -66,7 +65,7 @@ struct RoomList: Sendable {
         }
         tag = EntityTag(Base64URL.encode(SHA256.hash(body)))
         // Nothing but the body is kept of what they were made of.
-        self.parts = zip(sorted, places).map { [body] in Part($0, at: $1, in: body) }
+        self.parts = zip(sorted, ranges).map { [body] in Part($0, at: $1, in: body) }
         self.present = present
         isWhole = composed.degraded.isEmpty
         catalogRevision = composed.catalogRevision
