@@ -3,7 +3,7 @@ import JSON
 
 /// A Room as one person sees it, and what lists of rooms are sorted by.
 struct ComposedRoom: Sendable {
-    enum Sort: String, Sendable { case activity, messages, content }
+    enum Sort: String, CaseIterable, Sendable { case activity, messages, content }
 
     let id: String
     let updatedAt: Int

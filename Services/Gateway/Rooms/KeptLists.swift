@@ -1,11 +1,12 @@
 import Contracts
+import ServiceKit
 import Synchronization
 
 /// The lists of rooms that were answered last, and which of their rooms were changed since: an entry of a log concerns its room, as all of its
 /// participants see it.
 ///
 /// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
-/// answer. The list that was not asked for for the longest time goes first.
+/// answer. Whose lists were not asked for for the longest time loses them first.
 final class KeptLists: Sendable {
     /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20.
     static let generationBytes = 16 << 20
@@ -47,63 +48,40 @@ final class KeptLists: Sendable {
         /// How far each log was followed, all that it concerns marked.
         var places: [String: Bookmark] = [:]
         /// By person, as entries concern all of one's lists.
-        var young: [String: [Key: Kept]] = [:]
-        var old: [String: [Key: Kept]] = [:]
-        var youngBytes = 0
-        var oldBytes = 0
+        var people: Generations<String, [ComposedRoom.Sort: Kept]>
         var composing: [String: Composing] = [:]
         /// Counts what concerns everyone.
         var epoch = 0
 
+        /// Lists that are too stale to be of use are dropped.
         mutating func note(_ roomID: String, of userID: String) {
             composing[userID]?.changes += 1
-            youngBytes -= Self.note(roomID, in: &young[userID])
-            oldBytes -= Self.note(roomID, in: &old[userID])
-        }
-
-        /// - Returns: the bytes of the lists that are too stale to be of use, and dropped.
-        private static func note(_ roomID: String, in lists: inout [Key: Kept]?) -> Int {
-            guard let keys = lists?.keys else { return 0 }
-            var dropped = 0
-            for key in Array(keys) {
-                lists?[key]?.stale.insert(roomID)
-                guard let kept = lists?[key], kept.isUseless else { continue }
-                dropped += kept.list.size
-                lists?[key] = nil
+            people.change(userID) { lists in
+                for sort in ComposedRoom.Sort.allCases {
+                    lists?[sort]?.stale.insert(roomID)
+                    if lists?[sort]?.isUseless == true { lists?[sort] = nil }
+                }
+                if lists?.isEmpty == true { lists = nil }
             }
-            if lists?.isEmpty == true { lists = nil }
-            return dropped
         }
 
         mutating func dropAll() {
             epoch += 1
-            (young, youngBytes) = ([:], 0)
-            (old, oldBytes) = ([:], 0)
-        }
-
-        mutating func insert(_ kept: Kept, _ key: Key, generationBytes: Int) {
-            youngBytes -= Self.remove(key, from: &young)
-            oldBytes -= Self.remove(key, from: &old)
-            if youngBytes + kept.list.size > generationBytes {
-                (old, oldBytes) = (young, youngBytes)
-                (young, youngBytes) = ([:], 0)
-            }
-            young[key.userID, default: [:]][key] = kept
-            youngBytes += kept.list.size
-        }
-
-        /// - Returns: its bytes.
-        private static func remove(_ key: Key, from lists: inout [String: [Key: Kept]]) -> Int {
-            let size = lists[key.userID]?.removeValue(forKey: key)?.list.size ?? 0
-            if lists[key.userID]?.isEmpty == true { lists[key.userID] = nil }
-            return size
+            people.removeAll()
         }
     }
 
     private let generationBytes: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(generationBytes: Int = KeptLists.generationBytes) { self.generationBytes = generationBytes }
+    init(generationBytes: Int = KeptLists.generationBytes) {
+        self.generationBytes = generationBytes
+        state = Mutex(
+            State(
+                people: Generations(maxBytes: generationBytes) { lists in
+                    lists.values.reduce(0) { $0 + $1.list.size }
+                }))
+    }
 
     // MARK: What logs tell
 
@@ -135,7 +113,7 @@ final class KeptLists: Sendable {
     // MARK: Lists
 
     func has(_ key: Key) -> Bool {
-        state.withLock { ($0.young[key.userID]?[key] ?? $0.old[key.userID]?[key]) != nil }
+        state.withLock { $0.people[key.userID]?[key.sort] != nil }
     }
 
     /// The list, and what was changed since, if that is known up to the logs' ends.
@@ -152,17 +130,17 @@ final class KeptLists: Sendable {
                     end.seq > earlier.seq || end == earlier, place.seq >= end.seq
                 else { return nil }
             }
-            guard let kept = state.young[key.userID]?[key] ?? state.old[key.userID]?[key] else { return nil }
-            if state.young[key.userID]?[key] == nil { state.insert(kept, key, generationBytes: generationBytes) }
-            return kept
+            return state.people.use(key.userID)?[key.sort]
         }
     }
 
     /// Who has rooms open is as the list says, after so many changes of that.
     func confirm(_ list: RoomList, _ key: Key) {
         state.withLock { state in
-            guard state.young[key.userID]?[key]?.list.tag == list.tag else { return }
-            state.young[key.userID]?[key]?.list.presenceChanges = list.presenceChanges
+            state.people.change(key.userID) { lists in
+                guard lists?[key.sort]?.list.tag == list.tag else { return }
+                lists?[key.sort]?.list.presenceChanges = list.presenceChanges
+            }
         }
     }
 
@@ -187,10 +165,12 @@ final class KeptLists: Sendable {
         guard list.size <= generationBytes / 4 else { return }
         state.withLock { state in
             guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
-            state.insert(Kept(list: list), key, generationBytes: generationBytes)
+            var lists = state.people.remove(key.userID) ?? [:]
+            lists[key.sort] = Kept(list: list)
+            state.people.put(lists, for: key.userID)
         }
     }
 
     /// Of all that is kept.
-    var size: Int { state.withLock { $0.youngBytes + $0.oldBytes } }
+    var size: Int { state.withLock { $0.people.bytes } }
 }

@@ -14,26 +14,9 @@ public final class Memberships: Sendable {
     public static let standardGenerationSize = 20_000
 
     private struct State {
-        let generationSize: Int
-        var young: [String: Membership] = [:]
-        var old: [String: Membership] = [:]
+        var known: Generations<String, Membership>
         /// Those who wait for a room's answer, in the order they came.
         var waiting: [String: [Completion]] = [:]
-
-        mutating func known(_ roomID: String) -> Membership? {
-            if let found = young[roomID] { return found }
-            guard let found = old[roomID] else { return nil }
-            remember(found)
-            return found
-        }
-
-        mutating func remember(_ membership: Membership) {
-            if young.count >= generationSize {
-                old = young
-                young = [:]
-            }
-            young[membership.roomID] = membership
-        }
     }
 
     private let bus: any MessageBus
@@ -44,7 +27,7 @@ public final class Memberships: Sendable {
 
     public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {
         self.bus = bus
-        state = Mutex(State(generationSize: generationSize))
+        state = Mutex(State(known: Generations(maxCount: generationSize)))
     }
 
     /// Calls the completion with the room's membership: at once if it is known, else when the rooms service has answered.
@@ -59,7 +42,7 @@ public final class Memberships: Sendable {
                 state.waiting[roomID]?.append(completion)
                 return .waiting
             }
-            if let membership = state.known(roomID) { return .known(membership) }
+            if let membership = state.known.use(roomID) { return .known(membership) }
             state.waiting[roomID] = [completion]
             return .ask
         }
@@ -95,7 +78,7 @@ public final class Memberships: Sendable {
                 let batch = state.waiting[roomID] ?? []
                 if batch.isEmpty {
                     state.waiting[roomID] = nil
-                    if case .success(let membership) = result { state.remember(membership) }
+                    if case .success(let membership) = result { state.known.put(membership, for: roomID) }
                 } else {
                     state.waiting[roomID] = []
                 }

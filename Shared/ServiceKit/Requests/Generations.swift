@@ -1,0 +1,77 @@
+/// A table that forgets what was not used for the longest time, many entries at once: when the young generation is full, it becomes the
+/// old one, and what was old until then is gone.
+///
+/// Putting is using; looking and changing are not.
+public struct Generations<Key: Hashable, Value> {
+    private struct Generation {
+        var values: [Key: Value] = [:]
+        var bytes = 0
+
+        mutating func remove(_ key: Key, _ sizeOf: (Value) -> Int) -> Value? {
+            guard let value = values.removeValue(forKey: key) else { return nil }
+            bytes -= sizeOf(value)
+            return value
+        }
+
+        /// - Returns: whether it is here.
+        mutating func change(_ key: Key, _ sizeOf: (Value) -> Int, _ body: (inout Value?) -> Void) -> Bool {
+            guard let before = values[key].map(sizeOf) else { return false }
+            body(&values[key])
+            bytes += (values[key].map(sizeOf) ?? 0) - before
+            return true
+        }
+    }
+
+    private let maxCount: Int
+    private let maxBytes: Int
+    private let sizeOf: @Sendable (Value) -> Int
+    private var young = Generation()
+    private var old = Generation()
+
+    /// - Parameters:
+    ///   - maxCount: entries in a generation; two are kept.
+    ///   - maxBytes: of the entries in a generation. One that has more fills it by itself.
+    ///   - sizeOf: an entry's bytes; the same until it is changed.
+    public init(
+        maxCount: Int = .max, maxBytes: Int = .max, sizeOf: @escaping @Sendable (Value) -> Int = { _ in 0 }
+    ) {
+        self.maxCount = maxCount
+        self.maxBytes = maxBytes
+        self.sizeOf = sizeOf
+    }
+
+    /// Of all that is kept.
+    public var bytes: Int { young.bytes + old.bytes }
+
+    public subscript(key: Key) -> Value? { young.values[key] ?? old.values[key] }
+
+    /// What is there, which stays the longer for it.
+    @discardableResult
+    public mutating func use(_ key: Key) -> Value? {
+        if let value = young.values[key] { return value }
+        guard let value = old.remove(key, sizeOf) else { return nil }
+        put(value, for: key)
+        return value
+    }
+
+    public mutating func put(_ value: Value, for key: Key) {
+        remove(key)
+        let size = sizeOf(value)
+        if young.values.count >= maxCount || young.bytes + size > maxBytes, !young.values.isEmpty {
+            old = young
+            young = Generation()
+        }
+        young.values[key] = value
+        young.bytes += size
+    }
+
+    @discardableResult
+    public mutating func remove(_ key: Key) -> Value? { young.remove(key, sizeOf) ?? old.remove(key, sizeOf) }
+
+    /// Changes what is there in its place. It is gone if that makes it nil.
+    public mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
+        if !young.change(key, sizeOf, body) { _ = old.change(key, sizeOf, body) }
+    }
+
+    public mutating func removeAll() { (young, old) = (Generation(), Generation()) }
+}

@@ -1,0 +1,81 @@
+import ServiceKit
+import Testing
+
+@Suite("a table that forgets what is not used")
+struct GenerationsTests {
+    private func table(maxCount: Int = .max, maxBytes: Int = .max) -> Generations<Int, String> {
+        Generations(maxCount: maxCount, maxBytes: maxBytes) { $0.utf8.count }
+    }
+
+    @Test("what was put is found, the later put in the place of the earlier")
+    func found() {
+        var table = table()
+        #expect(table[1] == nil && table.use(1) == nil)
+        table.put("one", for: 1)
+        table.put("eins", for: 1)
+        #expect(table[1] == "eins" && table.use(1) == "eins")
+        #expect(table.bytes == 4)
+    }
+
+    @Test("of two generations by number, what is not used goes")
+    func byCount() {
+        var table = table(maxCount: 10)
+        for number in 0..<20 { table.put("x", for: number) }
+        #expect((0..<20).allSatisfy { table[$0] == "x" })
+        table.put("x", for: 20)
+        #expect((0..<10).allSatisfy { table[$0] == nil })
+        #expect((10...20).allSatisfy { table[$0] == "x" })
+    }
+
+    @Test("and by bytes: nothing is over two generations but what is so by itself")
+    func byBytes() {
+        var table = table(maxBytes: 100)
+        for number in 0..<50 {
+            table.put(String(repeating: "x", count: 30), for: number)
+            #expect(table.bytes <= 200)
+        }
+        #expect(table.bytes > 100)
+        table.put(String(repeating: "x", count: 500), for: 50)
+        #expect(table[50] != nil && table[49] != nil)
+        table.put("x", for: 51)
+        #expect(table[50] != nil && table[49] == nil)
+        table.put("x", for: 52)
+        #expect(table.bytes == 502)
+    }
+
+    @Test("what is used stays, as does what is put again; what is looked at or changed does not")
+    func renewed() {
+        var table = table(maxCount: 10)
+        for number in 0..<4 { table.put("\(number)", for: number) }
+        for number in 10..<100 {
+            table.put("x", for: number)
+            #expect(table.use(0) == "0")
+            table.put("1", for: 1)
+            _ = table[2]
+            table.change(3) { $0?.append("x") }
+        }
+        #expect(table[0] == "0" && table[1] == "1")
+        #expect(table[2] == nil && table[3] == nil)
+    }
+
+    @Test("a change is made where it is, counted, and may take it away; of what is not there, nothing is called")
+    func changed() {
+        var table = table(maxCount: 2)
+        for number in 1...4 { table.put("x", for: number) }
+        for number in [1, 3] { table.change(number) { $0?.append("yz") } }
+        #expect(table[1] == "xyz" && table[3] == "xyz" && table.bytes == 8)
+        for number in [2, 4] { table.change(number) { $0 = nil } }
+        #expect(table[2] == nil && table[4] == nil && table.bytes == 6)
+        table.change(5) { _ in Issue.record("there is no such thing") }
+    }
+
+    @Test("what is taken away is gone, be it young or old, and its bytes")
+    func removed() {
+        var table = table(maxCount: 2)
+        for number in 1...4 { table.put("x", for: number) }
+        #expect(table.remove(1) == "x" && table.remove(4) == "x" && table.remove(5) == nil)
+        #expect(table[1] == nil && table[4] == nil && table.bytes == 2)
+        table.removeAll()
+        #expect(table[2] == nil && table[3] == nil && table.bytes == 0)
+    }
+}
