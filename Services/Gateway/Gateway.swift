@@ -11,7 +11,7 @@ import SocketIO
 public struct Gateway: Component {
     private let server: EdgeServer
     private let host: String
-    private let context: GatewayContext
+    let context: GatewayContext
     private let shards: [Shard]
     private let questions: OpenRoomQuestions
 
@@ -67,14 +67,16 @@ public struct Gateway: Component {
             },
             onAnnouncement: { presence.learn($0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
-        let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: LastKnown())
+        let lastKnown = LastKnown()
+        let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: lastKnown)
         let context = GatewayContext(
             settings: settings, bus: bus, log: log, metrics: node.metrics, measured: metrics, clock: node.clock,
             directory: directory,
             presence: presence,
             composer: composer,
             lists: RoomLists(
-                kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence),
+                kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence,
+                lastKnown: lastKnown),
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(

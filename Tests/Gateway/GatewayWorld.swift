@@ -18,6 +18,7 @@ struct GatewayWorld: Sendable {
     let clock: ManualClock
     let log: CapturedLog
     let port: UInt16
+    let lastKnown: LastKnown
     private let folder: Folder
     private let key: JSONWebKey
     private let workers: WorkerPool
@@ -91,7 +92,9 @@ struct GatewayWorld: Sendable {
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
         let world = GatewayWorld(
-            bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port, folder: folder,
+            bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
+            lastKnown: gateway.context.lists.lastKnown,
+            folder: folder,
             key: .hs256(secret: try SecretFile.loadOrCreate(folder.path + "/jwt.secret")), workers: workers)
         let outcome: Result<Void, any Error>
         do {

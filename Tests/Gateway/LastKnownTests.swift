@@ -47,10 +47,40 @@ struct LastKnownTests {
         #expect(values(["9", "1"]) == ["[90]", "[10]"])
     }
 
-    @Test("the least recently told is forgotten, by number")
+    /// Of so many people, each another one in each round.
+    private func noteOthers(_ count: Int = LastKnown.generationSize, round: Int) {
+        for number in 0..<count { note(["1"], [number], person: "\(round)-\(number)") }
+    }
+
+    @Test("who was not told of anything for the longest time is forgotten, by number")
     func bounded() {
-        for index in 0...2 * LastKnown.generationSize { note(["\(index)"], [index]) }
-        #expect(values(["0", "\(2 * LastKnown.generationSize)"]) == [nil, "[\(2 * LastKnown.generationSize)]"])
+        noteOthers(2 * LastKnown.generationSize + 1, round: 0)
+        #expect(values(["1"], person: "0-0") == [nil])
+        #expect(values(["1"], person: "0-\(2 * LastKnown.generationSize)") == ["[\(2 * LastKnown.generationSize)]"])
+    }
+
+    @Test("who is answered as before is not forgotten, nor what a service said that is away for long")
+    func renewed() {
+        note(["1", "2"], [10, 20])
+        note(["1"], [11])
+        for round in 0..<3 {
+            noteOthers(round: round)
+            known.renew("ada")
+        }
+        for round in 3..<6 {
+            noteOthers(round: round)
+            known.note("board", "ada", ["3"], [JSONValue(round)])
+        }
+        #expect(values(["1", "2"]) == ["[11]", "[20]"])
+        for round in 6..<8 { noteOthers(round: round) }
+        #expect(values(["1", "2"]) == [nil, nil])
+    }
+
+    @Test("answers of rooms by themselves push out none of all")
+    func manyRooms() {
+        note(["1", "2"], [10, 20])
+        for index in 3...2 * LastKnown.generationSize { note(["\(index)"], [index]) }
+        #expect(values(["1", "3"]) == ["[10]", "[3]"])
     }
 
     @Test("and by size: long lists push out older ones sooner")

@@ -252,6 +252,22 @@ struct RoomListTests {
         }
     }
 
+    @Test("what was answered as it was is known when its service is away, however many others were answered since")
+    func answeredAgain() async throws {
+        try await Self.run { world, house in
+            world.contribute(badge: 5)
+            let list = try await house.keptList()
+            for round in 1...3 {
+                for number in 0..<LastKnown.generationSize {
+                    world.lastKnown.note("chat", "\(round)-\(number)", ["r"], [.emptyArray])
+                }
+                #expect(try await house.keptList().body == list.body)
+            }
+            world.chat.goAway()
+            #expect(try await house.badge() == 5)
+        }
+    }
+
     @Test("with a service whose log does not tell all, each answer is composed")
     func untold() async throws {
         try await GatewayWorld.run { world in

@@ -1,68 +1,71 @@
 import JSON
+import ServiceKit
 import Synchronization
 
-/// What services last contributed, for when one of them is away. The least recently told is forgotten.
+/// What services last contributed to people's rooms, for when one of them is away. Who asked for no room for the longest time is forgotten.
 final class LastKnown: Sendable {
-    /// Answers in a generation, and their bytes; two generations are kept.
+    /// People in a generation, and bytes of what is known for them; two generations are kept.
     static let generationSize = 10_000
     static let generationBytes = 16 << 20
 
-    struct Key: Hashable, Sendable {
-        let service: String
-        let userID: String
-        /// One room's own answer, or all rooms' of a person.
-        let roomID: String?
-    }
+    /// What one service last said of a person's rooms.
+    private struct Answers: Sendable {
+        private var roomIDs: [String] = []
+        private var values: [JSONValue] = []
+        /// Of rooms by themselves, since the answer for all.
+        private var own: [String: JSONValue] = [:]
+        private var listSize = 0
+        private var ownSize = 0
 
-    private struct Answer: Sendable {
-        let number: Int
-        let roomIDs: [String]
-        let values: [JSONValue]
-
-        /// An id takes some forty bytes, sixteen more in its list, and a value as many around its own.
-        var size: Int { values.reduce(200) { $0 + $1.bytes.count + 96 } }
-    }
-
-    private struct State {
-        var number = 0
-        /// Of the young generation.
-        var bytes = 0
-        var young: [Key: Answer] = [:]
-        var old: [Key: Answer] = [:]
-    }
-
-    private let state = Mutex(State())
-
-    func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
-        let key = Key(service: service, userID: userID, roomID: roomIDs.count == 1 ? roomIDs[0] : nil)
-        state.withLock { state in
-            state.number += 1
-            if state.young.count >= Self.generationSize || state.bytes >= Self.generationBytes {
-                state.old = state.young
-                state.young = [:]
-                state.bytes = 0
+        mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {
+            if roomIDs.count == 1 {
+                setOwn(values[0], of: roomIDs[0])
+            } else {
+                (self.roomIDs, self.values) = (roomIDs, values)
+                listSize = values.reduce(0) { $0 + Self.size(of: $1) }
+                if !own.isEmpty { for id in roomIDs { setOwn(nil, of: id) } }
             }
-            let answer = Answer(number: state.number, roomIDs: roomIDs, values: values)
-            let replaced = state.young.updateValue(answer, forKey: key)
-            state.bytes += answer.size - (replaced?.size ?? 0)
+        }
+
+        private mutating func setOwn(_ value: JSONValue?, of roomID: String) {
+            ownSize += Self.size(ofOwn: value) - Self.size(ofOwn: own[roomID])
+            own[roomID] = value
+        }
+
+        var size: Int { Self.sizeOfAnswer + listSize + ownSize }
+
+        private static let sizeOfAnswer = 200
+        /// An id takes some forty bytes, sixteen more in its list, and a value as many around its own.
+        private static func size(of value: JSONValue) -> Int { value.bytes.count + 96 }
+        private static func size(ofOwn value: JSONValue?) -> Int { value.map { sizeOfAnswer + size(of: $0) } ?? 0 }
+
+        func values(of asked: [String]) -> [JSONValue?] {
+            let listed = Dictionary(zip(roomIDs, values), uniquingKeysWith: { first, _ in first })
+            return asked.map { own[$0] ?? listed[$0] }
         }
     }
+
+    /// By person and service: what one says keeps what another, which may be away, has said.
+    private let state = Mutex(
+        Generations<String, [String: Answers]>(maxCount: generationSize, maxBytes: generationBytes) { services in
+            services.values.reduce(0) { $0 + $1.size }
+        })
+
+    /// - Parameter roomIDs: one room, or all of the person's.
+    func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
+        state.withLock { people in
+            var services = people.remove(userID) ?? [:]
+            services[service, default: Answers()].note(roomIDs, values)
+            people.put(services, for: userID)
+        }
+    }
+
+    /// The person was answered without services being asked: what is known is what they would say.
+    func renew(_ userID: String) { state.withLock { _ = $0.use(userID) } }
 
     /// The values of each room, in the order asked for; nil for a room that nothing is known of.
     func values(_ service: String, _ userID: String, _ roomIDs: [String]) -> [JSONValue?] {
-        let answers = state.withLock { state in
-            ([nil] + roomIDs.map(Optional.some)).map { roomID in
-                let key = Key(service: service, userID: userID, roomID: roomID)
-                return state.young[key] ?? state.old[key]
-            }
-        }
-        var listed: [String: JSONValue] = [:]
-        if let all = answers[0] {
-            listed = Dictionary(zip(all.roomIDs, all.values), uniquingKeysWith: { first, _ in first })
-        }
-        return zip(roomIDs, answers.dropFirst()).map { roomID, own in
-            guard let own, own.number > answers[0]?.number ?? 0 || listed[roomID] == nil else { return listed[roomID] }
-            return own.values.first
-        }
+        let answers = state.withLock { $0.use(userID)?[service] }
+        return (answers ?? Answers()).values(of: roomIDs)
     }
 }

@@ -15,6 +15,7 @@ struct RoomLists: Sendable {
     let ends: LogEnds
     let directory: Directory
     let presence: Presence
+    let lastKnown: LastKnown
 
     /// - Parameters:
     ///   - logs: those that tell of each change of the list; nil if a change could go untold.
@@ -29,7 +30,10 @@ struct RoomLists: Sendable {
         let ticket = kept.begin(key.userID)
         defer { kept.end(ticket) }
         let old = logs.allSatisfy { ends[$0] != nil } ? await current(key, at: ends, after: known) : nil
-        if let old, old.stale.isEmpty { return old.list }
+        if let old, old.stale.isEmpty {
+            lastKnown.renew(key.userID)
+            return old.list
+        }
         let list: RoomList
         if let old, old.isMendable, let mended = await mended(old, by: key.sort, compose) {
             list = mended
