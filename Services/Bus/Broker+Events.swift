@@ -7,41 +7,35 @@ extension Broker {
         guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer) }
         let name = UnsafeRawBufferPointer(rebasing: line[subject])
         let payload = UnsafeRawBufferPointer(rebasing: line[data])
-        guard let match = route(name, from: peer) else {
+        guard let route = route(name, from: peer) else {
             return refuse(peer, BusError.badSubject.code, "`subject` is none")
         }
-        for subscription in match.everyone { deliver(payload, on: name, to: subscription) }
-        for group in match.groups {
+        for subscription in route.match.everyone { deliver(payload, by: route, to: subscription) }
+        for group in route.match.groups {
             turn &+= 1
-            deliver(payload, on: name, to: group.pick(key: nil, turn: turn))
+            deliver(payload, by: route, to: group.pick(key: nil, turn: turn))
         }
     }
 
     /// nil if it is no subject.
-    private func route(
-        _ subject: UnsafeRawBufferPointer, from peer: BrokerPeer
-    ) -> SubscriptionIndex<BrokerSubscription>.Match? {
-        if let last = peer.lastRoute, last.version == routesVersion, last.subject.elementsEqual(subject) {
-            return last.match
-        }
+    private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
+        if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
         guard SubjectGrammar.isSubject(subject) else { return nil }
-        let match = subscribers.match(String(decoding: subject, as: UTF8.self))
-        peer.lastRoute = (Array(subject), match, routesVersion)
-        return match
+        let route = BrokerRoute(
+            subject, to: subscribers.match(String(decoding: subject, as: UTF8.self)), version: routesVersion)
+        peer.lastRoute = route
+        return route
     }
 
-    private func deliver(
-        _ payload: UnsafeRawBufferPointer, on subject: UnsafeRawBufferPointer, to subscription: BrokerSubscription
-    ) {
+    private func deliver(_ payload: UnsafeRawBufferPointer, by route: BrokerRoute, to subscription: BrokerSubscription)
+    {
         counters.delivered += 1
         counters.deliveredBytes += payload.count
         send(to: subscription.peer) { out in
             out += subscription.prefix
-            out += #","subject":""#.utf8
-            out += subject
-            out += #"","data":"#.utf8
+            out += route.middle
             out += payload
-            out += "}\n".utf8
+            out += "}\n"
         }
     }
 }

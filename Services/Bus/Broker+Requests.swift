@@ -33,19 +33,19 @@ extension Broker {
         counters.deliveredBytes += data.count
         send(to: subscription.peer) { out in
             out += subscription.prefix
-            out += #","reply":"#.utf8
+            out += #","reply":"#
             out += String(reply).utf8
-            out += #","subject":""#.utf8
+            out += #","subject":""#
             out += UnsafeRawBufferPointer(rebasing: line[subject])
-            out += #"","timeout":"#.utf8
+            out += #"","timeout":"#
             out += String(timeout.wholeMilliseconds).utf8
             Self.pass(.quoted, "request", parsed.request, of: line, to: &out)
             Self.pass(.bare, "caller", parsed.caller, of: line, to: &out)
             Self.pass(.quoted, "key", parsed.key, of: line, to: &out)
             Self.pass(.quoted, "trace", parsed.trace, of: line, to: &out)
-            out += #","data":"#.utf8
+            out += #","data":"#
             out += UnsafeRawBufferPointer(rebasing: line[data])
-            out += "}\n".utf8
+            out += "}\n"
         }
     }
 
@@ -57,9 +57,9 @@ extension Broker {
         to out: inout [UInt8]
     ) {
         guard let range else { return }
-        out += #",""#.utf8
-        out += UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        out += #"":"#.utf8
+        out += #",""#
+        out += name
+        out += #"":"#
         // The quotation marks stand beside the range.
         let written = form == .quoted ? range.lowerBound - 1..<range.upperBound + 1 : range
         out += UnsafeRawBufferPointer(rebasing: line[written])
@@ -82,11 +82,11 @@ extension Broker {
         }
         finish(request)
         send(to: request.requester) { out in
-            out += #"{"op":"res","id":"#.utf8
+            out += #"{"op":"res","id":"#
             out += String(request.id).utf8
-            out += #","data":"#.utf8
+            out += #","data":"#
             out += UnsafeRawBufferPointer(rebasing: line[data])
-            out += "}\n".utf8
+            out += "}\n"
         }
     }
 

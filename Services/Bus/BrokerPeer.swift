@@ -33,7 +33,7 @@ final class BrokerPeer {
     var isReady = false
 
     /// Whom its last event went to: publishers tend to repeat themselves.
-    var lastRoute: (subject: [UInt8], match: SubscriptionIndex<BrokerSubscription>.Match, version: Int)?
+    var lastRoute: BrokerRoute?
 
     init(id: UInt64, at now: Duration) {
         self.id = id

@@ -2,7 +2,7 @@ extension UnsafeBufferPointer<UInt8> {
     /// Where the first quotation mark or backslash from there on stands, or a control byte if these count; the end if there is
     /// none. Looked for in words.
     @inline(__always)
-    func endOfPlainText(from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool) -> Int {
+    package func endOfPlainText(from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool) -> Int {
         var at = start
         while at + 8 <= count, let base = baseAddress {
             let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))

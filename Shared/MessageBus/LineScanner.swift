@@ -1,3 +1,5 @@
+import JSON
+
 /// Steps over the members of one JSON object without decoding them. Checks no more than it needs to find its way: what
 /// it accepts may still be no JSON.
 struct LineScanner {
@@ -34,16 +36,17 @@ struct LineScanner {
         guard position < line.count, line[position] == UInt8(ascii: "\"") else {
             throw BusLineError(reason: "a string is missing")
         }
-        position += 1
-        let start = position
-        while position < line.count {
-            switch line[position] {
+        let start = position + 1
+        let bytes = line.assumingMemoryBound(to: UInt8.self)
+        var at = start
+        while case let end = bytes.endOfPlainText(from: at, stoppingAtControlBytes: true), end < line.count {
+            switch line[end] {
             case UInt8(ascii: "\""):
-                position += 1
-                return start..<position - 1
-            case UInt8(ascii: "\\"): position += 2
-            case 0..<0x20: throw BusLineError(reason: "a control character in a string")
-            default: position += 1
+                position = end + 1
+                return start..<end
+            // What it escapes is no end.
+            case UInt8(ascii: "\\"): at = end + 2
+            default: throw BusLineError(reason: "a control character in a string")
             }
         }
         throw BusLineError(reason: "a string without its end")
