@@ -30,10 +30,39 @@ struct JSONScanner {
         }
     }
 
+    /// Where the value of the last member of this name stands in the object that the text is.
+    static func value(named name: String, in text: ArraySlice<UInt8>) -> Range<Int>? {
+        var name = name
+        return name.withUTF8 { name in
+            text.withUnsafeBufferPointer { buffer in
+                var scanner = JSONScanner(buffer)
+                scanner.position += 1
+                var found: Range<Int>?
+                while let member = scanner.nextMember() {
+                    if spells(UnsafeBufferPointer(rebasing: buffer[member.name]), name) { found = member.value }
+                }
+                return found
+            }
+        }
+    }
+
+    /// Whether what stands between quotation marks is this name. Escapes are rare in names, so bytes come first.
+    static func spells(_ written: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        if written.count == name.count, written.elementsEqual(name) { return true }
+        guard written.contains(UInt8(ascii: "\\")) else { return false }
+        // By bytes again: two texts that look alike are equal as strings, and two names.
+        return unescaped(Array(written)[...]).utf8.elementsEqual(name)
+    }
+
     private mutating func members() -> [Member] {
         var found: [Member] = []
         found.reserveCapacity(Self.usualMembers)
         position += 1
+        while let member = nextMember() { found.append(member) }
+        return found
+    }
+
+    private mutating func nextMember() -> Member? {
         while let byte = nextSignificant(), byte == UInt8(ascii: "\"") || byte == UInt8(ascii: ",") {
             if byte == UInt8(ascii: ",") {
                 position += 1
@@ -44,13 +73,14 @@ struct JSONScanner {
             let name = start..<max(position - 1, start)
             guard nextSignificant() == UInt8(ascii: ":") else { break }
             position += 1
-            found.append(Member(name: name, value: skipValue()))
+            return Member(name: name, value: skipValue())
         }
-        return found
+        return nil
     }
 
     private mutating func elements() -> [Range<Int>] {
         var found: [Range<Int>] = []
+        found.reserveCapacity(Self.usualElements)
         position += 1
         while let byte = nextSignificant(), byte != UInt8(ascii: "]") {
             if byte == UInt8(ascii: ",") {
@@ -62,8 +92,9 @@ struct JSONScanner {
         return found
     }
 
-    /// So that most objects need one allocation.
+    /// So that most objects and lists need one allocation.
     private static let usualMembers = 12
+    private static let usualElements = 4
 
     private mutating func nextSignificant() -> UInt8? {
         while position < bytes.count {

@@ -86,7 +86,10 @@ public struct JSONValue: Sendable, Hashable {
     }
 
     /// The member of an object; nil if there is none, or if this is no object. For several, take `object` once.
-    public subscript(name: String) -> JSONValue? { object?[name] }
+    public subscript(name: String) -> JSONValue? {
+        guard kind == .object else { return nil }
+        return JSONScanner.value(named: name, in: bytes).map { JSONValue(trusted: bytes.part($0)) }
+    }
 
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

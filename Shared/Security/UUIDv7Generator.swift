@@ -8,6 +8,8 @@ public final class UUIDv7Generator: Sendable {
     private struct Last {
         var millisecond: UInt64 = 0
         var counter: UInt16 = 0
+        /// Random bytes for the next ids.
+        var random: ArraySlice<UInt8> = []
     }
 
     private let randomness: any Randomness
@@ -17,6 +19,8 @@ public final class UUIDv7Generator: Sendable {
     /// Leaves room for at least 2,048 ids in a millisecond before it has to run ahead of the clock.
     private static let maxFirstCounter: UInt16 = 0x7FF
     private static let maxMillisecond: UInt64 = 0xFFFF_FFFF_FFFF
+    /// What an id takes, of the system for so many at a time: asking costs more than the bytes.
+    private static let (randomBytes, idsAtATime) = (10, 16)
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
     public init(randomness: any Randomness = SystemRandomness()) { self.randomness = randomness }
@@ -24,18 +28,21 @@ public final class UUIDv7Generator: Sendable {
     /// - Parameter now: milliseconds since 1970, UTC.
     /// - Returns: 36 characters, lower case.
     public func next(at now: Int) -> String {
-        let random = randomness.bytes(10)
         let now = UInt64(clamping: now) & Self.maxMillisecond
-        let position = last.withLock { last in
+        let (position, random) = last.withLock { last in
+            if last.random.isEmpty { last.random = randomness.bytes(Self.randomBytes * Self.idsAtATime)[...] }
+            let random = Array(last.random.prefix(Self.randomBytes))
+            last.random = last.random.dropFirst(Self.randomBytes)
             if now > last.millisecond {
-                last = Last(
-                    millisecond: now, counter: (UInt16(random[8]) << 8 | UInt16(random[9])) & Self.maxFirstCounter)
+                last.millisecond = now
+                last.counter = (UInt16(random[8]) << 8 | UInt16(random[9])) & Self.maxFirstCounter
             } else if last.counter < Self.maxCounter {
                 last.counter += 1
             } else {
-                last = Last(millisecond: last.millisecond + 1, counter: 0)
+                last.millisecond += 1
+                last.counter = 0
             }
-            return last
+            return ((millisecond: last.millisecond, counter: last.counter), random)
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16)

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// A prepared statement. It belongs to its connection's thread, and ends with the connection or before it.
 final class SQLiteStatement {
@@ -62,8 +63,8 @@ final class SQLiteStatement {
     }
 
     private func bind(text: UnsafeBufferPointer<UInt8>, at index: Int32) -> Int32 {
-        if text.contains(0) { return Self.nulInText }
         guard let start = text.baseAddress else { return sqlite3_bind_text64(handle, index, "", 0, nil, utf8) }
+        if memchr(start, 0, text.count) != nil { return Self.nulInText }
         return sqlite3_bind_text64(handle, index, start, UInt64(text.count), copied, utf8)
     }
 

@@ -111,7 +111,7 @@ public struct RequestFields: Sendable {
     ) throws(ServiceError) -> String {
         guard !given.hasForbiddenControls else { throw .invalid(name, "has control characters in it") }
         let text = trimmed ? given.trimmed : given
-        guard length.contains(text.unicodeScalars.count) else {
+        guard length.contains(text.scalarCount) else {
             throw .invalid(name, "has to have \(length.lowerBound) to \(length.upperBound) characters")
         }
         return text
@@ -130,15 +130,23 @@ extension String {
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
         else { return "" }
+        if first == scalars.startIndex, scalars.index(after: last) == scalars.endIndex { return self }
         return String(scalars[first...last])
     }
 
+    /// Of Unicode scalars: of all bytes but those that continue one.
+    fileprivate var scalarCount: Int { utf8.count { $0 & 0xC0 != 0x80 } }
+
     /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.
     public var hasForbiddenControls: Bool {
-        unicodeScalars.contains { scalar in
-            switch scalar.value {
+        var previous: UInt8 = 0
+        return utf8.contains { byte in
+            defer { previous = byte }
+            return switch byte {
             case 9, 10, 13: false
-            case 0..<32, 0x7F..<0xA0: true
+            case 0..<32, 0x7F: true
+            // C1 is C2 80 to C2 9F.
+            case 0x80..<0xA0: previous == 0xC2
             default: false
             }
         }

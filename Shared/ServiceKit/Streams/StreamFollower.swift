@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import Reactor
+import Synchronization
 
 /// Follows a service's event log: each entry once, in order, from where the service stood when it was first heard from.
 ///
@@ -14,6 +15,8 @@ public actor StreamFollower {
     private let log: Logger
     private let deliver: @Sendable ([StreamEntry]) -> Void
     private let onStart: @Sendable (Bookmark) -> Void
+    /// What has come and is not handed on yet.
+    private let arrived = Mutex<[StreamEntry]>([])
     private var cursor = StreamCursor()
     private var databaseID: String?
     /// Where it started, or what it handed on last: what its owner's log has to have.
@@ -69,9 +72,8 @@ public actor StreamFollower {
     /// Starts to listen, once. It knows where it stands with the first announcement: it has to be told of each, also of
     /// those that follow the bus' return.
     public nonisolated func start() throws(BusError) {
-        let subscription = try bus.subscribe(Subject.events(of: service)) { [weak self, loop] message in
-            guard let self, let entry = StreamEntry(message.data) else { return }
-            loop.execute { self.assumeIsolated { $0.receive(entry) } }
+        let subscription = try bus.subscribe(Subject.events(of: service)) { [weak self] message in
+            if let self, let entry = StreamEntry(message.data) { take(entry) }
         }
         loop.execute { self.assumeIsolated { $0.subscriptions.append(subscription) } }
     }
@@ -101,8 +103,26 @@ public actor StreamFollower {
         }
     }
 
-    private func receive(_ entry: StreamEntry) {
-        handOn(cursor.receive(entry))
+    /// Those of one commit, or of one read from the bus, are handed on together.
+    private nonisolated func take(_ entry: StreamEntry) {
+        let isFirst = arrived.withLock { arrived in
+            arrived.append(entry)
+            return arrived.count == 1
+        }
+        guard isFirst else { return }
+        loop.execute {
+            let entries = self.arrived.withLock { arrived in
+                defer { arrived = [] }
+                return arrived
+            }
+            self.assumeIsolated { $0.receive(entries) }
+        }
+    }
+
+    private func receive(_ entries: [StreamEntry]) {
+        var ready: [StreamEntry] = []
+        for entry in entries { ready += cursor.receive(entry) }
+        handOn(ready)
         fetchIfBehind(after: Self.patience)
     }
 
