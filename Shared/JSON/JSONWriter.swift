@@ -43,7 +43,7 @@ public struct JSONWriter: ~Copyable {
         close(UInt8(ascii: "]"))
     }
 
-    public mutating func array<S: Sequence>(of items: S, _ write: (inout JSONWriter, S.Element) -> Void) {
+    @inlinable public mutating func array<S: Sequence>(of items: S, _ write: (inout JSONWriter, S.Element) -> Void) {
         array { json in for item in items { write(&json, item) } }
     }
 

@@ -6,7 +6,7 @@ extension OutgoingPacket {
     public static func event(
         _ name: String, _ arguments: [JSONValue], namespace: String = SocketIOPacket.mainNamespace, id: Int? = nil
     ) -> OutgoingPacket {
-        make(.event, namespace, id, .array([JSONValue(name)] + arguments))
+        make(.event, namespace, id, .list(JSONValue(name), arguments))
     }
 
     /// An event with its attachments; their placeholders are in the arguments.
@@ -15,15 +15,15 @@ extension OutgoingPacket {
         namespace: String = SocketIOPacket.mainNamespace, id: Int? = nil
     ) -> [OutgoingPacket] {
         if attachments.isEmpty { return [event(name, arguments, namespace: namespace, id: id)] }
-        let values = JSONValue.array([JSONValue(name)] + arguments)
-        return [make(.binaryEvent, namespace, id, values, attachments: attachments.count)]
+        let payload = Payload.list(JSONValue(name), arguments)
+        return [make(.binaryEvent, namespace, id, payload, attachments: attachments.count)]
             + attachments.map(OutgoingPacket.init(binary:))
     }
 
     public static func ack(
         _ id: Int, _ arguments: [JSONValue], namespace: String = SocketIOPacket.mainNamespace
     ) -> OutgoingPacket {
-        make(.ack, namespace, id, .array(arguments))
+        make(.ack, namespace, id, .list(nil, arguments))
     }
 
     /// An ack with its attachments; their placeholders are in the arguments.
@@ -31,38 +31,67 @@ extension OutgoingPacket {
         _ id: Int, _ arguments: [JSONValue], attachments: [[UInt8]], namespace: String = SocketIOPacket.mainNamespace
     ) -> [OutgoingPacket] {
         if attachments.isEmpty { return [ack(id, arguments, namespace: namespace)] }
-        return [make(.binaryAck, namespace, id, .array(arguments), attachments: attachments.count)]
+        return [make(.binaryAck, namespace, id, .list(nil, arguments), attachments: attachments.count)]
             + attachments.map(OutgoingPacket.init(binary:))
     }
 
     static func connect(_ payload: JSONValue, namespace: String) -> OutgoingPacket {
-        make(.connect, namespace, nil, payload)
+        make(.connect, namespace, nil, .value(payload))
     }
 
     static func connectError(_ payload: JSONValue, namespace: String) -> OutgoingPacket {
-        make(.connectError, namespace, nil, payload)
+        make(.connectError, namespace, nil, .value(payload))
     }
 
-    static func disconnect(namespace: String) -> OutgoingPacket { make(.disconnect, namespace, nil, nil) }
+    static func disconnect(namespace: String) -> OutgoingPacket { make(.disconnect, namespace, nil, .none) }
+
+    /// What stands after a packet's id.
+    private enum Payload {
+        case none
+        case value(JSONValue)
+        /// An array: an event's name, if it is one, and the arguments.
+        case list(JSONValue?, [JSONValue])
+
+        var length: Int {
+            switch self {
+            case .none: 0
+            case .value(let value): value.bytes.count
+            // The brackets, and a comma after each but one.
+            case .list(let name, let arguments):
+                arguments.reduce(name.map { $0.bytes.count + 2 } ?? 2) { $0 + $1.bytes.count }
+                    + max(arguments.count - (name == nil ? 1 : 0), 0)
+            }
+        }
+
+        func write(to bytes: inout [UInt8]) {
+            switch self {
+            case .none: break
+            case .value(let value): bytes += value.bytes
+            case .list(let name, let arguments):
+                bytes.append(UInt8(ascii: "["))
+                if let name { bytes += name.bytes }
+                for (index, argument) in arguments.enumerated() {
+                    if index > 0 || name != nil { bytes.append(UInt8(ascii: ",")) }
+                    bytes += argument.bytes
+                }
+                bytes.append(UInt8(ascii: "]"))
+            }
+        }
+    }
 
     private static func make(
-        _ kind: SocketIOPacket.Kind, _ namespace: String, _ id: Int?, _ payload: JSONValue?, attachments: Int? = nil
+        _ kind: SocketIOPacket.Kind, _ namespace: String, _ id: Int?, _ payload: Payload, attachments: Int? = nil
     ) -> OutgoingPacket {
-        var text: [UInt8] = []
-        text.reserveCapacity(48 + (payload?.bytes.count ?? 0))
-        text += [EnginePacket.Kind.message.rawValue, kind.rawValue]
-        if let attachments { text += "\(attachments)-".utf8 }
-        if namespace != SocketIOPacket.mainNamespace { text += "\(namespace),".utf8 }
-        if let id { text += String(id).utf8 }
-        if let payload { text += payload.bytes }
-        return OutgoingPacket(text: text)
-    }
-}
-
-extension JSONValue {
-    fileprivate static func array(_ values: [JSONValue]) -> JSONValue {
-        JSONWriter.value(reservingCapacity: values.reduce(2) { $0 + $1.bytes.count + 1 }) {
-            $0.array(of: values) { $0.value($1) }
+        var head: [UInt8] = []
+        head.reserveCapacity(16)
+        head.append(EnginePacket.Kind.message.rawValue)
+        head.append(kind.rawValue)
+        if let attachments { head += "\(attachments)-".utf8 }
+        if namespace != SocketIOPacket.mainNamespace { head += "\(namespace),".utf8 }
+        if let id { head += String(id).utf8 }
+        return OutgoingPacket(of: head.count + payload.length, isBinary: false) { frame in
+            frame += head
+            payload.write(to: &frame)
         }
     }
 }

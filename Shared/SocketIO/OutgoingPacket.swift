@@ -11,27 +11,31 @@ public struct OutgoingPacket: Sendable, Equatable {
     public var payload: ArraySlice<UInt8> { bytes[payloadOffset...] }
 
     /// A text packet, from what it consists of: the kind's digit and what follows it.
-    public init(text payload: [UInt8]) { self.init(payload, isBinary: false) }
+    public init(text payload: [UInt8]) { self.init(of: payload.count, isBinary: false) { $0 += payload } }
 
     /// A binary message. In a frame it has no kind.
-    public init(binary payload: [UInt8]) { self.init(payload, isBinary: true) }
+    public init(binary payload: [UInt8]) { self.init(of: payload.count, isBinary: true) { $0 += payload } }
 
     public init(_ kind: EnginePacket.Kind, _ payload: some Collection<UInt8> = EmptyCollection<UInt8>()) {
         self.init(text: [kind.rawValue] + payload)
     }
 
-    private init(_ payload: [UInt8], isBinary: Bool) {
-        let length = payload.count
+    /// - Parameter write: appends so many bytes.
+    init(of length: Int, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
         var frame: [UInt8] = []
         frame.reserveCapacity(length + 10)
         frame.append(isBinary ? 0x82 : 0x81)
         switch length {
         case ..<126: frame.append(UInt8(length))
-        case ...0xFFFF: frame += [126, UInt8(length >> 8), UInt8(length & 0xFF)]
+        case ...0xFFFF:
+            frame.append(126)
+            frame.append(UInt8(length >> 8))
+            frame.append(UInt8(length & 0xFF))
         default: frame += [127] + (0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * $0)) }
         }
         payloadOffset = frame.count
-        frame.append(contentsOf: payload)
+        write(&frame)
+        assert(frame.count == payloadOffset + length, "the frame says how long it is")
         bytes = frame
         self.isBinary = isBinary
     }

@@ -79,7 +79,7 @@ final class Directory: Sendable {
     /// Every service is asked to announce itself, which also tells where its log stands.
     private func discover() {
         do throws(BusError) {
-            try bus.publish(Subject.discover, .emptyObject)
+            try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
             log.error("services could not be asked for", ["error": "\(error)"])
         }

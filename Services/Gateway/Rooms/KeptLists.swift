@@ -55,7 +55,7 @@ final class KeptLists: Sendable {
 
         /// Lists that are too stale to be of use are dropped.
         mutating func note(_ roomID: String, of userID: String) {
-            composing[userID]?.changes += 1
+            if !composing.isEmpty { composing[userID]?.changes += 1 }
             people.change(userID) { lists in
                 for sort in ComposedRoom.Sort.allCases {
                     lists?[sort]?.stale.insert(roomID)
