@@ -1,4 +1,5 @@
 import Contracts
+import JSON
 import MessageBus
 import ServiceKit
 import Synchronization
@@ -61,7 +62,7 @@ final class GatewayWatch: Sendable {
         log.info("a gateway is back", ["gateway": gateway])
         do throws(BusError) {
             // Gateways say what is open there to each service that announces itself.
-            try bus.publish(Subject.discover, .emptyObject)
+            try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
             // The bus is going: gateways say it again when it is back.
             log.warning("a gateway was not asked what is open", ["gateway": gateway, "error": "\(error)"])

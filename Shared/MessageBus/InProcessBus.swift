@@ -34,9 +34,9 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 
-    public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
-        guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
+        guard !LineWriter.isPublishTooLong(subject, payload) else { throw .lineTooLong }
         let handlers = state.withLock { state -> [EventHandler] in
             guard !state.isClosed else { return [] }
             let match = state.subscribers.match(subject)
@@ -44,7 +44,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
             state.turn &+= 1
             return match.everyone + match.groups.map { $0.pick(key: nil, turn: state.turn) }
         }
-        let message = BusMessage(subject: subject, data: data)
+        let message = BusMessage(subject: subject, payload: payload)
         for handler in handlers { handler(message) }
     }
 

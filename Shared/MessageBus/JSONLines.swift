@@ -113,7 +113,7 @@ struct JSONLinesReader: BusReader {
         // Whoever published it has to be a peer of this bus, not one who writes JSON: this is the border.
         guard let data = bytes.value(at: line.data) else { return .malformed(line.reply.map { .number($0) }) }
         guard let reply = line.reply else {
-            return .event(subscription: sub, BusMessage(subject: subject, data: data))
+            return .event(subscription: sub, BusMessage(subject: subject, payload: data))
         }
         return .request(subscription: sub, .number(reply), subject: subject, data, BusContext(bytes, line))
     }

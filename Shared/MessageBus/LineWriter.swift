@@ -132,8 +132,8 @@ package enum LineWriter {
     private static let frame = 200
 
     /// Whether the `pub` line would be longer than a broker passes on.
-    static func isPublishTooLong(_ subject: String, _ data: JSONValue) -> Bool {
-        isTooLong(atMost: frame + subject.utf8.count + data.bytes.count) { publish(subject, data, to: &$0) }
+    static func isPublishTooLong(_ subject: String, _ payload: any BusPayload) -> Bool {
+        isTooLong(atMost: frame + subject.utf8.count + payload.maxBytes) { publish(subject, payload.json, to: &$0) }
     }
 
     static func isRequestTooLong(_ subject: String, _ data: JSONValue, _ context: BusContext) -> Bool {

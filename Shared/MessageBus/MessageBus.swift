@@ -16,7 +16,7 @@ public protocol MessageBus: AnyObject, Sendable {
     ///
     /// - Throws: `badSubject`; `lineTooLong` if the encoded line is over `BusLimits.maxPassedOnLine`; `slowConsumer`
     ///   if more than the bound waits to be sent.
-    func publish(_ subject: String, _ data: JSONValue) throws(BusError)
+    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError)
 
     /// Calls the handler for each event whose subject the pattern matches, in order.
     ///

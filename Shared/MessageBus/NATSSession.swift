@@ -75,7 +75,7 @@ struct NATSSession {
         }
         if let subject = NATSSubjects.plain(head.subject, under: subjects.events) {
             guard let data = payload.value(at: payload.indices) else { return .malformed(nil) }
-            return .event(subscription: head.subscription, BusMessage(subject: subject, data: data))
+            return .event(subscription: head.subscription, BusMessage(subject: subject, payload: data))
         }
         let address = head.reply.map { ReplyAddress.subject($0) }
         guard let address, let subject = NATSSubjects.plain(head.subject, under: subjects.requests),

@@ -82,7 +82,8 @@ public final class TCPBus: MessageBus {
         return result
     }
 
-    public func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
+        let data = payload.json
         guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
         guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
         let failure: BusError? = say { state in

@@ -22,7 +22,7 @@ struct TCPBusTests {
         let cancelled = try bus.subscribe("a.*") { _ in Issue.record("cancelled, and called") }
         try bus.respond(to: "keep", queue: "q") { kept.add($0) }
         try bus.respond(to: "echo", queue: "q") { $0.reply($0.data) }
-        try bus.publish("b", .null)
+        try bus.publish("b", JSONValue.null)
         cancelled.cancel()
         let lost = Task { try await bus.request("keep", .null, .test()) }
         let underWay = try #require(await kept.next())

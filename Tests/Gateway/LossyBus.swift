@@ -18,9 +18,9 @@ final class LossyBus: MessageBus {
     /// Whether an event is lost, asked of each from now on.
     func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { self.isLost.withLock { $0 = isLost } }
 
-    func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         let isLost = isLost.withLock { $0 }
-        if !isLost(BusMessage(subject: subject, data: data)) { try real.publish(subject, data) }
+        if !isLost(BusMessage(subject: subject, payload: payload)) { try real.publish(subject, payload) }
     }
 
     @discardableResult

@@ -1,4 +1,5 @@
 import Contracts
+import JSON
 import MessageBus
 import ServiceKit
 import Testing
@@ -12,7 +13,7 @@ struct ManifestTests {
         try await MessagingWorld.serving { world in
             let (announcements, heard) = AsyncStream.makeStream(of: Manifest?.self)
             try world.bus.subscribe(Subject.announce) { heard.yield($0.data["manifest"].flatMap(Manifest.init)) }
-            try world.bus.publish(Subject.discover, .emptyObject)
+            try world.bus.publish(Subject.discover, JSONValue.emptyObject)
             let manifest = try #require(await announcements.first { _ in true } ?? nil)
             for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {
                 try await world.expect(.unauthenticated) { try await world.ask(subject, by: nil) }

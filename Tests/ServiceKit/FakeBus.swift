@@ -22,9 +22,9 @@ final class FakeBus: MessageBus {
         }
     }
 
-    func publish(_ subject: String, _ data: JSONValue) throws(BusError) {
+    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         if let error = refusal.withLock({ $0 }) { throw error }
-        try real.publish(subject, data)
+        try real.publish(subject, payload)
     }
 
     @discardableResult

@@ -122,7 +122,7 @@ struct ServiceHostStreamTests {
         #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1])
         #expect(world.life.items == ["started"], "what it does beside requests has begun before")
         try await world.append()
-        try world.bus.publish(Subject.discover, .emptyObject)
+        try world.bus.publish(Subject.discover, JSONValue.emptyObject)
         await heard.first(2)
         try await world.append()
         world.bus.comeBack()
@@ -151,7 +151,7 @@ struct ServiceHostStreamTests {
         }
         #expect(await heard.first(2) == [0, 1])
         // And whoever asks where the log ends hears it from any of them.
-        try world.bus.publish(Subject.discover, .emptyObject)
+        try world.bus.publish(Subject.discover, JSONValue.emptyObject)
         #expect(await heard.first(3) == [0, 1, 1])
         await other.close()
         await world.stop()

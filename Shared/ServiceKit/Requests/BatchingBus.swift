@@ -206,7 +206,9 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: As the other
 
-    public func publish(_ subject: String, _ data: JSONValue) throws(BusError) { try bus.publish(subject, data) }
+    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
+        try bus.publish(subject, payload)
+    }
 
     @discardableResult
     public func subscribe(

@@ -109,10 +109,11 @@ public final class ServiceHost: Sendable {
 
     /// On the thread that writes, in the order of commits.
     private func publish(_ entries: [LogEntry]) {
+        let subject = Subject.events(of: name)
         for entry in entries {
             let entry = StreamEntry(entry)
             do throws(BusError) {
-                try context.bus.publish(Subject.events(of: name), entry.json)
+                try context.bus.publish(subject, entry)
                 announcer.noteTold(entry, in: context.database.databaseID)
             } catch {
                 // It is in the log. If it stays the last one, only an announcement tells those who follow.

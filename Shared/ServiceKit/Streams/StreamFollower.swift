@@ -73,7 +73,7 @@ public actor StreamFollower {
     /// those that follow the bus' return.
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.events(of: service)) { [weak self] message in
-            if let self, let entry = StreamEntry(message.data) { take(entry) }
+            if let self, let entry = StreamEntry(message) { take(entry) }
         }
         loop.execute { self.assumeIsolated { $0.subscriptions.append(subscription) } }
     }

@@ -15,7 +15,7 @@ struct LimitConformanceTests {
     func badSubjects(kind: BusKind, subject: String) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
-            #expect(throws: BusError.badSubject) { try bus.publish(subject, .null) }
+            #expect(throws: BusError.badSubject) { try bus.publish(subject, JSONValue.null) }
             await #expect(throws: BusError.badSubject) { try await bus.request(subject, .null, .test()) }
             #expect(throws: BusError.badSubject) { try bus.subscribe("a", queue: subject) { _ in } }
             #expect(throws: BusError.badSubject) { try bus.respond(to: "a", queue: subject) { _ in } }
@@ -92,7 +92,7 @@ struct LimitConformanceTests {
             #expect(!server.isConnected)
             await #expect(throws: BusError.disconnected) { try await server.request("work", .null, .test()) }
             await #expect(throws: BusError.disconnected) { try await server.flush() }
-            try server.publish("work.done", .null)
+            try server.publish("work.done", JSONValue.null)
         }
     }
 
@@ -116,7 +116,7 @@ struct LimitConformanceTests {
             }
             subscription.withLock { $0 = added }
             try await bus.flush()
-            try bus.publish("once", .null)
+            try bus.publish("once", JSONValue.null)
             #expect(await arrivals.next() == 2)
         }
     }
