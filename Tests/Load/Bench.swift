@@ -54,7 +54,8 @@ actor Bench {
             return [try await alone.measure()]
         case .throughput:
             let load = SendTogether.Load(
-                senders: options.senders, inFlight: options.inFlight, seconds: options.seconds)
+                senders: options.senders, inFlight: options.inFlight, seconds: options.seconds,
+                listeners: options.listeners)
             return [try await SendTogether(world: world, load: load, syncFolder: options.syncFolder).measure()]
         case .returning:
             return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]

@@ -26,6 +26,7 @@ struct BenchOptions {
     var seconds: Int { givenSeconds ?? (isShort ? 1 : 5) }
     private(set) var senders = 16
     private(set) var inFlight = 16
+    private(set) var listeners = 0
     private(set) var clients = 5000
     private(set) var notifications = 10_000
     private(set) var notificationLog: String?
@@ -73,6 +74,7 @@ struct BenchOptions {
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
+          --listeners N     more sockets in throughput, which hear of every message (0)
           --clients N       sockets that come back in return, or come in connect (5000)
           --messages N      in the database that start (1000000; 100000 in the short form) and growth (10000000) make
           --parlor FILE     the program that start and growth run themselves
@@ -109,6 +111,7 @@ struct BenchOptions {
             case "--sends": givenSends = try Self.count(value, of: flag)
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)
+            case "--listeners": listeners = try Self.count(value, of: flag)
             case "--clients": clients = try Self.count(value, of: flag)
             case "--pushes": notifications = try Self.count(value, of: flag)
             case "--push-log": notificationLog = value

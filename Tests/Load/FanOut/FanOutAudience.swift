@@ -31,6 +31,8 @@ final class FanOutAudience {
     /// How many connect at once.
     private static let atOnce = 128
     private static let patience: Duration = .seconds(60)
+    /// What has not been heard by then never will be.
+    private static let hearingPatience: Duration = .seconds(20)
 
     init(size: Int) { self.size = size }
 
@@ -92,6 +94,14 @@ final class FanOutAudience {
         heardBy[number] += 1
         onHeard?(number)
         if heardBy[number] == size { onHeardByAll?(number) }
+    }
+
+    /// Waits until everyone has heard so many messages, or something has gone wrong.
+    func heardAll(_ messages: Int, on loop: EventLoop) async {
+        let end = LoopInstant.now() + Self.hearingPatience
+        while deliveries < messages * size, failure == nil, LoopInstant.now() < end {
+            await loop.pause(.milliseconds(10))
+        }
     }
 
     private func takeSample(_ packet: UnsafeRawBufferPointer) -> Int {

@@ -16,8 +16,6 @@ final class FanOutRun {
     }
 
     private static let warmUp: Duration = .seconds(1)
-    /// What has not been heard by then never will be.
-    private static let patience: Duration = .seconds(20)
 
     /// - Returns: deliveries a second, with so many messages that not everyone has heard yet.
     func deliveriesPerSecond(inFlight: Int, for duration: Duration) async -> Double {
@@ -29,7 +27,7 @@ final class FanOutRun {
         await loop.pause(duration)
         let rate = Double(audience.deliveries - before) / ((LoopInstant.now() - start) / .seconds(1))
         isOver = true
-        await allHeard()
+        await audience.heardAll(sent, on: loop)
         return rate
     }
 
@@ -49,7 +47,7 @@ final class FanOutRun {
             if due > now { await loop.pause(due - now) }
             sendNext()
         }
-        await allHeard()
+        await audience.heardAll(sent, on: loop)
         audience.onHeard = nil
         return latencies
     }
@@ -57,12 +55,5 @@ final class FanOutRun {
     private func sendNext() {
         sent += 1
         send(sent - 1)
-    }
-
-    private func allHeard() async {
-        let end = LoopInstant.now() + Self.patience
-        while audience.deliveries < sent * audience.size, audience.failure == nil, LoopInstant.now() < end {
-            await loop.pause(.milliseconds(10))
-        }
     }
 }

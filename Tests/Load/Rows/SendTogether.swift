@@ -9,6 +9,8 @@ struct SendTogether {
         let senders: Int
         let inFlight: Int
         let seconds: Int
+        /// Sockets of a stranger, who is in none of the rooms and hears of all of them, where `GLOBAL_SCOPE` is `everyone`.
+        var listeners = 0
     }
 
     let world: World
@@ -21,6 +23,12 @@ struct SendTogether {
     func measure() async throws(ClientError) -> Row {
         let sockets = try await enter()
         defer { for socket in sockets { socket.close() } }
+        let audience = FanOutAudience(size: load.listeners)
+        defer { audience.close() }
+        if load.listeners > 0 {
+            let stranger = try await world.register(1)[0]
+            try await audience.enter(world.server, .socketIO(token: stranger.token), on: world.loop)
+        }
         var syncs: SyncTimes?
         if let syncFolder { syncs = try SyncTimes(in: syncFolder) }
         try syncs?.measure(times: Self.syncs)
@@ -29,6 +37,7 @@ struct SendTogether {
         try syncs?.measure(times: Self.syncs)
 
         let acknowledged = sockets.reduce(0) { $0 + $1.acknowledged }
+        await audience.heardAll(acknowledged, on: world.loop)
         let delivered = sockets.reduce(0) { $0 + $1.ledger.delivered }
         let globals = sockets.reduce(0) { $0 + $1.globals }
         let latencies = sockets.reduce(into: Latencies()) { $0.add($1.latencies) }
@@ -37,14 +46,16 @@ struct SendTogether {
         if let sync = syncs?.latencies.quantile(0.1) {
             figures.append(Figure("in the time of a fast fdatasync", rate * sync / 1000, .ratio))
         }
+        figures += latencies.figures()
+        figures.append(Figure("sent", acknowledged))
+        figures.append(Figure("message:new delivered", delivered))
+        figures.append(Figure("message:new:global delivered", globals + audience.deliveries))
+        let listening = load.listeners > 0 ? ", \(load.listeners) others listening" : ""
         return Row(
-            name: "message:send, \(load.senders) sockets in \(load.senders / 2) rooms, \(load.inFlight) in flight each",
-            figures: figures
-                + latencies.figures() + [
-                    Figure("sent", acknowledged), Figure("message:new delivered", delivered),
-                    Figure("message:new:global delivered", globals),
-                ],
-            faults: storm.faults)
+            name: "message:send, \(load.senders) sockets in \(load.senders / 2) rooms, \(load.inFlight) in flight each"
+                + listening,
+            figures: figures,
+            faults: storm.faults + audience.faults(sent: load.listeners > 0 ? acknowledged : 0))
     }
 
     /// Two people for each room, both in it.
