@@ -29,10 +29,8 @@ public final class UUIDv7Generator: Sendable {
     /// - Returns: 36 characters, lower case.
     public func next(at now: Int) -> String {
         let now = UInt64(clamping: now) & Self.maxMillisecond
-        let (position, random) = last.withLock { last in
-            if last.random.isEmpty { last.random = randomness.bytes(Self.randomBytes * Self.idsAtATime)[...] }
-            let random = Array(last.random.prefix(Self.randomBytes))
-            last.random = last.random.dropFirst(Self.randomBytes)
+        let random = takeRandom()
+        let position = last.withLock { last in
             if now > last.millisecond {
                 last.millisecond = now
                 last.counter = (UInt16(random[8]) << 8 | UInt16(random[9])) & Self.maxFirstCounter
@@ -42,7 +40,7 @@ public final class UUIDv7Generator: Sendable {
                 last.millisecond += 1
                 last.counter = 0
             }
-            return ((millisecond: last.millisecond, counter: last.counter), random)
+            return (millisecond: last.millisecond, counter: last.counter)
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16)
@@ -54,6 +52,17 @@ public final class UUIDv7Generator: Sendable {
         bytes.append(0x80 | random[0] & 0x3F)
         bytes.append(contentsOf: random[1..<8])
         return Self.text(bytes)
+    }
+
+    private func takeRandom() -> [UInt8] {
+        let spare = last.withLock { last in
+            defer { last.random = last.random.dropFirst(Self.randomBytes) }
+            return Array(last.random.prefix(Self.randomBytes))
+        }
+        if !spare.isEmpty { return spare }
+        let fresh = randomness.bytes(Self.randomBytes * Self.idsAtATime)
+        last.withLock { $0.random = fresh.dropFirst(Self.randomBytes) }
+        return Array(fresh.prefix(Self.randomBytes))
     }
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -42,19 +42,19 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     private let maxBatch: Int
     private let crashPoint: CrashPoint?
     private let counters: DatabaseCounters
-    private let requestCheckpoint: @Sendable () -> Void
+    private let reads: SnapshotReads<Writer>
     private let hook = Mutex(CommitHook())
 
     init(
         _ connection: Writer, configuration: DatabaseConfiguration, counters: DatabaseCounters,
-        requestCheckpoint: @escaping @Sendable () -> Void
+        reads: SnapshotReads<Writer>
     ) {
         self.connection = connection
         writes = BlockingQueue(maxCount: configuration.maxQueuedWrites, maxBytes: configuration.maxQueuedBytes)
         maxBatch = configuration.maxBatch
         crashPoint = configuration.crashPoint
         self.counters = counters
-        self.requestCheckpoint = requestCheckpoint
+        self.reads = reads
     }
 
     var queuedWrites: Int { writes.count }
@@ -93,10 +93,10 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
                 careful -= 1
                 commit(batch, isolated: true, crashingAt: crashPoint)
             }
-            switch connection.checkpointIfDue() {
+            switch connection.checkpointIfDue(copied: reads.copiedPages) {
             case .notDue: break
             case .done: counters.checkpointed()
-            case .wanted: requestCheckpoint()
+            case .wanted: reads.requestCheckpoint()
             }
         }
     }
@@ -130,9 +130,11 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             let outcome = try write.perform(connection, isolated)
             guard !outcome.hasFailed || isolated else {
                 connection.rollBack()
-                let isAlone = batch.count == 1
-                if isAlone { outcome.answer() }
-                return isAlone
+                guard batch.count == 1 else { return false }
+                // It counts as a commit, of nothing.
+                crashPoint?.crash()
+                outcome.answer()
+                return true
             }
             answers.append(outcome.answer)
         }

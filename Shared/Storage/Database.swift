@@ -21,11 +21,11 @@ public protocol Database: Sendable {
     /// `synced`.
     ///
     /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
-    /// it. A body that throws is undone alone; those that shared its transaction are undone and run once more. Cancelling the caller does not
-    /// undo or lose the write.
+    /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
     ///
-    /// The body runs on the only thread that writes: it must not wait for anything. It may have run although this
-    /// throws; then nothing of it stays.
+    /// The body runs on the only thread that writes: it must not wait for anything. It may run more than once, as those that
+    /// shared its transaction may fail, and may have run although this throws; only the last run that was committed
+    /// stays. So what it does outside of the transaction has to bear that.
     /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts.
     /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
     ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.

@@ -15,9 +15,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         let reads = SnapshotReads<Engine>(configuration, counters: counters)
         self.counters = counters
         self.reads = reads
-        writer = BatchWriter(connection, configuration: configuration, counters: counters) { [weak reads] in
-            reads?.requestCheckpoint()
-        }
+        writer = BatchWriter(connection, configuration: configuration, counters: counters, reads: reads)
         threads = WorkerThreads(priority: configuration.priority) {
             // One after the other, and no thread beside: or each might leave the removal of SQLite's log to another.
             for reader in readers { reader.close() }

@@ -144,9 +144,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     func liftTimeLimit() throws(StorageError) { try command("SET LOCAL statement_timeout = 0") }
 
-    func checkpoint() {}
+    func checkpoint() -> Int { 0 }
 
-    func checkpointIfDue() -> CheckpointDecision { .notDue }
+    func checkpointIfDue(copied: Int) -> CheckpointDecision { .notDue }
 
     func run(script: String) throws(StorageError) {
         // INTEGER has 64 bits in our SQL, and 32 in PostgreSQL's.

@@ -5,26 +5,35 @@ struct CheckpointPolicy {
     /// Pages in the log after which a reader starts to copy them: 16 MB. Reading slows with the log's length, and each page is
     /// copied once however often it was written: often enough, and not too often.
     private static let pages = 4096
-    /// How many more there are when the writer copies the rest itself, between commits. Under a load without a pause a copy by another
-    /// thread never reaches the end of the log, which would grow; and a commit that makes a file longer waits twice as long for the disk.
-    private static let rest = 512
+    /// Where the writer does it itself after each commit, whatever it costs: 128 MB.
+    private static let maxPages = 32_768
 
     /// How long the log was after the last commit of the connection.
     var logPages = 0
-    /// How long it was when something was last decided.
-    private var decidedAt = 0
+    /// How long it was when a reader was last asked; 0 if that was before it started anew.
+    private var askedAt = 0
+    private var isCopying = false
 
-    mutating func decide() -> CheckpointDecision {
-        // The log was copied whole and starts again.
-        if logPages < decidedAt { decidedAt = 0 }
-        if decidedAt == 0 {
-            guard logPages >= Self.pages else { return .notDue }
-            decidedAt = logPages
-            return .wanted
+    /// Under a load without a pause a copy by another thread never reaches the end of the log, which would grow; and a commit that makes a
+    /// file longer waits for the file system's journal, too. So once a reader is done, the writer copies what has come since, if that is
+    /// not more than what a reader is asked for.
+    ///
+    /// - Parameter copied: pages that the reader asked last has found or made copied; 0 until it is done.
+    mutating func decide(copied: Int) -> CheckpointDecision {
+        if logPages >= Self.maxPages { return .done }
+        if logPages < askedAt {
+            // All was copied, and the log starts anew.
+            askedAt = 0
+            isCopying = false
         }
-        guard logPages - decidedAt >= Self.rest else { return .notDue }
-        decidedAt = logPages
-        return .done
+        if isCopying, copied > 0 {
+            isCopying = false
+            if logPages - copied <= Self.pages { return .done }
+        }
+        guard logPages - askedAt >= Self.pages else { return .notDue }
+        askedAt = logPages
+        isCopying = true
+        return .wanted
     }
 }
 
@@ -42,16 +51,20 @@ extension SQLiteConnection {
     }
 
     /// Copies what the write-ahead log holds into the database, as far as that goes without waiting for anyone.
-    func checkpoint() {
+    ///
+    /// - Returns: how many pages of the log the database has now; 0 if that is not known.
+    func checkpoint() -> Int {
+        var copied: Int32 = 0
         // Failing is not an error: nothing is lost, and the next one tries again.
-        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, &copied)
+        return code == SQLITE_OK ? Int(max(copied, 0)) : 0
     }
 
     func liftTimeLimit() {}
 
-    func checkpointIfDue() -> CheckpointDecision {
-        let decision = checkpoints.decide()
-        if case .done = decision { checkpoint() }
+    func checkpointIfDue(copied: Int) -> CheckpointDecision {
+        let decision = checkpoints.decide(copied: copied)
+        if case .done = decision { _ = checkpoint() }
         return decision
     }
 }

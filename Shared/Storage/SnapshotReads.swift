@@ -1,3 +1,4 @@
+import Synchronization
 import Workers
 
 /// The reads that wait, and how the threads that read take them: those that wait together share a snapshot, as writes
@@ -25,6 +26,8 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     private let tasks: BlockingQueue<Task>
     private let readers: Int
     private let counters: DatabaseCounters
+    /// What the last checkpoint that was requested has returned; 0 until it is done.
+    private let copied = Atomic<Int>(0)
 
     init(_ configuration: DatabaseConfiguration, counters: DatabaseCounters) {
         tasks = BlockingQueue(
@@ -47,7 +50,12 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     }
 
     /// Refused if the queue is full; the next commit asks again.
-    func requestCheckpoint() { try? tasks.push(.checkpoint, bytes: 0) }
+    func requestCheckpoint() {
+        copied.store(0, ordering: .relaxed)
+        try? tasks.push(.checkpoint, bytes: 0)
+    }
+
+    var copiedPages: Int { copied.load(ordering: .relaxed) }
 
     func close() { tasks.close() }
 
@@ -65,7 +73,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
             if !reads.isEmpty { perform(reads, on: connection) }
             // Not within a snapshot: it could not copy what has been committed since that began.
             if isCheckpointDue {
-                connection.checkpoint()
+                copied.store(connection.checkpoint(), ordering: .relaxed)
                 counters.checkpointed()
             }
         }

@@ -29,10 +29,14 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     func liftTimeLimit() throws(StorageError)
 
     /// Keeps the log of the engine short, if that is the connection's task.
-    func checkpoint()
+    ///
+    /// - Returns: how much of it has been dealt with; 0 if that is not known.
+    func checkpoint() -> Int
 
     /// For the thread that writes, after each commit.
-    func checkpointIfDue() -> CheckpointDecision
+    ///
+    /// - Parameter copied: what the last `checkpoint` that was wanted has returned; 0 until then.
+    func checkpointIfDue(copied: Int) -> CheckpointDecision
 
     func close()
 }

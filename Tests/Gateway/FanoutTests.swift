@@ -72,7 +72,8 @@ struct FanoutTests {
     @Test("what is asked meanwhile is answered first, and its end ends the pause")
     func underWay() async throws {
         let endless = Crowd(
-            size: 0, leastRest: 1e9, shortestPause: .seconds(3600), longestPause: .seconds(3600), lull: .zero)
+            size: 0, shortRest: 0, longRest: 1e9, shortestPause: .seconds(3600), longestPause: .seconds(3600),
+            lull: .zero)
         try await GatewayWorld.run(loops: 1, crowd: endless) { world in
             let client = try await world.connect()
             let asked = Arrivals<BusRequest>()

@@ -8,14 +8,20 @@ struct WaitingGlobals {
     /// From when a crowd is about to be told until the pause after that is over.
     var isPausing = false
     var pause: LoopTimer?
-    /// Counts the pauses: what is to end one must not end the next.
-    var pauses = 0
-    /// Whether the end of this turn looks if the pause can end.
+    /// What of it is over: no rest, the short one, the long one.
+    var rested = Rest.none
+    var rests: [LoopTimer] = []
+    /// Whether the end of this turn, or the loop's next idle turn, looks if the pause can end.
     var isLooking = false
+    var awaitsIdleTurn = false
     /// Sockets are about to be closed: nothing can wait.
     var isEnding = false
     /// When somebody last connected, joined or asked for something that takes more than an ack.
     var lastVisit = LoopInstant(nanoseconds: 0)
+
+    enum Rest {
+        case none, short, long
+    }
 
     mutating func append(_ packet: OutgoingPacket) {
         packets.append(packet)
@@ -37,12 +43,13 @@ struct Crowd {
     var size = 256
     /// The pause, in times of what telling took, and its bounds.
     var restFactor = 4
-    /// What a pause has at least while something is under way, in the same measure: telling takes half of a loop's time at most.
-    var leastRest = 1.0
+    /// Both in the same measure: telling takes four fifths of a loop's time at most, and half of it while something is under way.
+    var shortRest = 0.25
+    var longRest = 1.0
     var shortestPause: Duration = .zero
     var longestPause: Duration = .milliseconds(500)
-    /// If nobody has come for so long, a pause ends as soon as nothing that was asked on the loop is under way, or the loop has nothing else
-    /// to do.
+    /// If nobody has come for so long, a pause ends after a short rest once nothing that was asked on the loop is under way, or after a long
+    /// one once the loop has nothing else to do.
     var lull: Duration = .milliseconds(100)
 }
 
@@ -50,8 +57,8 @@ struct Crowd {
 // however much it is sent. So there is a pause after each time, and what comes meanwhile goes out together: senders, and
 // people in rooms, wait behind it seldom.
 //
-// Where nothing is under way a pause spares nobody, and what is under way will mostly have to be told, too: so a pause ends when the last of
-// it is done, and those who were told a moment ago have their next say together. But a loop that waits for services on behalf of people who
+// Where nothing is under way a pause spares few, and what is under way will mostly have to be told, too: so a pause ends when the last of it
+// is done, and those who were told a moment ago have their next say together. But a loop that waits for services on behalf of people who
 // come back, thousands at once after an outage, only looks idle: telling would take the core that those services need.
 extension Shard {
     /// It goes out, pause or not: much more at a time would make slow readers of everyone.
@@ -104,33 +111,45 @@ extension Shard {
         let crowd = context.crowd
         let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
         globals.pause = loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
-        globals.pauses += 1
-        let number = globals.pauses
-        loop.schedule(after: telling * crowd.leastRest) { [weak self] in
-            self?.assumeIsolated { if number == $0.globals.pauses { $0.endPauseWhenIdle() } }
+        globals.rested = .none
+        globals.rests = [(crowd.shortRest, WaitingGlobals.Rest.short), (crowd.longRest, .long)].map { factor, rest in
+            loop.schedule(after: telling * factor) { [weak self] in self?.assumeIsolated { $0.endRest(rest) } }
         }
-        endPauseIfAllIsDone()
+    }
+
+    private func endRest(_ rest: WaitingGlobals.Rest) {
+        globals.rested = rest
+        switch rest {
+        case .none: break
+        case .short: endPauseIfAllIsDone()
+        case .long: endPauseWhenIdle()
+        }
     }
 
     /// Nobody has come of late.
     private var isLull: Bool { loop.now - globals.lastVisit >= context.crowd.lull }
 
     private func endPauseWhenIdle() {
-        let number = globals.pauses
+        guard !globals.awaitsIdleTurn else { return }
+        globals.awaitsIdleTurn = true
         loop.whenIdle { [weak self] in
-            // Somebody may have come since.
-            self?.assumeIsolated { if number == $0.globals.pauses, $0.isLull { $0.endPause() } }
+            self?.assumeIsolated { shard in
+                shard.globals.awaitsIdleTurn = false
+                // Somebody may have come since, or it is another pause.
+                if shard.globals.rested == .long, shard.isLull { shard.endPause() }
+            }
         }
     }
 
-    /// Ends the pause with this turn if there is something to tell, and nothing is under way then whose echo may be told with it.
+    /// Ends the pause with this turn, if it was a rest already, nobody has come of late, and nothing is under way then whose echo could be
+    /// told with what waits.
     func endPauseIfAllIsDone() {
-        guard globals.isPausing, !globals.packets.isEmpty, !globals.isLooking else { return }
+        guard globals.isPausing, globals.rested != .none, !globals.packets.isEmpty, !globals.isLooking else { return }
         globals.isLooking = true
         loop.atEndOfTurn { [weak self] in
             self?.assumeIsolated { shard in
                 shard.globals.isLooking = false
-                if shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
+                if shard.globals.rested != .none, shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
             }
         }
     }
@@ -139,9 +158,11 @@ extension Shard {
         // Without a timer the crowd is still being told.
         guard globals.isPausing, globals.pause != nil else { return }
         globals.isPausing = false
-        globals.pauses += 1
+        globals.rested = .none
         globals.pause?.cancel()
         globals.pause = nil
+        for rest in globals.rests { rest.cancel() }
+        globals.rests = []
         if !globals.packets.isEmpty { tellCrowd() }
     }
 }

@@ -49,7 +49,7 @@ actor Shard {
         return "\(loop.index).\(lastClient)"
     }
 
-    /// Starts a task on the loop, after those that were started before.
+    /// Starts a task on the loop, after those that were started before. Its child tasks run on the loop, too.
     ///
     /// The runtime resumes a continuation's task on the executor that the task prefers, and from there takes it back to its actor. Where
     /// none is preferred, that is a thread of the global pool: two threads are woken for nothing, once for each answer.

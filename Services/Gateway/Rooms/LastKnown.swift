@@ -19,6 +19,8 @@ final class LastKnown: Sendable {
 
         mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {
             if roomIDs.count == 1 {
+                // Those of rooms that are gone stay otherwise.
+                if own.count >= Self.maxOwn { (own, ownSize) = ([:], 0) }
                 setOwn(values[0], of: roomIDs[0])
             } else {
                 (self.roomIDs, self.values) = (roomIDs, values)
@@ -34,6 +36,7 @@ final class LastKnown: Sendable {
 
         var size: Int { Self.sizeOfAnswer + listSize + ownSize }
 
+        private static let maxOwn = 256
         private static let sizeOfAnswer = 200
         /// An id takes some forty bytes, sixteen more in its list, and a value as many around its own.
         private static func size(of value: JSONValue) -> Int { value.bytes.count + 96 }

@@ -1,7 +1,7 @@
 /// A table that forgets what was not used for the longest time, many entries at once: when the young generation is full, it becomes the
 /// old one, and what was old until then is gone.
 ///
-/// Putting is using; looking and changing are not.
+/// Putting is using, and so is `use`; looking and changing are not.
 public struct Generations<Key: Hashable, Value> {
     private struct Generation {
         var values: [Key: Value] = [:]
