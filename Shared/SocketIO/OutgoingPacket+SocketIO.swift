@@ -56,10 +56,10 @@ extension OutgoingPacket {
             switch self {
             case .none: 0
             case .value(let value): value.bytes.count
-            // The brackets, and a comma after each but one.
             case .list(let name, let arguments):
-                arguments.reduce(name.map { $0.bytes.count + 2 } ?? 2) { $0 + $1.bytes.count }
-                    + max(arguments.count - (name == nil ? 1 : 0), 0)
+                // A comma or bracket for each, and one more bracket; an empty list has two, too.
+                arguments.reduce(1 + (name.map { $0.bytes.count + 1 } ?? 0)) { $0 + $1.bytes.count + 1 }
+                    + (name == nil && arguments.isEmpty ? 1 : 0)
             }
         }
 

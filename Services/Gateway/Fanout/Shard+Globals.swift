@@ -8,9 +8,9 @@ struct WaitingGlobals {
     /// From when a crowd is about to be told until the pause after that is over.
     var isPausing = false
     var pause: LoopTimer?
-    /// What of it is over: no rest, the short one, the long one.
-    var rested = Rest.none
-    var rests: [LoopTimer] = []
+    /// How long the last telling took, and when its output was written.
+    var telling: Duration = .zero
+    var toldAt = LoopInstant(nanoseconds: 0)
     /// Whether the end of this turn, or the loop's next idle turn, looks if the pause can end.
     var isLooking = false
     var awaitsIdleTurn = false
@@ -19,9 +19,8 @@ struct WaitingGlobals {
     /// When somebody last connected, joined or asked for something that takes more than an ack.
     var lastVisit = LoopInstant(nanoseconds: 0)
 
-    enum Rest {
-        case none, short, long
-    }
+    /// Whether so many times of what the last telling took are over since then. Not while a crowd is being told.
+    func hasRested(_ factor: Double) -> Bool { pause != nil && LoopInstant.now() - toldAt >= telling * factor }
 
     mutating func append(_ packet: OutgoingPacket) {
         packets.append(packet)
@@ -111,18 +110,13 @@ extension Shard {
         let crowd = context.crowd
         let pause = min(max(telling * crowd.restFactor, crowd.shortestPause), crowd.longestPause)
         globals.pause = loop.schedule(after: pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
-        globals.rested = .none
-        globals.rests = [(crowd.shortRest, WaitingGlobals.Rest.short), (crowd.longRest, .long)].map { factor, rest in
-            loop.schedule(after: telling * factor) { [weak self] in self?.assumeIsolated { $0.endRest(rest) } }
+        (globals.telling, globals.toldAt) = (telling, .now())
+        // One that comes late, in the next pause, finds that it is too early for that.
+        loop.schedule(after: telling * crowd.shortRest) { [weak self] in
+            self?.assumeIsolated { $0.endPauseIfAllIsDone() }
         }
-    }
-
-    private func endRest(_ rest: WaitingGlobals.Rest) {
-        globals.rested = rest
-        switch rest {
-        case .none: break
-        case .short: endPauseIfAllIsDone()
-        case .long: endPauseWhenIdle()
+        loop.schedule(after: telling * crowd.longRest) { [weak self] in
+            self?.assumeIsolated { $0.endPauseWhenIdle() }
         }
     }
 
@@ -136,7 +130,7 @@ extension Shard {
             self?.assumeIsolated { shard in
                 shard.globals.awaitsIdleTurn = false
                 // Somebody may have come since, or it is another pause.
-                if shard.globals.rested == .long, shard.isLull { shard.endPause() }
+                if shard.globals.hasRested(shard.context.crowd.longRest), shard.isLull { shard.endPause() }
             }
         }
     }
@@ -144,12 +138,12 @@ extension Shard {
     /// Ends the pause with this turn, if it was a rest already, nobody has come of late, and nothing is under way then whose echo could be
     /// told with what waits.
     func endPauseIfAllIsDone() {
-        guard globals.isPausing, globals.rested != .none, !globals.packets.isEmpty, !globals.isLooking else { return }
+        guard !globals.isLooking, !globals.packets.isEmpty, globals.hasRested(context.crowd.shortRest) else { return }
         globals.isLooking = true
         loop.atEndOfTurn { [weak self] in
             self?.assumeIsolated { shard in
                 shard.globals.isLooking = false
-                if shard.globals.rested != .none, shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
+                if shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
             }
         }
     }
@@ -158,11 +152,8 @@ extension Shard {
         // Without a timer the crowd is still being told.
         guard globals.isPausing, globals.pause != nil else { return }
         globals.isPausing = false
-        globals.rested = .none
         globals.pause?.cancel()
         globals.pause = nil
-        for rest in globals.rests { rest.cancel() }
-        globals.rests = []
         if !globals.packets.isEmpty { tellCrowd() }
     }
 }
