@@ -20,10 +20,12 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A C library of the system behind a module map in Shared/.
-func system(_ name: String, pkgConfig: String? = nil, apt package: String? = nil) -> Target {
-    .systemLibrary(
-        name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+func system(_ name: String, apt package: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Shared/\(name)", providers: package.map { [.apt([$0])] })
 }
+
+/// A C library of the system that is loaded when it is first needed: forwarding functions in Shared/, under the same names.
+func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(name)") }
 
 /// The logic of a service in Services/, and the executable that wires it up.
 func service(
@@ -54,9 +56,9 @@ let package = Package(
     targets: [
         system("CLinux"),
         system("CSQLite", apt: "libsqlite3-dev"),
-        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CCrypto", apt: "libssl-dev"),
-        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        loaded("CPostgres"),
+        loaded("CCurl"),
         shared("JSON"),
         shared("Security", ["CCrypto", "JSON"]),
         shared("Reactor", ["CLinux", "Workers"]),

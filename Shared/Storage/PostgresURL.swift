@@ -7,11 +7,18 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
     let text: String
     public let description: String
 
+    /// Whether libpq is there: without a URL, nothing else of it is called.
+    private static let library: Result<Void, StorageError> =
+        load_libpq().map { .failure(.rejected("libpq is needed: \(String(cString: $0))")) } ?? .success(())
+
     /// Nil if libpq cannot read it.
-    public init?(_ text: String) {
-        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://"), !text.utf8.contains(0),
-            let options = PQconninfoParse(text, nil)
+    ///
+    /// - Throws: `.rejected` if there is no libpq.
+    public init?(_ text: String) throws(StorageError) {
+        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://"), !text.utf8.contains(0)
         else { return nil }
+        try Self.library.get()
+        guard let options = PQconninfoParse(text, nil) else { return nil }
         defer { PQconninfoFree(options) }
         var named: [String: String] = [:]
         var option = options

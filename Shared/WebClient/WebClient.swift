@@ -44,14 +44,21 @@ public final class WebClient: Sendable {
     /// In the background: what is sent here is waited for by nobody.
     private let thread = WorkerThreads(priority: .background)
 
-    public init(_ configuration: Configuration = Configuration()) {
+    /// - Throws: if there is no libcurl.
+    public init(_ configuration: Configuration = Configuration()) throws(MissingLibrary) {
+        try Self.library.get()
         self.configuration = configuration
-        Self.prepareLibrary
         thread.start(named: "curl") { [self] in run() }
     }
 
     /// Once in a process, before any other call.
-    private static let prepareLibrary: Void = { _ = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
+    private static let library: Result<Void, MissingLibrary> = {
+        if let reason = load_libcurl() {
+            return .failure(MissingLibrary("libcurl is needed: \(String(cString: reason))"))
+        }
+        _ = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        return .success(())
+    }()
 
     /// Sends, and waits for the answer. Cancelling the caller does not take the request back.
     public func send(_ request: WebRequest) async -> Result<WebResponse, WebFailure> {

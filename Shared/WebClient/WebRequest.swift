@@ -38,6 +38,13 @@ public struct WebResponse: Sendable {
     }
 }
 
+/// Why no client can be made: the system has no libcurl.
+public struct MissingLibrary: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
 /// Why there is no answer. The server may have carried the request out, unless it is `busy`.
 public enum WebFailure: Error, Sendable, Equatable {
     /// No answer in time.

@@ -8,7 +8,7 @@ import WebClient
 struct WebClientTests {
     @Test("nobody there is a failure, at once")
     func refused() async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let port = try ReservedPort()
         let answer = await client.send(
             WebRequest("http://127.0.0.1:\(port.port)/", body: [], timeout: .seconds(60)))
@@ -31,7 +31,7 @@ struct WebClientTests {
 
     @Test("what comes after the end is refused, and what was under way ends")
     func closing() async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let server = try PlainServer()
         // More than are under way at once.
         let tasks = (1...2 * WebClient.maxUnderWay).map { _ in Task { await outcome(client, server) } }
@@ -43,7 +43,7 @@ struct WebClientTests {
 
     @Test("a request's time begins with its turn, and who waits too long for it is not sent")
     func turns() async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let server = try PlainServer()
         let failures = await withTaskGroup(of: WebFailure?.self) { group in
             for _ in 1...2 * WebClient.maxUnderWay {
@@ -57,7 +57,7 @@ struct WebClientTests {
 
     @Test("an answer has an end")
     func longAnswer() async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let body = String(repeating: "x", count: 64 * 1024)
         let server = try PlainServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
         #expect(await outcome(client, server) == nil)
@@ -77,7 +77,7 @@ struct WebClientTests {
             ("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\n", .seconds(3600)...(.seconds(3_000_000_000))),
         ])
     func retryAfter(header: String, range: ClosedRange<Duration>) async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let server = try PlainServer(answer: "HTTP/1.1 503 Busy\r\n\(header)Content-Length: 0\r\n\r\n")
         let response = try await client.send(WebRequest(server.url, body: [], timeout: .seconds(60))).get()
         #expect(response.retryAfter.map(range.contains) == true)
@@ -91,7 +91,7 @@ struct WebClientTests {
             "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", "Retry-After: -5\r\n",
         ])
     func noRetryAfter(header: String) async throws {
-        let client = WebClient()
+        let client = try WebClient()
         let server = try PlainServer(answer: "HTTP/1.1 503 Busy\r\n\(header)Content-Length: 0\r\n\r\n")
         let response = try await client.send(WebRequest(server.url, body: [], timeout: .seconds(60))).get()
         #expect(response.status == 503 && response.retryAfter == nil)
@@ -99,8 +99,8 @@ struct WebClientTests {
     }
 
     @Test("nothing but the web is asked")
-    func schemes() async {
-        let client = WebClient()
+    func schemes() async throws {
+        let client = try WebClient()
         for url in ["file:///etc/passwd", "ftp://127.0.0.1/", "nonsense", ""] {
             let answer = await client.send(WebRequest(url, body: [], timeout: .seconds(60)))
             guard case .failure(.connection) = answer else {

@@ -50,8 +50,8 @@ struct APNsProvider: PushProvider {
         let other = configuration.optional(Self.url.name)
         identity = [Self.name, tokens.keyID, tokens.teamID, topic, other ?? ""].joined(separator: " ")
         endpoints = [
-            .production: (other ?? "https://api.push.apple.com", WebClient(client)),
-            .sandbox: (other ?? "https://api.sandbox.push.apple.com", WebClient(client)),
+            .production: (other ?? "https://api.push.apple.com", try WebClient(client)),
+            .sandbox: (other ?? "https://api.sandbox.push.apple.com", try WebClient(client)),
         ]
     }
 

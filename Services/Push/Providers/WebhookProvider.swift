@@ -40,7 +40,7 @@ struct WebhookProvider: PushProvider {
         clock = context.clock
         var configuration = WebClient.Configuration()
         configuration.maxConnections = Self.connections
-        client = WebClient(configuration)
+        client = try WebClient(configuration)
     }
 
     func send(_ notification: Notification) async -> PushOutcome {

@@ -21,12 +21,21 @@ enum DatabaseLocation: CustomStringConvertible {
         if url.hasPrefix(scheme), url.count > scheme.count {
             let path = String(url.dropFirst(scheme.count))
             self = path.hasSuffix("/") ? .file("\(path)\(service).db", folder: path) : .file(path, folder: nil)
-        } else if let server = PostgresURL(url) {
+        } else if let server = try Self.server(url) {
             self = .schema(service, server)
         } else {
             // Not what it is: it may hold a password.
             throw .malformed(
                 "DATABASE_URL (--database-url) has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE")
+        }
+    }
+
+    private static func server(_ url: String) throws(ConfigurationError) -> PostgresURL? {
+        do {
+            return try PostgresURL(url)
+        } catch {
+            let reason = if case .rejected(let what) = error { what } else { "\(error)" }
+            throw .malformed("DATABASE_URL (--database-url): \(reason)")
         }
     }
 
