@@ -20,9 +20,9 @@ extension Broker {
     /// nil if it is no subject.
     private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
         if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
-        guard SubjectGrammar.isSubject(subject) else { return nil }
-        let route = BrokerRoute(
-            subject, to: subscribers.match(String(decoding: subject, as: UTF8.self)), version: routesVersion)
+        let name = String(decoding: subject, as: UTF8.self)
+        guard SubjectGrammar.isSubject(name) else { return nil }
+        let route = BrokerRoute(subject, to: subscribers.match(name), version: routesVersion)
         peer.lastRoute = route
         return route
     }

@@ -10,7 +10,8 @@ extension Broker {
             return malformed(peer, "`subject` has to come before `data`", id: id)
         }
         guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer, id: id) }
-        guard SubjectGrammar.isSubject(line[subject]) else {
+        let name = String(decoding: line[subject], as: UTF8.self)
+        guard SubjectGrammar.isSubject(name) else {
             return refuse(peer, BusError.badSubject.code, "`subject` is none", id: id)
         }
         guard !isDraining else { return refuse(peer, "draining", "this bus is being stopped", id: id) }
@@ -18,12 +19,13 @@ extension Broker {
             return refuse(peer, "refused", "at most \(settings.maxRequestsPerPeer) requests under way", id: id)
         }
         counters.requests += 1
-        guard let group = responders.match(String(decoding: line[subject], as: UTF8.self)).groups.first else {
+        guard let group = responders.match(name).groups.first else {
             counters.noResponders += 1
             return refuse(peer, BusError.noResponders.code, "nobody serves it now", id: id)
         }
         turn &+= 1
-        let subscription = group.pick(key: parsed.key.map { RendezvousHash.hash(line[$0]) }, turn: turn)
+        let key = parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) }
+        let subscription = group.pick(key: key, turn: turn)
         let timeout = parsed.timeout.map { min(.milliseconds($0), settings.maxTimeout) } ?? BusContext.defaultTimeout
         let reply = requests.insert(
             BrokerRequest(requester: peer, id: id, responder: subscription.peer), deadline: now + timeout)

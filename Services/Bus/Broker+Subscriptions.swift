@@ -6,10 +6,11 @@ extension Broker {
         guard peer.subscriptions[number] == nil else {
             return refuse(peer, "malformed", "`id` \(number) is in use", sub: number)
         }
-        guard let subject = parsed.subject, SubjectGrammar.isPattern(line[subject]) else {
+        guard let pattern = line.string(at: parsed.subject), SubjectGrammar.isPattern(pattern) else {
             return refuse(peer, "bad_subject", "`subject` is no pattern", sub: number)
         }
-        if let queue = parsed.queue, !SubjectGrammar.isQueue(line[queue]) {
+        let queue = line.string(at: parsed.queue)
+        if let queue, !SubjectGrammar.isQueue(queue) {
             return refuse(peer, "bad_subject", "`queue` is no name", sub: number)
         }
         guard parsed.queue != nil || !isServing else {
@@ -21,8 +22,6 @@ extension Broker {
         lastID += 1
         let held = BrokerPeer.Held(id: lastID, isServing: isServing)
         let subscription = BrokerSubscription(peer: peer, number: number)
-        let pattern = String(decoding: line[subject], as: UTF8.self)
-        let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
         if isServing {
             responders.insert(subscription, id: held.id, pattern: pattern, queue: queue, instance: peer.id)
         } else {

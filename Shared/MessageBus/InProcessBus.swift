@@ -35,7 +35,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 
     public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
-        guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isSubject(subject) else { throw .badSubject }
         guard !LineWriter.isPublishTooLong(subject, payload) else { throw .lineTooLong }
         let handlers = state.withLock { state -> [EventHandler] in
             guard !state.isClosed else { return [] }
@@ -52,7 +52,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern.utf8), queue.map({ SubjectGrammar.isQueue($0.utf8) }) ?? true else {
+        guard SubjectGrammar.isPattern(pattern), queue.map({ SubjectGrammar.isQueue($0) }) ?? true else {
             throw .badSubject
         }
         let id = state.withLock { state in
@@ -67,7 +67,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern.utf8), SubjectGrammar.isQueue(queue.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isPattern(pattern), SubjectGrammar.isQueue(queue) else { throw .badSubject }
         let id = state.withLock { state in
             let id = state.nextID()
             state.responders.insert(handler, id: id, pattern: pattern, queue: queue, instance: id)
@@ -80,7 +80,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
     ) {
-        guard SubjectGrammar.isSubject(subject.utf8) else { return completion(.failure(.badSubject)) }
+        guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
         guard !LineWriter.isRequestTooLong(subject, data, context) else {
             return completion(.failure(.lineTooLong))
         }
@@ -90,7 +90,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
             guard !state.isClosed else { return .failure(.disconnected) }
             guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
             state.turn &+= 1
-            let handler = group.pick(key: context.key.map { RendezvousHash.hash($0.utf8) }, turn: state.turn)
+            let handler = group.pick(key: context.key.map { RendezvousHash.hash($0) }, turn: state.turn)
             return .success((handler, state.pending.insert(completion, deadline: start.duration(to: deadline))))
         }
         switch route {

@@ -24,7 +24,7 @@ struct NATSSubjects: Sendable {
     /// A subject as Parlor says it.
     static func plain(_ subject: String, under space: String) -> String? {
         guard subject.hasPrefix(space) else { return nil }
-        let plain = subject.utf8.dropFirst(space.utf8.count)
-        return SubjectGrammar.isSubject(plain) ? String(Substring(plain)) : nil
+        let plain = String(Substring(subject.utf8.dropFirst(space.utf8.count)))
+        return SubjectGrammar.isSubject(plain) ? plain : nil
     }
 }

@@ -43,7 +43,7 @@ public struct NATSURL: Equatable, Sendable {
     }
 
     private static func isPrefix(_ text: Substring) -> Bool {
-        text.utf8.count <= 64 && SubjectGrammar.isSubject(text.utf8)
+        text.utf8.count <= 64 && SubjectGrammar.isSubject(String(text))
     }
 
     /// A name alone is a user's if there is a token, which is the password then; and a token else, as NATS' own clients

@@ -6,7 +6,13 @@ package enum RendezvousHash {
     }
 
     /// FNV-1a: one result in every process and run, unlike `Hasher`.
-    package static func hash(_ key: some Sequence<UInt8>) -> UInt64 {
+    package static func hash(_ key: String) -> UInt64 {
+        var key = key
+        return key.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The same of its UTF-8.
+    package static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in key { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return hash

@@ -3,12 +3,12 @@
 package enum SubjectGrammar {
     package static let maxLength = 255
 
-    package static func isSubject(_ text: some Collection<UInt8>) -> Bool { check(text, wildcards: false) }
-    package static func isPattern(_ text: some Collection<UInt8>) -> Bool { check(text, wildcards: true) }
+    package static func isSubject(_ text: String) -> Bool { check(text.utf8, wildcards: false) }
+    package static func isPattern(_ text: String) -> Bool { check(text.utf8, wildcards: true) }
 
     /// A queue group is named like one token.
-    package static func isQueue(_ text: some Collection<UInt8>) -> Bool {
-        (1...maxLength).contains(text.count) && text.allSatisfy(isTokenByte)
+    package static func isQueue(_ text: String) -> Bool {
+        (1...maxLength).contains(text.utf8.count) && text.utf8.allSatisfy(isTokenByte)
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -20,7 +20,7 @@ package enum SubjectGrammar {
         }
     }
 
-    private static func check(_ text: some Collection<UInt8>, wildcards: Bool) -> Bool {
+    private static func check(_ text: String.UTF8View, wildcards: Bool) -> Bool {
         guard (1...maxLength).contains(text.count) else { return false }
         var tokenLength = 0
         var isWildcard = false

@@ -84,7 +84,7 @@ public final class TCPBus: MessageBus {
 
     public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         let data = payload.json
-        guard SubjectGrammar.isSubject(subject.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isSubject(subject) else { throw .badSubject }
         guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
         let failure: BusError? = say { state in
             guard state.connection != nil else {
@@ -101,7 +101,7 @@ public final class TCPBus: MessageBus {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern.utf8), queue.map({ SubjectGrammar.isQueue($0.utf8) }) ?? true else {
+        guard SubjectGrammar.isPattern(pattern), queue.map({ SubjectGrammar.isQueue($0) }) ?? true else {
             throw .badSubject
         }
         return subscribe(.events(pattern: pattern, queue: queue, handler))
@@ -111,7 +111,7 @@ public final class TCPBus: MessageBus {
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern.utf8), SubjectGrammar.isQueue(queue.utf8) else { throw .badSubject }
+        guard SubjectGrammar.isPattern(pattern), SubjectGrammar.isQueue(queue) else { throw .badSubject }
         return subscribe(.requests(pattern: pattern, queue: queue, handler))
     }
 
@@ -124,7 +124,7 @@ public final class TCPBus: MessageBus {
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
     ) {
-        guard SubjectGrammar.isSubject(subject.utf8) else { return completion(.failure(.badSubject)) }
+        guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
         guard !LineWriter.isRequestTooLong(subject, data, context) else { return completion(.failure(.lineTooLong)) }
         let deadline = start.duration(to: .now) + context.timeout
         let failure: BusError? = say { state in

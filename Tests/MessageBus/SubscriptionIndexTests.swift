@@ -102,7 +102,7 @@ struct QueueGroupTests {
         for group in [group([(1, 1), (2, 2), (3, 3), (4, 4)]), group([(1, 9), (2, 9), (3, 9), (4, 9)])] {
             var counts: [UInt64: Int] = [:]
             for key in 0..<4_000 {
-                counts[group.pick(key: RendezvousHash.hash("room-\(key)".utf8), turn: 0), default: 0] += 1
+                counts[group.pick(key: RendezvousHash.hash("room-\(key)"), turn: 0), default: 0] += 1
             }
             for id in 1...4 as ClosedRange<UInt64> { #expect((850...1150).contains(counts[id] ?? 0)) }
         }
