@@ -133,15 +133,15 @@ struct JSONValidator {
 
     private mutating func string() throws(JSONError) {
         position += 1
-        while position < bytes.count {
-            let byte = bytes[position]
+        while true {
+            position = bytes.endOfPlainText(from: position, stoppingAtControlBytes: true, orBeyondASCII: true)
+            guard let byte = current else { break }
             switch byte {
             case UInt8(ascii: "\""):
                 position += 1
                 return
             case UInt8(ascii: "\\"): try escape()
-            case 0x20..<0x80: position += 1
-            case 0x80...: try multibyte(byte)
+            case 0x80...: while let byte = current, byte >= 0x80 { try multibyte(byte) }
             default: throw failure("a control character in a string")
             }
         }

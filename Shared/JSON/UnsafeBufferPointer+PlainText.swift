@@ -1,13 +1,16 @@
 extension UnsafeBufferPointer<UInt8> {
-    /// Where the first quotation mark or backslash from there on stands, or a control byte if these count; the end if there is
-    /// none. Looked for in words.
+    /// Where the first quotation mark or backslash from there on stands, or a control byte or one beyond ASCII if these count; the end
+    /// if there is none. Looked for in words.
     @inline(__always)
-    package func endOfPlainText(from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool) -> Int {
+    package func endOfPlainText(
+        from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool, orBeyondASCII stopsBeyondASCII: Bool = false
+    ) -> Int {
         var at = start
         while at + 8 <= count, let base = baseAddress {
             let word = UInt64(littleEndian: UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self))
             var found = word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytes(equalTo: UInt8(ascii: "\\"))
             if stopsAtControlBytes { found |= word.controlBytes }
+            if stopsBeyondASCII { found |= word & 0x8080_8080_8080_8080 }
             if found != 0 { return at + found.trailingZeroBitCount / 8 }
             at += 8
         }
@@ -15,6 +18,7 @@ extension UnsafeBufferPointer<UInt8> {
             let byte = self[at]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
             if stopsAtControlBytes, byte < 0x20 { break }
+            if stopsBeyondASCII, byte >= 0x80 { break }
             at += 1
         }
         return at
