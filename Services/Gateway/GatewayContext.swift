@@ -4,8 +4,8 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// What all shards of a gateway share.
-struct GatewayContext: Sendable {
+/// What all shards of a gateway share. A class, as each call of a struct's `async` function begins with a copy of it.
+final class GatewayContext: Sendable {
     let settings: GatewaySettings
     let bus: any MessageBus
     let log: Logger
@@ -22,6 +22,32 @@ struct GatewayContext: Sendable {
     let cursors: SyncCursorCodec
     let missed: MissedEntries
     let crowd: Crowd
+
+    init(
+        settings: GatewaySettings, bus: any MessageBus, log: Logger,
+        metrics: Metrics, measured: GatewayMetrics, clock: any WallClock,
+        directory: Directory, presence: Presence, composer: RoomComposer,
+        lists: RoomLists, memberships: Memberships, tokens: TokenVerifier,
+        limiter: RateLimiter, cursors: SyncCursorCodec, missed: MissedEntries,
+        crowd: Crowd
+    ) {
+        self.settings = settings
+        self.bus = bus
+        self.log = log
+        self.metrics = metrics
+        self.measured = measured
+        self.clock = clock
+        self.directory = directory
+        self.presence = presence
+        self.composer = composer
+        self.lists = lists
+        self.memberships = memberships
+        self.tokens = tokens
+        self.limiter = limiter
+        self.cursors = cursors
+        self.missed = missed
+        self.crowd = crowd
+    }
 
     /// Asks a service on somebody's behalf.
     ///
