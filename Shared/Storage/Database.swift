@@ -8,31 +8,13 @@ public protocol Database: Sendable {
 
     var statistics: DatabaseStatistics { get }
 
-    /// Runs the body on a connection that cannot write, over one snapshot, which has all that was committed before this
-    /// was called.
-    ///
-    /// Reads that wait at the same time may share the snapshot; a body that throws fails alone. The body runs on a thread
-    /// that may block, but the reads that were queued behind it wait meanwhile. Cancelling the caller does not stop it.
-    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the snapshot cannot
-    ///   begin, all reads of it fail.
-    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T
+    /// What `read` is made of: the body leaves what it found with the caller.
+    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws
 
-    /// Runs the body in a transaction that it may share with others', and returns once that is committed, and on disk if it is to be
-    /// `synced`.
-    ///
-    /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
-    /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
-    ///
-    /// The body runs on the only thread that writes: it must not wait for anything. It may run more than once, as those that
-    /// shared its transaction may fail, and may have run although this throws; only the last run that was committed
-    /// stays. So what it does outside of the transaction has to bear that.
-    /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts.
-    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
-    ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
-    @discardableResult
-    func write<T: Sendable>(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T
+    /// What `write` is made of: the body leaves its result with the caller.
+    func transaction(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws
 
     /// Sets who is handed the entries of the event log after each commit: in order of `seq`, each once, and before the
     /// `write` that appended it returns.
@@ -45,22 +27,57 @@ public protocol Database: Sendable {
 }
 
 extension Database {
-    /// What a write holds that does not say: ids, a short text.
-    private var smallWrite: Int { 1024 }
-
-    /// `write(holding:_:_:)` for a closure that holds no more than a kilobyte or so.
-    @discardableResult
-    public func write<T: Sendable>(
-        _ durability: Durability = .synced, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
-        try await write(holding: smallWrite, durability, body)
+    /// Runs the body on a connection that cannot write, over one snapshot, which has all that was committed before this
+    /// was called.
+    ///
+    /// Reads that wait at the same time may share the snapshot; a body that throws fails alone. The body runs on a thread
+    /// that may block, but the reads that were queued behind it wait meanwhile. Cancelling the caller does not stop it.
+    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the snapshot cannot
+    ///   begin, all reads of it fail.
+    @inlinable
+    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        let result = BodyResult<T>()
+        try await snapshot { result.value = try body($0) }
+        return result.taken()
     }
 
-    /// `write(holding:_:_:)` that waits for the disk.
+    /// Runs the body in a transaction that it may share with others', and returns once that is committed, and on disk if it is to be
+    /// `synced`.
+    ///
+    /// It is queued before the first suspension: two calls made one after the other run in that order, and commit in
+    /// it. A body that throws is undone alone. Cancelling the caller does not undo or lose the write.
+    ///
+    /// The body runs on the only thread that writes: it must not wait for anything. It may run more than once, as those that
+    /// shared its transaction may fail, and may have run although this throws; only the last run that was committed
+    /// stays. So what it does outside of the transaction has to bear that.
+    /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts; by default, what ids and a short text take.
+    /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
+    ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
     @discardableResult
+    @inlinable
     public func write<T: Sendable>(
-        holding bytes: Int, _ body: @escaping @Sendable (any Connection) throws -> T
+        holding bytes: Int = 1024, _ durability: Durability = .synced,
+        _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
-        try await write(holding: bytes, .synced, body)
+        let result = BodyResult<T>()
+        try await transaction(holding: bytes, durability) { result.value = try body($0) }
+        return result.taken()
+    }
+}
+
+/// What a body has returned. An engine knows nothing of it: it and all beneath are compiled for no type, and `read` and `write` for each
+/// of their callers'.
+///
+/// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that is over.
+@usableFromInline
+final class BodyResult<Value: Sendable>: @unchecked Sendable {
+    @usableFromInline var value: Value?
+
+    @inlinable init() {}
+
+    @inlinable
+    func taken() -> Value {
+        guard let value else { preconditionFailure("a transaction whose body has not run") }
+        return value
     }
 }

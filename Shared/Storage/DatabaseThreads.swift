@@ -38,8 +38,8 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
 
     func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { writer.onCommit(hook) }
 
-    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+    func read(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try reads.push { connection in
                     let result = Result { try body(connection) }
@@ -53,11 +53,11 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         }
     }
 
-    func write<T: Sendable>(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
+    func write(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws {
         // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
-        try await withCheckedThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
                     let result = try connection.perform(isolated: isolated, body)
@@ -94,14 +94,13 @@ extension ThreadedDatabase {
 
     public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
 
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+    public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await threads.read(body)
     }
 
-    @discardableResult
-    public func write<T: Sendable>(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
+    public func transaction(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws {
         try await threads.write(holding: bytes, durability, body)
     }
 

@@ -96,9 +96,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
     }
 
-    func perform<T>(
-        isolated: Bool, _ body: (any Connection) throws -> T
-    ) throws(StorageError) -> Result<T, any Error> {
+    func perform(
+        isolated: Bool, _ body: (any Connection) throws -> Void
+    ) throws(StorageError) -> Result<Void, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         failure = nil
         if isolated {

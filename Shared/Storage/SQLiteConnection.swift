@@ -108,9 +108,9 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         isInTransaction = true
     }
 
-    func perform<T>(
-        isolated: Bool, _ body: (any Connection) throws -> T
-    ) throws(StorageError) -> Result<T, any Error> {
+    func perform(
+        isolated: Bool, _ body: (any Connection) throws -> Void
+    ) throws(StorageError) -> Result<Void, any Error> {
         let marks = (hooks: hooks.count, entries: entries.count)
         if isolated { try execute("SAVEPOINT write", binding: []) }
         let result = Result { try body(self) }

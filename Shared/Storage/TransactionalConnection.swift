@@ -15,9 +15,9 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// - Parameter isolated: whether it is undone alone if it fails. Otherwise the transaction has to be rolled back then, with all that
     ///   is in it.
     /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
-    func perform<T>(
-        isolated: Bool, _ body: (any Connection) throws -> T
-    ) throws(StorageError) -> Result<T, any Error>
+    func perform(
+        isolated: Bool, _ body: (any Connection) throws -> Void
+    ) throws(StorageError) -> Result<Void, any Error>
 
     /// - Returns: what is to be called and told now that it is on disk.
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry])

@@ -267,15 +267,14 @@ final class ForgetfulDatabase: Database {
     /// The next write is committed, and not answered.
     func forgetNextCommit() { isForgetful.store(true, ordering: .relaxed) }
 
-    func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        try await base.read(body)
+    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+        try await base.snapshot(body)
     }
 
-    func write<T: Sendable>(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> T
-    ) async throws -> T {
-        let answer = try await base.write(holding: bytes, durability, body)
+    func transaction(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws {
+        try await base.transaction(holding: bytes, durability, body)
         if isForgetful.exchange(false, ordering: .relaxed) { throw StorageError.io("the commit was not answered") }
-        return answer
     }
 }
