@@ -170,7 +170,9 @@ final class HTTPConnection: ChannelHandler {
         response.headers.add(RequestID.header, answered.requestID)
         if answered.allowsAnyOrigin { response.headers.add("Access-Control-Allow-Origin", "*") }
         let keepsAlive = answered.keepsAlive && !edge.isDraining
-        channel.write(response.encode(keepAlive: keepsAlive, headOnly: answered.isHead, date: edge.httpDate))
+        for piece in response.encode(keepAlive: keepsAlive, headOnly: answered.isHead, date: edge.httpDate) {
+            channel.write(piece)
+        }
         timer?.rearm(after: edge.configuration.writeTimeout)
         guard keepsAlive else { return channel.close() }
         channel.resumeReading()

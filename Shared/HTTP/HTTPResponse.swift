@@ -15,22 +15,17 @@ public struct HTTPResponse: Sendable, Equatable {
     /// What `continueExpected` is answered with; the final answer follows later.
     public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// The bytes to send.
+    /// The bytes to send, in order: one array, or two where the body is large, which is then not copied.
     ///
     /// - Parameters:
     ///   - keepAlive: whether the connection stays open; said in either case, as HTTP/1.0 needs it and 1.1 allows it.
     ///   - headOnly: for an answer to HEAD: the length is that of the body, which is not sent.
     ///   - date: `HTTPDate.string`, which whoever writes many answers makes once a second.
-    public func encode(keepAlive: Bool, headOnly: Bool = false, date: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        append(to: &bytes, keepAlive: keepAlive, headOnly: headOnly, date: date)
-        return bytes
-    }
-
-    /// The same, behind bytes that are already waiting to be sent.
-    public func append(to bytes: inout [UInt8], keepAlive: Bool, headOnly: Bool = false, date: String) {
+    public func encode(keepAlive: Bool, headOnly: Bool = false, date: String) -> [[UInt8]] {
         let sendsBody = Self.mayHaveBody(status) && !headOnly
-        bytes.reserveCapacity(bytes.count + Self.usualHeadBytes + (sendsBody ? body.count : 0))
+        let isLarge = body.count >= Self.largeBody
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.usualHeadBytes + (sendsBody && !isLarge ? body.count : 0))
         bytes.append(contentsOf: "HTTP/1.1 \(status) \(Self.reasonPhrase(status))\r\n".utf8)
         if status == 101 {
             headers.write(to: &bytes, leavingOut: Self.reserved)
@@ -40,7 +35,10 @@ public struct HTTPResponse: Sendable, Equatable {
         }
         if Self.mayHaveBody(status) { bytes.append(contentsOf: "Content-Length: \(body.count)\r\n".utf8) }
         bytes.append(contentsOf: "Date: \(date)\r\n\r\n".utf8)
-        if sendsBody { bytes.append(contentsOf: body) }
+        guard sendsBody else { return [bytes] }
+        if isLarge { return [bytes, body] }
+        bytes.append(contentsOf: body)
+        return [bytes]
     }
 
     private static let reserved = ["Content-Length", "Transfer-Encoding", "Date"]
@@ -48,6 +46,9 @@ public struct HTTPResponse: Sendable, Equatable {
 
     /// Enough for the answers of an API, so that the bytes are allocated once.
     private static let usualHeadBytes = 384
+
+    /// To copy less is cheaper than another piece to write.
+    private static let largeBody = 16 * 1024
 
     /// RFC 9110, sections 15.2, 15.3.5 and 15.4.5.
     private static func mayHaveBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }

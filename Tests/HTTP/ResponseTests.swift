@@ -6,7 +6,7 @@ struct ResponseTests {
     private let date = HTTPDate.string(unixTime: 784_111_777)
 
     private func written(_ response: HTTPResponse, keepAlive: Bool = true, headOnly: Bool = false) -> String {
-        String(decoding: response.encode(keepAlive: keepAlive, headOnly: headOnly, date: date), as: UTF8.self)
+        String(decoding: response.encode(keepAlive: keepAlive, headOnly: headOnly, date: date).joined(), as: UTF8.self)
     }
 
     @Test("a response is a status, its headers, what the connection does, a length, a date and the body")
@@ -24,6 +24,17 @@ struct ResponseTests {
                 {}
                 """)
         #expect(written(response, keepAlive: false).contains("\r\nConnection: close\r\n"))
+    }
+
+    @Test("a large body is written from where it lies, behind its head, and not for HEAD")
+    func largeBody() {
+        let response = HTTPResponse(status: 200, body: Array(repeating: 0x61, count: 100_000))
+        let pieces = response.encode(keepAlive: true, date: date)
+        #expect(pieces.count == 2 && pieces[1] == response.body)
+        #expect(pieces[1].withUnsafeBytes(\.baseAddress) == response.body.withUnsafeBytes(\.baseAddress))
+        #expect(written(response).hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(written(response).contains("\r\nContent-Length: 100000\r\n"))
+        #expect(response.encode(keepAlive: true, headOnly: true, date: date).count == 1)
     }
 
     @Test("an answer to HEAD has the body's length and no body")
