@@ -23,11 +23,12 @@ public protocol Connection: AnyObject {
 }
 
 extension Connection {
-    @discardableResult
+    @discardableResult @inlinable
     public func execute(_ sql: String, _ parameters: any SQLConvertible...) throws(StorageError) -> Int {
         try execute(sql, binding: parameters.map(\.sqlValue))
     }
 
+    @inlinable
     public func query(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> Void) throws {
         try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
             try body($0)
@@ -36,6 +37,7 @@ extension Connection {
     }
 
     /// The first row; nil if there is none. The rest is not read.
+    @inlinable
     public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {
         var found: T?
         try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
@@ -45,6 +47,7 @@ extension Connection {
         return found
     }
 
+    @inlinable
     public func all<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> [T] {
         var found: [T] = []
         try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
