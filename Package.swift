@@ -24,7 +24,7 @@ func system(_ name: String, apt package: String? = nil) -> Target {
     .systemLibrary(name: name, path: "Shared/\(name)", providers: package.map { [.apt([$0])] })
 }
 
-/// A C library of the system that is loaded when it is first needed: forwarding functions in Shared/, under the same names.
+/// A C library of the system that is loaded when it is first needed: in Shared/, functions of the same names call it.
 func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(name)") }
 
 /// The logic of a service in Services/, and the executable that wires it up.

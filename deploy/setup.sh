@@ -31,7 +31,8 @@ install_missing() {
 need_toolchain() {
     command -v swift >/dev/null || fail "there is no Swift toolchain; 6.2 or newer is on https://www.swift.org/install"
     install_missing libsqlite3-dev:/usr/include/sqlite3.h libssl-dev:/usr/include/openssl/evp.h \
-        libpq-dev:'pkg-config --exists libpq' libcurl4-openssl-dev:'pkg-config --exists libcurl' pkg-config:'command -v pkg-config'
+        libpq-dev:'ls /usr/include/libpq-fe.h /usr/include/postgresql/libpq-fe.h | grep -q .' \
+        libcurl4-openssl-dev:'ls /usr/include/curl/curl.h /usr/include/*/curl/curl.h | grep -q .'
 }
 
 # build_release PRODUCT…

@@ -6,10 +6,12 @@ extension Broker {
         guard peer.subscriptions[number] == nil else {
             return refuse(peer, "malformed", "`id` \(number) is in use", sub: number)
         }
-        guard let pattern = line.string(at: parsed.subject), SubjectGrammar.isPattern(pattern) else {
+        // As it stands, as in what is published: no escape is undone.
+        let pattern = parsed.subject.map { String(decoding: line[$0], as: UTF8.self) }
+        guard let pattern, SubjectGrammar.isPattern(pattern) else {
             return refuse(peer, "bad_subject", "`subject` is no pattern", sub: number)
         }
-        let queue = line.string(at: parsed.queue)
+        let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
         if let queue, !SubjectGrammar.isQueue(queue) {
             return refuse(peer, "bad_subject", "`queue` is no name", sub: number)
         }

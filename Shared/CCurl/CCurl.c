@@ -1,5 +1,6 @@
-// With all that libcurl is linked to (Kerberos, LDAP, GnuTLS) it takes 4 MB of every program that is linked to it, and most of a start.
-// Few push. So it is loaded by the one who does, and each function here, hidden from libcurl itself, calls the one that was found.
+// libcurl and libpq, with all that they are linked to (Kerberos, LDAP, GnuTLS), take 4 MB of every program that is linked to
+// one of them or both, and half of the time until its first line of code. Few push. So libcurl is loaded by the one who
+// does, and each function here, hidden from libcurl itself, calls the one that was found.
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
 #include <dlfcn.h>
@@ -42,13 +43,15 @@ static struct {
 FUNCTIONS(FORWARD)
 
 #ifdef __APPLE__
-static const char file[] = "libcurl.4.dylib";
+static const char file[] = "libcurl.4.dylib", other_file[] = "libcurl.dylib";
 #else
-static const char file[] = "libcurl.so.4";
+// With OpenSSL, and as Debian has it with GnuTLS.
+static const char file[] = "libcurl.so.4", other_file[] = "libcurl-gnutls.so.4";
 #endif
 
 const char *load_libcurl(void) {
     void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    if (!library) library = dlopen(other_file, RTLD_LAZY | RTLD_LOCAL);
     if (!library) return dlerror();
 #define FIND(result, name, parameters, arguments)                                                                     \
     if (!(libcurl.name = (result(*) parameters)dlsym(library, #name))) return dlerror();

@@ -1,5 +1,6 @@
-// With all that libpq is linked to (Kerberos, LDAP, GnuTLS) it takes 4 MB of every program that is linked to it, and most of a start.
-// Few use it. So it is loaded by the one who does, and each function here, hidden from libpq itself, calls the one that was found.
+// libpq and libcurl, with all that they are linked to (Kerberos, LDAP, GnuTLS), take 4 MB of every program that is linked to
+// one of them or both, and half of the time until its first line of code. Few have PostgreSQL. So libpq is loaded by the one
+// who does, and each function here, hidden from libpq itself, calls the one that was found.
 #include "CPostgres.h"
 #include <dlfcn.h>
 #include <stddef.h>

@@ -15,7 +15,8 @@ public struct HTTPResponse: Sendable, Equatable {
     /// What `continueExpected` is answered with; the final answer follows later.
     public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// The bytes to send, in order: one array, or two where the body is large, which is then not copied.
+    /// The bytes to send, in order: one array, or two where the body is large, for which memory to copy it into would
+    /// cost more than the sending.
     ///
     /// - Parameters:
     ///   - keepAlive: whether the connection stays open; said in either case, as HTTP/1.0 needs it and 1.1 allows it.
@@ -47,7 +48,7 @@ public struct HTTPResponse: Sendable, Equatable {
     /// Enough for the answers of an API, so that the bytes are allocated once.
     private static let usualHeadBytes = 384
 
-    /// To copy less is cheaper than another piece to write.
+    /// A smaller body is cheaper to copy than to write as a piece of its own.
     private static let largeBody = 16 * 1024
 
     /// RFC 9110, sections 15.2, 15.3.5 and 15.4.5.

@@ -1,6 +1,6 @@
 extension UnsafeBufferPointer<UInt8> {
-    /// Where the first quotation mark or backslash from there on stands, or a control byte or one beyond ASCII if these count; the end
-    /// if there is none. Looked for in words.
+    /// Where the first quotation mark or backslash from there on stands, or a control byte or one beyond ASCII if these
+    /// count; the end if there is none. Looked for in words.
     @inline(__always)
     package func endOfPlainText(
         from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool, orBeyondASCII stopsBeyondASCII: Bool = false

@@ -50,7 +50,8 @@ extension Database {
     /// The body runs on the only thread that writes: it must not wait for anything. It may run more than once, as those that
     /// shared its transaction may fail, and may have run although this throws; only the last run that was committed
     /// stays. So what it does outside of the transaction has to bear that.
-    /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts; by default, what ids and a short text take.
+    /// - Parameter bytes: roughly what the closure holds, which the limit of the queue counts; by default, what ids and a
+    ///   short text take.
     /// - Throws: what the body throws; `StorageError`, `.overloaded` at once when the queue is full. If the commit
     ///   fails, every write in it fails, those too whose body threw an error of its own: it may have seen what is undone.
     @discardableResult
@@ -65,8 +66,8 @@ extension Database {
     }
 }
 
-/// What a body has returned. An engine knows nothing of it: it and all beneath are compiled for no type, and `read` and `write` for each
-/// of their callers'.
+/// What a body has returned. An engine knows nothing of it: it and all beneath are compiled for no type, and `read` and
+/// `write` for each of their callers'.
 ///
 /// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that is over.
 @usableFromInline
@@ -78,6 +79,8 @@ final class BodyResult<Value: Sendable>: @unchecked Sendable {
     @inlinable
     func taken() -> Value {
         guard let value else { preconditionFailure("a transaction whose body has not run") }
+        // The closure that holds this goes only with its batch.
+        self.value = nil
         return value
     }
 }

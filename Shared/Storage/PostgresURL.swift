@@ -7,18 +7,14 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
     let text: String
     public let description: String
 
-    /// Whether libpq is there: without a URL, nothing else of it is called.
-    private static let library: Result<Void, StorageError> =
-        load_libpq().map { .failure(.rejected("libpq is needed: \(String(cString: $0))")) } ?? .success(())
+    /// Why libpq cannot be loaded; nil if it could. Without a URL, nothing else of it is called.
+    public static let missingLibrary: String? = load_libpq().map { "libpq is needed: \(String(cString: $0))" }
 
-    /// Nil if libpq cannot read it.
-    ///
-    /// - Throws: `.rejected` if there is no libpq.
-    public init?(_ text: String) throws(StorageError) {
-        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://"), !text.utf8.contains(0)
+    /// Nil if libpq cannot read it, or is missing.
+    public init?(_ text: String) {
+        guard Self.isScheme(of: text), !text.utf8.contains(0), Self.missingLibrary == nil,
+            let options = PQconninfoParse(text, nil)
         else { return nil }
-        try Self.library.get()
-        guard let options = PQconninfoParse(text, nil) else { return nil }
         defer { PQconninfoFree(options) }
         var named: [String: String] = [:]
         var option = options
@@ -33,5 +29,9 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
         guard ports.allSatisfy({ (UInt16($0) ?? 0) > 0 }) else { return nil }
         self.text = text
         description = "PostgreSQL \(named["dbname"] ?? "") on \(named["host"] ?? named["hostaddr"] ?? "this machine")"
+    }
+
+    public static func isScheme(of text: String) -> Bool {
+        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 }

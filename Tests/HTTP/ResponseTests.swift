@@ -26,7 +26,7 @@ struct ResponseTests {
         #expect(written(response, keepAlive: false).contains("\r\nConnection: close\r\n"))
     }
 
-    @Test("a large body is written from where it lies, behind its head, and not for HEAD")
+    @Test("a large body is a piece of its own behind its head, shared and not copied, and none for HEAD")
     func largeBody() {
         let response = HTTPResponse(status: 200, body: Array(repeating: 0x61, count: 100_000))
         let pieces = response.encode(keepAlive: true, date: date)

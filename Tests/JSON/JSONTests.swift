@@ -35,6 +35,26 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
     }
 
+    @Test("what ends or spoils a string is found wherever it stands in a machine word", arguments: 0...17)
+    func everyPlaceInAWord(offset: Int) throws {
+        func text(_ bytes: [UInt8]) -> [UInt8] {
+            let plain = [UInt8](repeating: UInt8(ascii: "x"), count: offset)
+            return [UInt8(ascii: "\"")] + plain + bytes + plain + [UInt8(ascii: "\"")]
+        }
+        let bad: [[UInt8]] =
+            (0..<0x20).map { [$0] } + [
+                [0x80], [0xBF], [0xC0, 0x80], [0xC3], [0xC3, 0x28], [0xE2, 0x82], [0xED, 0xA0, 0x80],
+                [0xF0, 0x9F, 0x98],
+                [0xF4, 0x90, 0x80, 0x80], [0xFF], Array(#"\"#.utf8) + [0x00], Array(#"\ud83d"#.utf8), Array("\"".utf8),
+            ]
+        for bytes in bad { #expect(throws: JSONError.self, "\(bytes)") { try JSONValue(parsing: text(bytes)) } }
+        for good in ["", "é", "€", "😀", "日本語", #"\""#, #"\\"#, #"\u00e9"#, "\u{7F}"] {
+            let whole = text(Array(good.utf8))
+            #expect(try JSONValue(parsing: whole).kind == .string)
+            #expect(throws: JSONError.self, "cut off") { try JSONValue(parsing: whole.dropLast()) }
+        }
+    }
+
     @Test("nesting is taken to the limit and refused beyond it, however deep")
     func nesting() throws {
         func nested(_ depth: Int) -> String {

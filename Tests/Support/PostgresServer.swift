@@ -22,7 +22,7 @@ public final class PostgresServer: Sendable {
     /// - Parameter name: short, as the path of a socket has at most 107 bytes.
     public init(named name: String) throws {
         let folder = "/tmp/parlor-pg-\(getpid())-\(name)"
-        guard let url = try PostgresURL("postgres://postgres@/postgres?host=\(folder)") else { throw Failure(what: folder) }
+        guard let url = PostgresURL("postgres://postgres@/postgres?host=\(folder)") else { throw Failure(what: folder) }
         self.folder = folder
         self.url = url
         try run(

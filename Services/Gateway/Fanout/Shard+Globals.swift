@@ -42,8 +42,8 @@ struct Crowd {
     var size = 256
     /// The pause, in times of what telling took, and its bounds.
     var restFactor = 4
-    /// Both in the same measure: the short one is for what has come meanwhile to be read, which is under way then, and with the long one
-    /// telling takes half of a loop's time at most while something is.
+    /// Both in the same measure: the short one is for what has come meanwhile to be read, which is under way then.
+    /// Telling takes twenty twenty-firsts of a loop's time at most, and half of it while something is under way.
     var shortRest = 0.05
     var longRest = 1.0
     var shortestPause: Duration = .zero

@@ -1,5 +1,6 @@
 import Contracts
 import ServiceKit
+import WebClient
 
 /// Somebody who brings notifications to devices. A provider is one file, and a line in `PushProviders.all`.
 protocol PushProvider: Sendable {
@@ -34,7 +35,11 @@ enum PushProviders {
         guard let type = all.first(where: { $0.name == name }) else {
             preconditionFailure("the setting allows only the names of providers")
         }
-        return try type.init(context)
+        do {
+            return try type.init(context)
+        } catch let error as MissingLibrary {
+            throw ConfigurationError.malformed("PUSH_PROVIDER (--push-provider) \(name): \(error)")
+        }
     }
 }
 

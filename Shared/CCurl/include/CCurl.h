@@ -1,5 +1,5 @@
-// libcurl, which is loaded when it is first needed: CCurl.c says why. The functions that take any kind of argument are here once for
-// each kind: Swift imports none that is variadic.
+// libcurl, which is loaded when it is first needed: CCurl.c says why. The functions that take any kind of argument are here
+// once for each kind: Swift imports none that is variadic.
 #pragma once
 #include <curl/curl.h>
 

@@ -21,21 +21,14 @@ enum DatabaseLocation: CustomStringConvertible {
         if url.hasPrefix(scheme), url.count > scheme.count {
             let path = String(url.dropFirst(scheme.count))
             self = path.hasSuffix("/") ? .file("\(path)\(service).db", folder: path) : .file(path, folder: nil)
-        } else if let server = try Self.server(url) {
+        } else if let server = PostgresURL(url) {
             self = .schema(service, server)
+        } else if PostgresURL.isScheme(of: url), let reason = PostgresURL.missingLibrary {
+            throw .malformed("DATABASE_URL (--database-url): \(reason)")
         } else {
             // Not what it is: it may hold a password.
             throw .malformed(
                 "DATABASE_URL (--database-url) has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE")
-        }
-    }
-
-    private static func server(_ url: String) throws(ConfigurationError) -> PostgresURL? {
-        do {
-            return try PostgresURL(url)
-        } catch {
-            let reason = if case .rejected(let what) = error { what } else { "\(error)" }
-            throw .malformed("DATABASE_URL (--database-url): \(reason)")
         }
     }
 

@@ -56,7 +56,7 @@ struct Books: Sendable {
     static func read(from folder: String, or url: String?) async throws -> Books {
         func open<S: Service>(_ service: S.Type) throws -> any Database {
             guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
-            guard let server = try PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
+            guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
             return try PostgresDatabase(server, schema: S.name, migrations: S.migrations)
         }
         var books = Books()
