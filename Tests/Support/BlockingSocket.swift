@@ -14,7 +14,8 @@ public final class BlockingSocket: Sendable {
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
     /// - Throws: `WireError`; `.refused` if nobody listens.
     public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // Not for a process that another test starts meanwhile: it would hold the connection open.
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
         setOption(SOL_SOCKET, SO_RCVTIMEO, Self.patience)
         setOption(SOL_SOCKET, SO_SNDTIMEO, Self.patience)

@@ -8,7 +8,7 @@ public final class ReservedPort: Sendable {
 
     /// - Throws: `WireError`.
     public init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.descriptor = descriptor
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
         // Linux lets several sockets bind one port with this on each, as long as none listens yet.

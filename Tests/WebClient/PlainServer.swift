@@ -8,7 +8,7 @@ final class PlainServer: Sendable {
 
     init(answer: String? = nil) throws {
         place = try ReservedPort()
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var isOn: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
