@@ -24,8 +24,8 @@ extension Broker {
             return refuse(peer, BusError.noResponders.code, "nobody serves it now", id: id)
         }
         turn &+= 1
-        let key = parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) }
-        let subscription = group.pick(key: key, turn: turn)
+        let subscription = group.pick(
+            key: parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) }, turn: turn)
         let timeout = parsed.timeout.map { min(.milliseconds($0), settings.maxTimeout) } ?? BusContext.defaultTimeout
         let reply = requests.insert(
             BrokerRequest(requester: peer, id: id, responder: subscription.peer), deadline: now + timeout)

@@ -52,7 +52,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern), queue.map({ SubjectGrammar.isQueue($0) }) ?? true else {
+        guard SubjectGrammar.isPattern(pattern), queue.map(SubjectGrammar.isQueue) ?? true else {
             throw .badSubject
         }
         let id = state.withLock { state in
@@ -90,7 +90,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
             guard !state.isClosed else { return .failure(.disconnected) }
             guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
             state.turn &+= 1
-            let handler = group.pick(key: context.key.map { RendezvousHash.hash($0) }, turn: state.turn)
+            let handler = group.pick(key: context.key.map(RendezvousHash.hash), turn: state.turn)
             return .success((handler, state.pending.insert(completion, deadline: start.duration(to: deadline))))
         }
         switch route {

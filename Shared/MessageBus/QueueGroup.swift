@@ -12,10 +12,12 @@ package struct QueueGroup<Subscriber> {
 
     /// The member for a key, or the next in turn without one.
     ///
-    /// - Parameter turn: counts up from message to message.
-    package func pick(key: UInt64?, turn: UInt64) -> Subscriber {
+    /// - Parameters:
+    ///   - key: asked for only where there is a choice.
+    ///   - turn: counts up from message to message.
+    package func pick(key: @autoclosure () -> UInt64?, turn: UInt64) -> Subscriber {
         guard members.count > 1 else { return members[0].subscriber }
-        guard let key else { return members[Int(turn % UInt64(members.count))].subscriber }
+        guard let key = key() else { return members[Int(turn % UInt64(members.count))].subscriber }
         // Two subscriptions of one instance weigh the same; then they decide among themselves.
         func weight(_ member: Member) -> (UInt64, UInt64) {
             (

@@ -101,7 +101,7 @@ public final class TCPBus: MessageBus {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        guard SubjectGrammar.isPattern(pattern), queue.map({ SubjectGrammar.isQueue($0) }) ?? true else {
+        guard SubjectGrammar.isPattern(pattern), queue.map(SubjectGrammar.isQueue) ?? true else {
             throw .badSubject
         }
         return subscribe(.events(pattern: pattern, queue: queue, handler))

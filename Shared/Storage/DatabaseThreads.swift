@@ -38,7 +38,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
 
     func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { writer.onCommit(hook) }
 
-    func read(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try reads.push { connection in
@@ -53,7 +53,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         }
     }
 
-    func write(
+    func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
@@ -95,13 +95,13 @@ extension ThreadedDatabase {
     public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
 
     public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await threads.read(body)
+        try await threads.snapshot(body)
     }
 
     public func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        try await threads.write(holding: bytes, durability, body)
+        try await threads.transaction(holding: bytes, durability, body)
     }
 
     public func close() async { await threads.close() }

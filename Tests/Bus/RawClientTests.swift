@@ -10,6 +10,7 @@ struct RawClientTests {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: BrokerSettings())
         let client = try RawClient(port: server.port)
         let child = try ChildProcess(["sleep", "60"], output: "/dev/null", log: "/dev/null")
+        defer { child.signal(SIGKILL) }
         try client.send(lineByByte: #"{"op":"hello","version":1,"name":"rooms"}"#)
         _ = try client.receiveLine()
         try client.send(lineByByte: #"{"op":"serve","id":1,"subject":"rooms.>","queue":"rooms"}"#)
@@ -22,7 +23,6 @@ struct RawClientTests {
         client.close()
         // Else the next line would be a ping, after fifteen seconds.
         #expect(try other.receiveLine()?.contains(#""op":"err""#) == true)
-        child.signal(SIGKILL)
         other.close()
         await server.drain(timeout: .zero)
     }

@@ -87,7 +87,7 @@ public struct Setting: Sendable {
 
     /// A service's name is a token of its subjects, and the queue group that its instances share.
     private static func areServices(_ names: [String]) -> Bool {
-        names.allSatisfy { SubjectGrammar.isQueue($0) } && Set(names).count == names.count
+        names.allSatisfy(SubjectGrammar.isQueue) && Set(names).count == names.count
     }
 }
 
