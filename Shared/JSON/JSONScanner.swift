@@ -48,8 +48,9 @@ struct JSONScanner {
 
     /// Whether what stands between quotation marks is this name. Escapes are rare in names, so bytes come first.
     static func spells(_ written: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if written.count == name.count, written.elementsEqual(name) { return true }
-        guard written.contains(UInt8(ascii: "\\")) else { return false }
+        if written.count == name.count { return written.elementsEqual(name) }
+        // An escape is longer than what it stands for.
+        guard written.count > name.count, written.contains(UInt8(ascii: "\\")) else { return false }
         // By bytes again: two texts that look alike are equal as strings, and two names.
         return unescaped(Array(written)[...]).utf8.elementsEqual(name)
     }
@@ -152,7 +153,8 @@ struct JSONScanner {
 
     /// The text between quotation marks with its escapes undone (RFC 8259, section 7).
     static func unescaped(_ written: ArraySlice<UInt8>) -> String {
-        guard written.contains(UInt8(ascii: "\\")) else { return String(decoding: written, as: UTF8.self) }
+        let plainEnd = written.withUnsafeBufferPointer { $0.endOfPlainText(from: 0, stoppingAtControlBytes: false) }
+        guard plainEnd < written.count else { return String(decoding: written, as: UTF8.self) }
         var plain: [UInt8] = []
         plain.reserveCapacity(written.count)
         var rest = written[...]

@@ -1,6 +1,6 @@
 import JSON
 
-/// What an event says. Between processes it travels as JSON; a bus within one hands it on as it is.
+/// What an event or a reply says. Between processes it travels as JSON; a bus within one hands it on as it is.
 public protocol BusPayload: Sendable {
     var json: JSONValue { get }
 

@@ -10,12 +10,12 @@ public final class BusRequest: Sendable {
     public let deadline: ContinuousClock.Instant
 
     private let isReplied = Atomic(false)
-    private let send: @Sendable (JSONValue) -> Void
+    private let send: @Sendable (any BusPayload) -> Void
 
     /// - Parameter send: takes the reply; called once at most, on the thread that replies.
     init(
         subject: String, data: JSONValue, context: BusContext, deadline: ContinuousClock.Instant,
-        send: @escaping @Sendable (JSONValue) -> Void
+        send: @escaping @Sendable (any BusPayload) -> Void
     ) {
         self.subject = subject
         self.data = data
@@ -29,8 +29,8 @@ public final class BusRequest: Sendable {
 
     /// Answers, from any thread. Only the first reply counts; one after the deadline is dropped. A reply too long for a
     /// line ends the request with `lineTooLong`.
-    public func reply(_ data: JSONValue) {
+    public func reply(_ payload: any BusPayload) {
         guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        send(data)
+        send(payload)
     }
 }

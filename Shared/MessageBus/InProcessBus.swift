@@ -14,7 +14,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         var turn: UInt64 = 0
         var subscribers = SubscriptionIndex<EventHandler>()
         var responders = SubscriptionIndex<RequestHandler>()
-        var pending = PendingRequests<@Sendable (Result<JSONValue, BusError>) -> Void>()
+        var pending = PendingRequests<@Sendable (Result<any BusPayload, BusError>) -> Void>()
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
 
@@ -78,7 +78,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+        completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
         guard !LineWriter.isRequestTooLong(subject, data, context) else {
@@ -104,7 +104,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    private func finish(_ id: UInt64, _ reply: JSONValue) {
+    private func finish(_ id: UInt64, _ reply: any BusPayload) {
         let isTooLong = LineWriter.isReplyTooLong(reply)
         let completion = state.withLock { $0.pending.take(id) }
         completion?(isTooLong ? .failure(.lineTooLong) : .success(reply))

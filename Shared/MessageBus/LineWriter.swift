@@ -145,8 +145,8 @@ package enum LineWriter {
         }
     }
 
-    static func isReplyTooLong(_ data: JSONValue) -> Bool {
-        isTooLong(atMost: frame + data.bytes.count) { reply(.max >> 1, data, to: &$0) }
+    static func isReplyTooLong(_ payload: any BusPayload) -> Bool {
+        isTooLong(atMost: frame + payload.maxBytes) { reply(.max >> 1, payload.json, to: &$0) }
     }
 
     /// Only a line near the limit has to be written to be measured.

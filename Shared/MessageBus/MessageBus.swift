@@ -47,7 +47,7 @@ public protocol MessageBus: AnyObject, Sendable {
     /// `disconnected` and `deadlineExceeded` the request may have been carried out or not.
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void)
+        completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void)
 
     /// Whether requests with one key go to one instance of a service, in the order in which they were made. Where they do
     /// not, whoever wants an order waits for each answer.
@@ -76,8 +76,8 @@ extension MessageBus {
     /// Asks and waits for the reply. Cancelling the task does not shorten the wait: it ends by its deadline.
     public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext
-    ) async throws(BusError) -> JSONValue {
-        let result: Result<JSONValue, BusError> = await withCheckedContinuation { continuation in
+    ) async throws(BusError) -> any BusPayload {
+        let result: Result<any BusPayload, BusError> = await withCheckedContinuation { continuation in
             request(subject, data, context) { continuation.resume(returning: $0) }
         }
         return try result.get()

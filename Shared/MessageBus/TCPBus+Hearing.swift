@@ -17,7 +17,7 @@ extension TCPBus {
             let again = start.duration(to: .now) + Self.patience
             state.withLock { state in _ = state.unanswered.insert(id, deadline: again) }
         case .reply(let id, let result):
-            state.withLock { $0.asked.take(id) }?.completion(result)
+            state.withLock { $0.asked.take(id) }?.completion(result.map { $0 })
             drained()
         case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }
@@ -43,7 +43,8 @@ extension TCPBus {
         let deadline = ContinuousClock.now + context.timeout
         let id = say { $0.serving.insert(address, deadline: start.duration(to: deadline)) }
         handler(
-            BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [self] data in
+            BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [self] payload in
+                let data = payload.json
                 let isTooLong = LineWriter.isReplyTooLong(data)
                 say { state in
                     // Gone with its deadline, or with the connection.

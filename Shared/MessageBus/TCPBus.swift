@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// It lives until `close()`.
 public final class TCPBus: MessageBus {
-    typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
+    typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
     /// After which a question is asked again, if nobody tells of responders that are gone.
     static let patience: Duration = .seconds(1)
@@ -122,7 +122,7 @@ public final class TCPBus: MessageBus {
 
     public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+        completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
         guard !LineWriter.isRequestTooLong(subject, data, context) else { return completion(.failure(.lineTooLong)) }

@@ -22,29 +22,29 @@ public protocol SQLConvertible {
 }
 
 extension SQLValue: SQLConvertible {
-    public var sqlValue: SQLValue { self }
+    @inlinable public var sqlValue: SQLValue { self }
 }
 
 extension Int: SQLConvertible {
-    public var sqlValue: SQLValue { .int(self) }
+    @inlinable public var sqlValue: SQLValue { .int(self) }
 }
 
 extension Bool: SQLConvertible {
-    public var sqlValue: SQLValue { .int(self ? 1 : 0) }
+    @inlinable public var sqlValue: SQLValue { .int(self ? 1 : 0) }
 }
 
 extension String: SQLConvertible {
-    public var sqlValue: SQLValue { .text(self) }
+    @inlinable public var sqlValue: SQLValue { .text(self) }
 }
 
 extension [UInt8]: SQLConvertible {
-    public var sqlValue: SQLValue { .bytes(self) }
+    @inlinable public var sqlValue: SQLValue { .bytes(self) }
 }
 
 extension JSONValue: SQLConvertible {
-    public var sqlValue: SQLValue { .json(self) }
+    @inlinable public var sqlValue: SQLValue { .json(self) }
 }
 
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
-    public var sqlValue: SQLValue { self?.sqlValue ?? .null }
+    @inlinable public var sqlValue: SQLValue { self?.sqlValue ?? .null }
 }

@@ -41,11 +41,11 @@ struct TCPBusTests {
         #expect(await states.next() == .connected)
         #expect(bus.isConnected)
         // No flush in between: the subscriptions were said first.
-        #expect(try await bus.request("echo", JSONValue(5), .test()).int == 5)
+        #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(Set(await events.next(2)) == [1, 1001])
         // A reply to what the broker before had asked goes nowhere.
-        underWay.reply(.null)
+        underWay.reply(JSONValue.null)
         try await bus.flush()
         #expect(bus.counters.reconnections == 1)
         #expect(second.counters.malformed == 0)
@@ -182,7 +182,7 @@ struct TCPBusTests {
             }
             await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
         }
-        request.reply(.null)
+        request.reply(JSONValue.null)
         #expect(bus.counters.refusedReplies == 1 && bus.counters.droppedReplies == 0)
         loop.execute { channel.resumeReading() }
         while let line = await heard.next(), line != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}

@@ -23,7 +23,7 @@ struct CatalogTests {
     @Test("all that services offer is there together")
     func together() {
         var catalog = Catalog(required: ["chat"])
-        for manifest in [chat, board] { catalog.add(manifest) }
+        for manifest in [chat, board] { catalog = catalog.adding(manifest) }
         #expect(isKnown("chat", in: catalog) && isKnown("board", in: catalog))
         #expect(catalog.socketEvents["chat:send"]?.subject == "chat.send")
         #expect(catalog.socketEvents["board:add"]?.subject == "board.add")
@@ -35,8 +35,8 @@ struct CatalogTests {
     @Test("a service's newer announcement replaces its older one")
     func replaces() {
         var catalog = Catalog(required: [])
-        catalog.add(chat)
-        catalog.add(Manifest(service: "chat", routes: [Route("GET", "/api/talk", "chat.talk")]))
+        catalog = catalog.adding(chat)
+        catalog = catalog.adding(Manifest(service: "chat", routes: [Route("GET", "/api/talk", "chat.talk")]))
         #expect(isKnown("talk", in: catalog) && !isKnown("chat", in: catalog))
         #expect(catalog.socketEvents.isEmpty && catalog.contributors.isEmpty)
         #expect(catalog.limits.count == GatewaySettings.ownLimits.count)
@@ -51,28 +51,28 @@ struct CatalogTests {
                 Route("GET", "/api/rooms", "rooms.list", answer: .rooms),
                 Route("GET", "/api/room", "rooms.get", answer: .room),
             ], hasEventLog: true, logsWhatRoomsShow: true)
-        catalog.add(rooms)
-        catalog.add(board)
+        catalog = catalog.adding(rooms)
+        catalog = catalog.adding(board)
         #expect(catalog.listLogs == ["rooms"])
-        catalog.add(chat)
+        catalog = catalog.adding(chat)
         #expect(catalog.listLogs == nil)
         var logging = chat
         logging.logsWhatRoomsShow = true
-        catalog.add(logging)
+        catalog = catalog.adding(logging)
         #expect(catalog.listLogs == ["chat", "rooms"])
         rooms.hasEventLog = false
-        catalog.add(rooms)
+        catalog = catalog.adding(rooms)
         #expect(catalog.listLogs == nil)
     }
 
     @Test("an announcement that changes nothing is none")
     func revision() {
         var catalog = Catalog(required: [])
-        catalog.add(chat)
+        catalog = catalog.adding(chat)
         let revision = catalog.revision
-        catalog.add(chat)
+        catalog = catalog.adding(chat)
         #expect(catalog.revision == revision)
-        catalog.add(board)
+        catalog = catalog.adding(board)
         #expect(catalog.revision != revision)
     }
 
@@ -80,9 +80,9 @@ struct CatalogTests {
     func whole() {
         var catalog = Catalog(required: ["chat", "board"])
         #expect(!catalog.isWhole)
-        catalog.add(chat)
+        catalog = catalog.adding(chat)
         #expect(!catalog.isWhole)
-        catalog.add(board)
+        catalog = catalog.adding(board)
         #expect(catalog.isWhole)
     }
 
@@ -90,7 +90,7 @@ struct CatalogTests {
     func conflict() {
         var catalog = Catalog(required: [])
         for name in ["zebra", "ape"] {
-            catalog.add(
+            catalog = catalog.adding(
                 Manifest(
                     service: name, routes: [Route("GET", "/api/x", "\(name).x")],
                     socketEvents: [SocketEvent("x", "\(name).x")]))

@@ -40,7 +40,7 @@ final class LossyBus: MessageBus {
 
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+        completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         real.request(subject, data, context, completion: completion)
     }

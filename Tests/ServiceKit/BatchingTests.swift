@@ -23,7 +23,9 @@ struct BatchingTests {
             for number in numbers {
                 let context = BusContext(
                     requestID: "request-\(number)", caller: HostWorld.ada.json, timeout: timeout, key: "key")
-                batching.request(subject, JSONValue(number), context) { [answers] in answers.add((number, $0)) }
+                batching.request(subject, JSONValue(number), context) { [answers] in
+                    answers.add((number, $0.map(\.json)))
+                }
             }
         }
 
@@ -188,7 +190,7 @@ struct BatchingTests {
             }
         }
         let before = world.database.statistics.reads
-        let answers = try await world.bus.request("test.read", batch, BusContext(requestID: "batch")).array
+        let answers = try await world.bus.request("test.read", batch, BusContext(requestID: "batch")).json.array
         #expect(world.database.statistics.reads == before + 1)
         let outcomes = try #require(answers).map { answer in Result { try Reply(answer).data.string } }
         #expect(try outcomes[0].get() == "ada request-1 1")

@@ -43,7 +43,7 @@ final class FakeBus: MessageBus {
 
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
-        completion: @escaping @Sendable (Result<JSONValue, BusError>) -> Void
+        completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         requested.add(subject)
         real.request(subject, data, context, completion: completion)

@@ -1,33 +1,50 @@
 import Contracts
 
 /// All that the services have announced: what the gateway offers beside itself.
-struct Catalog: Sendable {
-    private(set) var manifests: [String: Manifest] = [:]
-    private(set) var routes = RouteTable([])
-    private(set) var socketEvents: [String: SocketEvent] = [:]
+///
+/// It never changes: an announcement makes another. Each request reads one, so it is a class, which costs a reference to hand on.
+final class Catalog: Sendable {
+    let manifests: [String: Manifest]
+    /// In a stable order.
+    let services: [Manifest]
+    let routes: RouteTable
+    let socketEvents: [String: SocketEvent]
     /// The subjects that take several questions at once.
-    private(set) var batched: Set<String> = []
-    private(set) var limits = Catalog.limits(GatewaySettings.ownLimits)
-    /// Counts the announcements that changed it.
-    private(set) var revision = 0
+    let batched: Set<String>
+    let limits: [String: RateLimit]
     /// The logs that together tell of each change of the lists of rooms that `Subject.rooms` is asked for; nil if one could go untold.
-    private(set) var listLogs: [String]?
+    let listLogs: [String]?
+    /// Counts the announcements that changed it.
+    let revision: Int
     private let required: Set<String>
 
+    /// What is known before any announcement.
+    ///
     /// - Parameter required: the services without which the product is not whole.
-    init(required: Set<String>) { self.required = required }
+    convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
 
-    mutating func add(_ manifest: Manifest) {
-        guard manifests[manifest.service] != manifest else { return }
-        revision += 1
-        manifests[manifest.service] = manifest
-        let all = services
+    private init(_ manifests: [String: Manifest], required: Set<String>, revision: Int) {
+        let all = manifests.values.sorted { $0.service < $1.service }
+        self.manifests = manifests
+        self.required = required
+        self.revision = revision
+        services = all
         routes = RouteTable(all.flatMap(\.routes))
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
-        limits = Self.limits(GatewaySettings.ownLimits + all.flatMap(\.limits))
+        limits = Dictionary(
+            (GatewaySettings.ownLimits + all.flatMap(\.limits)).map { ($0.name, $0) },
+            uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
         listLogs = Self.listLogs(all)
+    }
+
+    /// This one, if it has that manifest already.
+    func adding(_ manifest: Manifest) -> Catalog {
+        guard manifests[manifest.service] != manifest else { return self }
+        var manifests = manifests
+        manifests[manifest.service] = manifest
+        return Catalog(manifests, required: required, revision: revision + 1)
     }
 
     private static func listLogs(_ all: [Manifest]) -> [String]? {
@@ -36,13 +53,6 @@ struct Catalog: Sendable {
         }
         return sources.allSatisfy { $0.hasEventLog && $0.logsWhatRoomsShow } ? sources.map(\.service) : nil
     }
-
-    private static func limits(_ all: [RateLimit]) -> [String: RateLimit] {
-        Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    /// In a stable order.
-    var services: [Manifest] { manifests.values.sorted { $0.service < $1.service } }
 
     /// The services that have an event log.
     var streams: [String] { services.filter(\.hasEventLog).map(\.service) }

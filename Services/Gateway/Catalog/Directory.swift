@@ -100,7 +100,7 @@ final class Directory: Sendable {
         let (follower, isNew) = state.withLock { state -> (StreamFollower?, Bool) in
             let isUnknown = state.catalog.manifests[name] == nil
             if isUnknown { log.info("a service is there", ["name": name]) }
-            state.catalog.add(manifest)
+            state.catalog = state.catalog.adding(manifest)
             guard manifest.hasEventLog else { return (nil, false) }
             if let known = state.followers[name] { return (known, false) }
             let follower = StreamFollower(

@@ -1,8 +1,9 @@
 import Contracts
 import SocketIO
 
-/// A log entry made ready for every loop: each emission framed once.
-struct Broadcast: Sendable {
+/// A log entry made ready for every loop: each emission framed once. A class, as all loops and what they keep for those who come back
+/// share it.
+final class Broadcast: Sendable {
     struct Item: Sendable {
         let emission: Emission
         /// nil for what is composed for each person before it is framed.

@@ -21,14 +21,14 @@ final class OpenRoomQuestions: Sendable {
     func start() throws(BusError) {
         let made = try bus.respond(to: Subject.openRooms(of: gatewayID), queue: "gateway") { [fanout] request in
             guard let question = OpenRoomQuestion(request.data) else {
-                return request.reply(ServiceError.wrongType("rooms", "a list of rooms and people").json)
+                return request.reply(ServiceError.wrongType("rooms", "a list of rooms and people"))
             }
             Task {
                 var sockets = [[SocketEvidence]](repeating: [], count: question.places.count)
                 for shard in fanout.shards {
                     for (index, found) in await shard.evidence(for: question).enumerated() { sockets[index] += found }
                 }
-                request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
+                request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)))
             }
         }
         subscription.withLock { $0 = made }

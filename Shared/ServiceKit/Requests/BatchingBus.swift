@@ -9,7 +9,7 @@ import Synchronization
 /// gets few requests with many questions, and answers those of each over one snapshot. Each question ends by its own
 /// deadline, however long others may wait. It is for questions: those of one sender may be asked in another order.
 public final class BatchingBus: MessageBus, DeadlineKeeper {
-    public typealias Completion = @Sendable (Result<JSONValue, BusError>) -> Void
+    public typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
     private struct Waiting: Sendable {
         /// In `State.pending`, until it is answered or its time is over.
@@ -133,9 +133,9 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         context.timeout = ContinuousClock.now.duration(to: batch.reduce(.now) { max($0, $1.deadline) })
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
             switch answer {
-            case .success(let answers):
-                guard let each = answers.array, (1...batch.count).contains(each.count) else {
-                    refuse(batch, on: subject, answers)
+            case .success(let payload):
+                guard let each = RequestBatch.Answers(payload)?.each, (1...batch.count).contains(each.count) else {
+                    refuse(batch, on: subject, payload)
                     break
                 }
                 // What had no room is asked anew, before what came later.
@@ -153,8 +153,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     /// An instance of an earlier version, which takes no batches, finds that it makes no sense: each is asked alone. Any other
     /// refusal is every member's.
-    private func refuse(_ batch: [Waiting], on subject: String, _ answer: JSONValue) {
-        let isUnknown = answer["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
+    private func refuse(_ batch: [Waiting], on subject: String, _ answer: any BusPayload) {
+        let isUnknown = answer.json["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
         for one in batch {
             if isUnknown { ask(one, on: subject) {} } else { finish(one, .success(answer)) }
         }
@@ -178,7 +178,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    private func finish(_ one: Waiting, _ answer: Result<JSONValue, BusError>) {
+    private func finish(_ one: Waiting, _ answer: Result<any BusPayload, BusError>) {
         state.withLock { $0.pending.take(one.id) }?(answer)
     }
 

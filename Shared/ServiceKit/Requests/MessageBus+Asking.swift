@@ -30,7 +30,7 @@ extension MessageBus {
         request(subject, data, context) { answer in
             do throws(ServiceError) {
                 switch answer {
-                case .success(let json): completion(.success(try Reply(json)))
+                case .success(let payload): completion(.success(try Reply(payload)))
                 // What is wrong is the question, if it is long, or else the answer: neither gets better by trying again.
                 case .failure(.lineTooLong) where isLong:
                     throw ServiceError(.payloadTooLarge, "That is more than can be taken at once.")

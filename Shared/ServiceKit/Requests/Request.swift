@@ -2,16 +2,14 @@ import Contracts
 import MessageBus
 import Storage
 
-/// A request as a handler gets it.
-public struct Request: Sendable {
-    /// From the edge to the last service, for logs.
-    public let id: String
+/// A request as a handler gets it. A class, as it goes from closure to closure until it is answered.
+public final class Request: Sendable {
     public let fields: RequestFields
     private let verified: Caller?
     private let context: BusContext
     private let deadline: ContinuousClock.Instant
 
-    init(_ request: BusRequest) throws(ServiceError) {
+    convenience init(_ request: BusRequest) throws(ServiceError) {
         try self.init(RequestBatch.Question(data: request.data, context: request.context), deadline: request.deadline)
     }
 
@@ -19,9 +17,11 @@ public struct Request: Sendable {
         fields = try RequestFields(question.data)
         context = question.context
         self.deadline = deadline
-        id = context.requestID
         verified = context.caller.flatMap(Caller.init)
     }
+
+    /// From the edge to the last service, for logs.
+    public var id: String { context.requestID }
 
     /// - Throws: `unauthenticated` for a request that nobody is behind.
     public var caller: Caller {

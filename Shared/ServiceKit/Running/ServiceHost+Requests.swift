@@ -10,14 +10,14 @@ extension ServiceHost {
         requests.add()
         guard underWay.begin() else {
             failures.add()
-            return request.reply(ServiceError.unavailable("This part of the service is busy and").json)
+            return request.reply(ServiceError.unavailable("This part of the service is busy and"))
         }
         // The loop the request came in on: its requests start in order there, and answers need no other thread.
         let loop = EventLoop.current ?? group.loop(forKey: request.context.key ?? "")
         let started = ContinuousClock.now
         switch entry {
         case .anywhere(let handler):
-            run(on: loop, request, since: started) { try await handler(Request(request)).json }
+            run(on: loop, request, since: started) { try await handler(Request(request)) }
         case .reading(let handler):
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
         case .inRoom(let handler):
@@ -29,18 +29,18 @@ extension ServiceHost {
                     run(on: loop, request, since: started) {
                         let room = try found.get()
                         guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
-                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant)).json
+                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant))
                     }
                 }
             } catch {
-                finish(request, error.json, since: started)
+                finish(request, error, since: started)
             }
         }
     }
 
     private func run(
         on loop: EventLoop, _ request: BusRequest, since started: ContinuousClock.Instant,
-        _ work: @escaping @Sendable () async throws -> JSONValue
+        _ work: @escaping @Sendable () async throws -> any BusPayload
     ) {
         Task(executorPreference: loop) { [self] in
             do {
@@ -48,44 +48,46 @@ extension ServiceHost {
                 guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
                 finish(request, try await work(), since: started)
             } catch {
-                finish(request, translated(error, request.subject, request.context.requestID).json, since: started)
+                finish(request, translated(error, request.subject, request.context.requestID), since: started)
             }
         }
     }
 
     /// What ties a request's lines together, and where its change stands in the log.
-    private func note(_ answer: JSONValue, to context: BusContext, _ subject: String, _ took: Duration) {
+    private func note(_ answer: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
         self.context.log.debug(
             "answered",
             [
                 "request": context.requestID, "trace": context.trace.flatMap(TraceParent.init)?.traceID ?? "",
-                "subject": subject, "seq": answer["seq"]?.int ?? 0, "ms": took.milliseconds,
+                "subject": subject, "seq": (answer as? Reply)?.position?.seq ?? 0, "ms": took.milliseconds,
             ])
     }
 
     /// - Returns: the answer; of a batch the list of those that fit.
-    private func read(_ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler) async throws -> JSONValue {
+    private func read(
+        _ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler
+    ) async throws -> any BusPayload {
         let deadline = request.deadline
         guard let batch = RequestBatch.decode(request.data, in: request.context) else {
             let parsed = try Request(request)
-            return try await context.database.read { try handler(parsed, $0) }.json
+            return try await context.database.read { try handler(parsed, $0) }
         }
         let answers = try await context.database.read { [self] connection in
-            var answers: [JSONValue] = []
+            var answers: [any BusPayload] = []
             var bytes = 0
             // Once nobody waits any more the rest would be made in vain.
             for question in batch where answers.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
-                let answer: JSONValue
+                let answer: any BusPayload
                 var mayGoOn = true
                 do {
-                    answer = try handler(Request(question, deadline: deadline), connection).json
+                    answer = try handler(Request(question, deadline: deadline), connection)
                 } catch {
-                    answer = translated(error, request.subject, question.context.requestID).json
+                    answer = translated(error, request.subject, question.context.requestID)
                     // The snapshot may have failed with it: those that are left out of the answer are asked anew.
                     mayGoOn = !(error is StorageError)
                 }
-                bytes += answer.bytes.count
+                bytes += answer.maxBytes
                 if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
                 answers.append(answer)
                 note(answer, to: question.context, request.subject, .now - began)
@@ -94,15 +96,15 @@ extension ServiceHost {
             return answers
         }
         requests.add(answers.count - 1)
-        return JSONWriter.value { json in json.array(of: answers) { $0.value($1) } }
+        return RequestBatch.Answers(each: answers)
     }
 
-    private func finish(_ request: BusRequest, _ answer: JSONValue, since started: ContinuousClock.Instant) {
+    private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         request.reply(answer)
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // The members of a batch have a line each.
-        if answer.kind == .object { note(answer, to: request.context, request.subject, took) }
+        // The members of a batch have had a line each.
+        if !(answer is RequestBatch.Answers) { note(answer, to: request.context, request.subject, took) }
         underWay.end()
     }
 

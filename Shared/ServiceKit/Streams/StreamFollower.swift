@@ -188,12 +188,13 @@ public actor StreamFollower {
         }
     }
 
-    private func fetched(_ answer: Result<JSONValue, BusError>, since: Int, of asked: String?, expecting expected: Int)
-    {
+    private func fetched(
+        _ answer: Result<any BusPayload, BusError>, since: Int, of asked: String?, expecting expected: Int
+    ) {
         isFetching = false
         // Asked of the database before: its answer says nothing of this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
-        guard case .success(let json) = answer, let reply = try? Reply(json),  // an owner in trouble is asked again
+        guard case .success(let payload) = answer, let reply = try? Reply(payload),  // an owner in trouble is asked again
             let page = LogPage(reply.data)
         else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }

@@ -41,11 +41,11 @@ struct LimitConformanceTests {
             #expect(throws: BusError.lineTooLong) { try bus.publish("big", Self.text(bytes: largest + 1)) }
 
             let request = BusLimits.maxPassedOnLine - 200
-            #expect(try await bus.request("measure", Self.text(bytes: request), .test()).int == request)
+            #expect(try await bus.request("measure", Self.text(bytes: request), .test()).json.int == request)
             await #expect(throws: BusError.lineTooLong) {
                 try await bus.request("measure", Self.text(bytes: BusLimits.maxPassedOnLine), .test())
             }
-            #expect(try await bus.request("grow", JSONValue(request), .test()).bytes.count == request)
+            #expect(try await bus.request("grow", JSONValue(request), .test()).json.bytes.count == request)
             await #expect(throws: BusError.lineTooLong) {
                 try await bus.request("grow", JSONValue(BusLimits.maxPassedOnLine), .test())
             }
@@ -63,7 +63,7 @@ struct LimitConformanceTests {
             let client = try await fabric.client()
             let kept = Arrivals<BusRequest>()
             try server.respond(to: "work", queue: "q") { request in
-                if request.data.isNull { request.reply(.null) } else { kept.add(request) }
+                if request.data.isNull { request.reply(JSONValue.null) } else { kept.add(request) }
             }
             try await server.flush()
             async let answer = client.request("work", JSONValue("first"), .test())
@@ -86,7 +86,7 @@ struct LimitConformanceTests {
             #expect(!closedEarly)
 
             underWay.reply(JSONValue("done"))
-            #expect(try await answer == JSONValue("done"))
+            #expect(try await answer.json == JSONValue("done"))
             await closing.value
             await server.close()
             #expect(!server.isConnected)
@@ -111,7 +111,7 @@ struct LimitConformanceTests {
             let added = try bus.subscribe("once") { [bus] _ in
                 subscription.withLock { $0 }?.cancel()
                 bus.request("outer", JSONValue(1), .test()) { result in
-                    if case .success(let data) = result { arrivals.add(data.int) }
+                    if case .success(let data) = result { arrivals.add(data.json.int) }
                 }
             }
             subscription.withLock { $0 = added }

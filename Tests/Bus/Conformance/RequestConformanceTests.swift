@@ -16,14 +16,14 @@ struct RequestConformanceTests {
                 #expect(request.remaining > .zero)
                 request.reply(
                     JSONWriter.value { $0.array(of: [request.subject, request.data.text]) { $0.string($1) } })
-                request.reply(.null)
+                request.reply(JSONValue.null)
             }
             try await server.flush()
             let context = BusContext(
                 requestID: "r \"1\"", caller: try JSONValue(parsing: #"{"id":"u1","name":"J. \"}"}"#),
                 timeout: .seconds(10), key: "room\\1", trace: "00-é-01")
             let reply = try await client.request("rooms.rename", JSONValue("x"), context)
-            #expect(reply.text == #"["rooms.rename","\"x\""]"#)
+            #expect(reply.json.text == #"["rooms.rename","\"x\""]"#)
             let got = try #require(await seen.next())
             #expect(got.requestID == context.requestID)
             #expect(got.caller == context.caller)
@@ -46,7 +46,7 @@ struct RequestConformanceTests {
             let client = try await fabric.client()
             try await withThrowingTaskGroup(of: Bool.self) { tasks in
                 for number in 0..<500 {
-                    tasks.addTask { try await client.request("double", JSONValue(number), .test()).int == number * 2 }
+                    tasks.addTask { try await client.request("double", JSONValue(number), .test()).json.int == number * 2 }
                 }
                 for try await isRight in tasks { #expect(isRight) }
             }
@@ -64,7 +64,7 @@ struct RequestConformanceTests {
             await #expect(throws: BusError.noResponders) {
                 try await bus.request("rooms.rename", .null, .test(timeout: .seconds(3000)))
             }
-            let service = try bus.respond(to: "rooms.rename", queue: "rooms") { $0.reply(.null) }
+            let service = try bus.respond(to: "rooms.rename", queue: "rooms") { $0.reply(JSONValue.null) }
             _ = try await bus.request("rooms.rename", .null, .test())
             service.cancel()
             await #expect(throws: BusError.noResponders) { try await bus.request("rooms.rename", .null, .test()) }
@@ -88,7 +88,7 @@ struct RequestConformanceTests {
             let late = try #require(await kept.next())
             #expect(late.remaining < .milliseconds(40))
             late.reply(JSONValue(1))
-            #expect(try await client.request("quick", .null, .test()).int == 2)
+            #expect(try await client.request("quick", .null, .test()).json.int == 2)
         }
     }
 
@@ -99,13 +99,13 @@ struct RequestConformanceTests {
             var instances: [BusSubscription] = []
             for instance in 0..<3 { instances.append(try await fabric.instance(instance)) }
             var answers: [Int?] = []
-            for _ in 0..<30 { answers.append(try await client.request("who", .null, .test()).int) }
+            for _ in 0..<30 { answers.append(try await client.request("who", .null, .test()).json.int) }
             #expect(Set(answers) == [0, 1, 2])
             instances[1].cancel()
             // Its own word on the way may still take one; then nothing comes to it any more.
             try await fabric.untilGone(1, client)
             answers = []
-            for _ in 0..<30 { answers.append(try await client.request("who", .null, .test()).int) }
+            for _ in 0..<30 { answers.append(try await client.request("who", .null, .test()).json.int) }
             #expect(Set(answers) == [0, 2])
         }
     }
@@ -122,7 +122,7 @@ struct RequestConformanceTests {
                 var places: [Int] = []
                 for key in 0..<120 {
                     let reply = try await client.request("who", .null, .test(key: "room-\(key)"))
-                    places.append(try #require(reply.int))
+                    places.append(try #require(reply.json.int))
                 }
                 return places
             }
@@ -158,7 +158,7 @@ extension BusFabric {
         var streak = 0
         while streak < 10 {
             do throws(BusError) {
-                streak = try await client.request("who", .null, .test()).int == number ? 0 : streak + 1
+                streak = try await client.request("who", .null, .test()).json.int == number ? 0 : streak + 1
             } catch .noResponders {
                 // On its way when it was cancelled, and given back.
                 streak = 0

@@ -35,11 +35,11 @@ struct NATSBusTests {
         let second = try await NATSServer.start(port: first.port)
         #expect(await states.next() == .connected)
         // No flush in between: the subscriptions were said first.
-        #expect(try await bus.request("echo", JSONValue(5), .test()).int == 5)
+        #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(await events.next() == 1)
         // A reply to what was asked over the server before goes nowhere.
-        underWay.reply(.null)
+        underWay.reply(JSONValue.null)
         try await bus.flush()
         await bus.close()
         await second.stop()
@@ -63,7 +63,7 @@ struct NATSBusTests {
         let second = try #require(await heard.next())
         #expect(second.data == first.data && second.context.timeout < first.context.timeout)
         second.reply(JSONValue(2))
-        #expect(try await question.value.int == 2)
+        #expect(try await question.value.json.int == 2)
         // Too late: there is nobody any more.
         first.reply(JSONValue(1))
 
@@ -76,7 +76,7 @@ struct NATSBusTests {
         let last = Task { try await bus.request("count", JSONValue(4), .test()) }
         let next = try #require(await heard.next())
         #expect(next.data.int == 4)
-        next.reply(.null)
+        next.reply(JSONValue.null)
         _ = try await last.value
         await bus.close()
         await finish(group)
@@ -141,7 +141,7 @@ struct NATSBusTests {
         #expect(throws: BusError.lineTooLong) { try bus.publish("a", over) }
         await #expect(throws: BusError.lineTooLong) { try await bus.request("big", over, .test()) }
         await #expect(throws: BusError.lineTooLong) { try await bus.request("big", .null, .test()) }
-        #expect(try await bus.request("big", fits, .test()) == fits)
+        #expect(try await bus.request("big", fits, .test()).json == fits)
         await bus.close()
         await server.stop()
         await finish(group)
@@ -156,7 +156,7 @@ struct NATSBusTests {
         let other = try await connect(server.url("/\(theirs)"), on: group)
         let events = Arrivals<Int?>()
         try one.subscribe(">") { events.add($0.data.int) }
-        try one.respond(to: "who", queue: "q") { $0.reply(.null) }
+        try one.respond(to: "who", queue: "q") { $0.reply(JSONValue.null) }
         try await one.flush()
         try other.publish("a", JSONValue(1))
         await #expect(throws: BusError.noResponders) { try await other.request("who", .null, .test()) }
@@ -176,7 +176,7 @@ struct NATSBusTests {
         for (pattern, queue) in [("rooms.*", "a"), ("rooms.list", "b"), (">", "c")] {
             try bus.respond(to: pattern, queue: queue) {
                 served.add($0.subject)
-                $0.reply(.null)
+                $0.reply(JSONValue.null)
             }
         }
         for _ in 0..<10 { _ = try await bus.request("rooms.list", .null, .test()) }

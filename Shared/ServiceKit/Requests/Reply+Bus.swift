@@ -1,0 +1,26 @@
+import Contracts
+import MessageBus
+
+// A service's answer stays itself on a bus within a process.
+
+extension Reply: BusPayload {
+    public var maxBytes: Int {
+        // An escaped byte takes six.
+        data.bytes.count + (page?.bytes.count ?? 0) + 6 * (position?.stream.utf8.count ?? 0) + 128
+    }
+
+    /// - Throws: as `init(_: JSONValue)`.
+    public init(_ payload: any BusPayload) throws(ServiceError) {
+        if let reply = payload as? Reply {
+            self = reply
+        } else if let error = payload as? ServiceError {
+            throw error
+        } else {
+            try self.init(payload.json)
+        }
+    }
+}
+
+extension ServiceError: BusPayload {
+    public var maxBytes: Int { 6 * message.utf8.count + 128 }
+}
