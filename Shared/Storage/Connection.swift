@@ -24,17 +24,13 @@ public protocol Connection: AnyObject {
 
 extension Connection {
     @discardableResult @inlinable
-    public func execute<each Parameter: SQLConvertible>(
-        _ sql: String, _ parameters: repeat each Parameter
-    ) throws(StorageError) -> Int {
-        try execute(sql, binding: sqlValues(repeat each parameters))
+    public func execute(_ sql: String, _ parameters: any SQLConvertible...) throws(StorageError) -> Int {
+        try execute(sql, binding: parameters.map(\.sqlValue))
     }
 
     @inlinable
-    public func query<each Parameter: SQLConvertible>(
-        _ sql: String, _ parameters: repeat each Parameter, body: (Row) throws -> Void
-    ) throws {
-        try forEachRow(sql, binding: sqlValues(repeat each parameters)) {
+    public func query(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> Void) throws {
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
             try body($0)
             return true
         }
@@ -42,11 +38,9 @@ extension Connection {
 
     /// The first row; nil if there is none. The rest is not read.
     @inlinable
-    public func first<T, each Parameter: SQLConvertible>(
-        _ sql: String, _ parameters: repeat each Parameter, body: (Row) throws -> T
-    ) throws -> T? {
+    public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {
         var found: T?
-        try forEachRow(sql, binding: sqlValues(repeat each parameters)) {
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
             found = try body($0)
             return false
         }
@@ -54,23 +48,12 @@ extension Connection {
     }
 
     @inlinable
-    public func all<T, each Parameter: SQLConvertible>(
-        _ sql: String, _ parameters: repeat each Parameter, body: (Row) throws -> T
-    ) throws -> [T] {
+    public func all<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> [T] {
         var found: [T] = []
-        try forEachRow(sql, binding: sqlValues(repeat each parameters)) {
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
             found.append(try body($0))
             return true
         }
         return found
     }
-}
-
-/// A pack and no list of existentials, each of which would be put in a box first.
-@inlinable
-func sqlValues<each Parameter: SQLConvertible>(_ parameters: repeat each Parameter) -> [SQLValue] {
-    var values: [SQLValue] = []
-    values.reserveCapacity(8)
-    repeat values.append((each parameters).sqlValue)
-    return values
 }

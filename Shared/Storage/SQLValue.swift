@@ -22,29 +22,29 @@ public protocol SQLConvertible {
 }
 
 extension SQLValue: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { self }
+    public var sqlValue: SQLValue { self }
 }
 
 extension Int: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { .int(self) }
+    public var sqlValue: SQLValue { .int(self) }
 }
 
 extension Bool: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { .int(self ? 1 : 0) }
+    public var sqlValue: SQLValue { .int(self ? 1 : 0) }
 }
 
 extension String: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { .text(self) }
+    public var sqlValue: SQLValue { .text(self) }
 }
 
 extension [UInt8]: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { .bytes(self) }
+    public var sqlValue: SQLValue { .bytes(self) }
 }
 
 extension JSONValue: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { .json(self) }
+    public var sqlValue: SQLValue { .json(self) }
 }
 
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
-    @inlinable public var sqlValue: SQLValue { self?.sqlValue ?? .null }
+    public var sqlValue: SQLValue { self?.sqlValue ?? .null }
 }

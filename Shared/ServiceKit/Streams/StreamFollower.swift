@@ -194,8 +194,8 @@ public actor StreamFollower {
         isFetching = false
         // Asked of the database before: its answer says nothing of this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
-        guard case .success(let payload) = answer, let reply = try? Reply(payload),  // an owner in trouble is asked again
-            let page = LogPage(reply.data)
+        // An owner in trouble is asked again.
+        guard case .success(let payload) = answer, let reply = try? Reply(payload), let page = LogPage(reply.data)
         else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
         // What was pruned is gone, and the log still the same.

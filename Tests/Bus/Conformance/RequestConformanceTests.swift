@@ -46,7 +46,9 @@ struct RequestConformanceTests {
             let client = try await fabric.client()
             try await withThrowingTaskGroup(of: Bool.self) { tasks in
                 for number in 0..<500 {
-                    tasks.addTask { try await client.request("double", JSONValue(number), .test()).json.int == number * 2 }
+                    tasks.addTask {
+                        try await client.request("double", JSONValue(number), .test()).json.int == number * 2
+                    }
                 }
                 for try await isRight in tasks { #expect(isRight) }
             }

@@ -1,0 +1,57 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Testing
+
+@Suite("replies on the bus")
+struct ReplyPayloadTests {
+    /// A payload whose JSON alone is known, as one from another process.
+    private struct Travelled: BusPayload {
+        let json: JSONValue
+        var maxBytes: Int { json.bytes.count }
+    }
+
+    private static let replies = [
+        Reply(), Reply(.noContent, .null), Reply(.created, JSONValue(7), isDuplicate: true),
+        Reply.page(.emptyArray, next: "a \"cursor\""), Reply.page(.emptyArray, next: nil),
+        Reply(.ok, JSONValue("x"), position: StreamPosition(stream: String(repeating: "\u{1}", count: 100), seq: .max)),
+    ]
+
+    @Test("a reply reads the same as itself and as its JSON, and is no longer than it says", arguments: replies.indices)
+    func same(index: Int) throws {
+        let reply = Self.replies[index]
+        for payload: any BusPayload in [reply, Travelled(json: reply.json), reply.json] {
+            #expect(try Reply(payload).json == reply.json)
+        }
+        #expect(reply.json.bytes.count <= reply.maxBytes)
+    }
+
+    @Test("an error is thrown the same from itself and from its JSON, and is no longer than it says")
+    func errors() throws {
+        for error in [
+            ServiceError.roomNotFound, .unavailable("Rooms"),
+            ServiceError(.invalidCredentials, String(repeating: "\u{1}\"", count: 200), retryAfter: .max),
+        ] {
+            #expect(throws: error) { try Reply(error) }
+            #expect(throws: error) { try Reply(Travelled(json: error.json)) }
+            #expect(error.json.bytes.count <= error.maxBytes)
+        }
+        #expect(throws: ServiceError.noAnswer) { try Reply(Travelled(json: .emptyArray)) }
+    }
+
+    @Test("in one process a service's answer arrives as it was given, and one too long for a line of a bus does not")
+    func withinProcess() async throws {
+        let bus = InProcessBus()
+        let long = Reply(.ok, JSONValue(String(repeating: "x", count: BusLimits.maxLine)))
+        try bus.respond(to: "test.*", queue: "test") { request in
+            request.reply(request.subject == "test.long" ? long : Reply(.created, request.data))
+        }
+        let answer = try await bus.request("test.short", JSONValue(3), BusContext(requestID: "r"))
+        #expect((answer as? Reply)?.status == .created)
+        await #expect(throws: BusError.lineTooLong) {
+            try await bus.request("test.long", .null, BusContext(requestID: "r"))
+        }
+        await bus.close()
+    }
+}
