@@ -34,18 +34,24 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 
-    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
-        guard SubjectGrammar.isSubject(subject) else { throw .badSubject }
-        guard !LineWriter.isPublishTooLong(subject, payload) else { throw .lineTooLong }
-        let handlers = state.withLock { state -> [EventHandler] in
-            guard !state.isClosed else { return [] }
+    public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
+        guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
+        let (everyone, groups, first) = state.withLock {
+            state -> ([EventHandler], [QueueGroup<EventHandler>], UInt64) in
+            guard !state.isClosed else { return ([], [], 0) }
             let match = state.subscribers.match(subject)
-            guard !match.groups.isEmpty else { return match.everyone }
-            state.turn &+= 1
-            return match.everyone + match.groups.map { $0.pick(key: nil, turn: state.turn) }
+            defer { state.turn &+= UInt64(payloads.count) }
+            return (match.everyone, match.groups, state.turn)
         }
-        let message = BusMessage(subject: subject, payload: payload)
-        for handler in handlers { handler(message) }
+        var turn = first
+        return payloads.map { payload in
+            guard !LineWriter.isPublishTooLong(subject, payload) else { return .lineTooLong }
+            turn &+= 1
+            let message = BusMessage(subject: subject, payload: payload)
+            for handler in everyone { handler(message) }
+            for group in groups { group.pick(key: nil, turn: turn)(message) }
+            return nil
+        }
     }
 
     @discardableResult

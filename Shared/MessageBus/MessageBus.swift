@@ -8,15 +8,15 @@ import JSON
 /// Handlers and completions are called on a thread of the bus' choosing: the event loop of a bus over a network, the
 /// caller's own thread on the in-process bus. They must not block, and may call the bus.
 public protocol MessageBus: AnyObject, Sendable {
-    /// Sends an event to everyone subscribed to its subject.
+    /// Sends events to everyone subscribed to their subject.
     ///
     /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once: a
     /// subscriber that is away, or too far behind, misses it and recovers from the event log. So does everyone while
-    /// this bus is disconnected; that is counted, not thrown. Never waits for a subscriber.
+    /// this bus is disconnected; that is counted, and no error. Never waits for a subscriber.
     ///
-    /// - Throws: `badSubject`; `lineTooLong` if the encoded line is over `BusLimits.maxPassedOnLine`; `slowConsumer`
-    ///   if more than the bound waits to be sent.
-    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError)
+    /// - Returns: for each, in their order, why it was not sent, or nil if it was: `badSubject`; `lineTooLong` if its encoded line is over
+    ///   `BusLimits.maxPassedOnLine`; `slowConsumer` if more than the bound waits to be sent.
+    func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?]
 
     /// Calls the handler for each event whose subject the pattern matches, in order.
     ///
@@ -73,6 +73,11 @@ public protocol MessageBus: AnyObject, Sendable {
 }
 
 extension MessageBus {
+    /// Sends one event, or throws why it was not sent.
+    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
+        if let refusal = publish(subject, all: [payload])[0] { throw refusal }
+    }
+
     /// Asks and waits for the reply. Cancelling the task does not shorten the wait: it ends by its deadline.
     public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext

@@ -82,19 +82,21 @@ public final class TCPBus: MessageBus {
         return result
     }
 
-    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
-        let data = payload.json
-        guard SubjectGrammar.isSubject(subject) else { throw .badSubject }
-        guard !LineWriter.isPublishTooLong(subject, data) else { throw .lineTooLong }
-        let failure: BusError? = say { state in
-            guard state.connection != nil else {
-                state.counters.droppedEvents &+= 1
-                return nil
+    public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
+        guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
+        let all = payloads.map(\.json)
+        // The lock once for all: taken for each in turn, it goes to and fro between this thread and the loop, which waits for it.
+        return say { state in
+            all.map { data in
+                guard !LineWriter.isPublishTooLong(subject, data) else { return .lineTooLong }
+                guard state.connection != nil else {
+                    state.counters.droppedEvents &+= 1
+                    return nil
+                }
+                guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
+                return state.append { wire.publish(subject, data, to: &$0) } ? nil : .lineTooLong
             }
-            guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
-            return state.append { wire.publish(subject, data, to: &$0) } ? nil : .lineTooLong
         }
-        if let failure { throw failure }
     }
 
     @discardableResult

@@ -18,9 +18,11 @@ final class LossyBus: MessageBus {
     /// Whether an event is lost, asked of each from now on.
     func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { self.isLost.withLock { $0 = isLost } }
 
-    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
+    func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         let isLost = isLost.withLock { $0 }
-        if !isLost(BusMessage(subject: subject, payload: payload)) { try real.publish(subject, payload) }
+        return payloads.map { payload in
+            isLost(BusMessage(subject: subject, payload: payload)) ? nil : real.publish(subject, all: [payload])[0]
+        }
     }
 
     @discardableResult

@@ -12,7 +12,7 @@ final class FakeBus: MessageBus {
     /// The subjects of all requests.
     let requested = Collector<String>()
 
-    /// What `publish` throws from now on; nil: nothing.
+    /// Why `publish` sends nothing from now on; nil: it does.
     func refusePublishing(_ error: BusError?) { refusal.withLock { $0 = error } }
 
     /// As if the connection had been lost and made again.
@@ -22,9 +22,9 @@ final class FakeBus: MessageBus {
         }
     }
 
-    func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
-        if let error = refusal.withLock({ $0 }) { throw error }
-        try real.publish(subject, payload)
+    func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
+        if let error = refusal.withLock({ $0 }) { return payloads.map { _ in error } }
+        return real.publish(subject, all: payloads)
     }
 
     @discardableResult

@@ -206,8 +206,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: As the other
 
-    public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
-        try bus.publish(subject, payload)
+    public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
+        bus.publish(subject, all: payloads)
     }
 
     @discardableResult

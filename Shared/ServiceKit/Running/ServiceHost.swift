@@ -109,17 +109,17 @@ public final class ServiceHost: Sendable {
 
     /// On the thread that writes, in the order of commits.
     private func publish(_ entries: [LogEntry]) {
-        let subject = Subject.events(of: name)
-        for entry in entries {
-            let entry = StreamEntry(entry)
-            do throws(BusError) {
-                try context.bus.publish(subject, entry)
-                announcer.noteTold(entry, in: context.database.databaseID)
-            } catch {
-                // It is in the log. If it stays the last one, only an announcement tells those who follow.
-                context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(error)"])
-                announcer.announce()
+        let entries = entries.map { StreamEntry($0) }
+        var told: StreamEntry?
+        for (entry, refusal) in zip(entries, context.bus.publish(Subject.events(of: name), all: entries)) {
+            guard let refusal else {
+                told = entry
+                continue
             }
+            // It is in the log. If it stays the last one, only an announcement tells those who follow.
+            context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(refusal)"])
+            announcer.announce()
         }
+        if let told { announcer.noteTold(told, in: context.database.databaseID) }
     }
 }

@@ -45,6 +45,28 @@ struct EventConformanceTests {
         }
     }
 
+    @Test("of events that are sent together, one that is too long holds back no other", arguments: BusKind.allCases)
+    func together(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let subscriber = try await fabric.client()
+            let publisher = try await fabric.client()
+            let (all, shared) = (Arrivals<Int?>(), Arrivals<Int?>())
+            try subscriber.subscribe("numbers") { all.add($0.data.int) }
+            for _ in 1...2 { try subscriber.subscribe("numbers", queue: "q") { shared.add($0.data.int) } }
+            try await subscriber.flush()
+            let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
+            let payloads = (0..<100).map { $0 == 40 ? long : JSONValue($0) }
+            let refusals = publisher.publish("numbers", all: payloads)
+            #expect(refusals.count == 100 && refusals[40] == .lineTooLong)
+            #expect(refusals.count { $0 != nil } == 1)
+            let numbers = (0..<100).filter { $0 != 40 }
+            #expect(await all.next(99) == numbers)
+            #expect(await shared.next(99).compactMap(\.self).sorted() == numbers)
+            #expect(publisher.publish("no subject", all: payloads).allSatisfy { $0 == .badSubject })
+            #expect(publisher.publish("numbers", all: []).isEmpty)
+        }
+    }
+
     @Test("data arrives as the bytes it was sent in", arguments: BusKind.allCases)
     func faithfulness(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
