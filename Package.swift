@@ -93,7 +93,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "JSON", "Reactor", "RoomsClient", "Security", "Storage", "TestClients", "TestSupport", "WebSocket",
+                "CSQLite", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage", "TestClients",
+                "TestSupport", "WebSocket",
             ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple"], swiftSettings: settings),

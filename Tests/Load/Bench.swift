@@ -57,6 +57,9 @@ actor Bench {
                 senders: options.senders, inFlight: options.inFlight, seconds: options.seconds,
                 listeners: options.listeners)
             return [try await SendTogether(world: world, load: load, syncFolder: options.syncFolder).measure()]
+        case .sqlite:
+            let folder = try Self.given(options.syncFolder, "sqlite", "--fsync-dir")
+            return try await SQLiteAlone(folder: folder, seconds: options.seconds).measure()
         case .returning:
             return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]
         case .connect:

@@ -10,6 +10,7 @@ struct BenchOptions {
         case myRooms = "my-rooms"
         case send
         case throughput
+        case sqlite
         case returning = "return"
         case push
         case fanOut = "fanout"
@@ -68,8 +69,8 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, return, push, fanout, bus, start, connect, growth, client; by
-                            default a short form of those that are quick
+          --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, bus, start, connect, growth,
+                            client; by default a short form of those that are quick
           --rooms N         the caller's rooms in my-rooms (200)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
@@ -88,7 +89,7 @@ struct BenchOptions {
           --server-pid N    the server's process, to see its memory in fanout
           --floor-pid N     the floor's, to see its processor time in growth
           --seconds N       how long each measurement of a rate takes (5; 1 in the short form)
-          --fsync-dir DIR   measure fdatasync there, beside send: a folder on the data folder's disk
+          --fsync-dir DIR   measure fdatasync there, beside send, and SQLite: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
           --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
           --store FILE      store the ratios there

@@ -1,0 +1,214 @@
+import CSQLite
+import Glibc
+import Messaging
+import Reactor
+import Storage
+import TestClients
+
+/// What SQLite itself takes for a send: messaging's five statements and their commit to the same disk, called as C calls them, with
+/// nothing of a chat around. What stands on SQLite cannot be faster.
+struct SQLiteAlone {
+    /// On the disk that is measured.
+    let folder: String
+    let seconds: Int
+
+    /// Sends in a commit: one by one; as many as a fan-out has in flight; as many as wait for it under load.
+    private static let batches = [1, 8, 128]
+    private static let rooms = 32
+
+    func measure() async throws -> [Row] {
+        var path = Array("\(folder)/sqlite-alone-XXXXXX".utf8CString)
+        guard mkdtemp(&path) != nil else { throw ClientError("no folder can be made in \(folder)") }
+        let own = String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let file = "\(own)/messaging.db"
+        defer {
+            for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
+            rmdir(own)
+        }
+        await (try SQLiteDatabase(.file(file), migrations: MessagingService.migrations)).close()
+        return try Self.batches.map { try measure(file, batch: $0) }
+    }
+
+    private func measure(_ file: String, batch: Int) throws -> Row {
+        let connection = try PlainSQLite(file)
+        for pragma in ["journal_mode = WAL", "synchronous = FULL", "cache_size = -16384", "wal_autocheckpoint = 4096"] {
+            try connection.run("PRAGMA \(pragma)")
+        }
+        let statements = try Statements(connection)
+        let start = LoopInstant.now()
+        let used = ThreadTime.used()
+        var sent = 0
+        repeat {
+            try statements.send(batch, from: sent)
+            sent += batch
+        } while LoopInstant.now() - start < .seconds(seconds)
+        let processor = (ThreadTime.used() - used) / Double(sent)
+        let elapsed = (LoopInstant.now() - start) / .seconds(1)
+        return Row(
+            name: "SQLite alone: the statements of a send, \(batch) in a commit",
+            figures: [
+                Figure("sends", Double(sent) / elapsed, .perSecond),
+                Figure("processor time of a send", processor * 1000, .milliseconds),
+            ])
+    }
+
+    /// As `MessagingDatabase` and `EventLog` have them, and of the same lengths.
+    private final class Statements {
+        private let chat, place, message, unread, head, entry, begin, commit: PlainSQLite.Statement
+        private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
+        /// Two for each room.
+        private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
+        private let messageID = PlainSQLite.Text("message", padded: 36)
+        private let tempID = PlainSQLite.Text("temp", padded: 12)
+        private let requestID = PlainSQLite.Text("request", padded: 16)
+        private let text = PlainSQLite.Text("text", padded: 200)
+        private let participants = PlainSQLite.Text("participants", padded: 79)
+        private let emissions = PlainSQLite.Text("emissions", padded: 1100)
+        /// Milliseconds since 1970.
+        private let began = time(nil) * 1000
+
+        init(_ connection: PlainSQLite) throws(ClientError) {
+            chat = try connection.prepare(
+                """
+                INSERT INTO chats (room_id, last_seq, updated_at) VALUES (?1, 1, ?2)
+                ON CONFLICT (room_id) DO UPDATE SET
+                    last_seq = chats.last_seq + 1,
+                    updated_at = CASE WHEN chats.updated_at < ?2 THEN ?2 ELSE chats.updated_at END
+                """)
+            place = try connection.prepare("SELECT last_seq, updated_at FROM chats WHERE room_id = ?1")
+            message = try connection.prepare(
+                """
+                INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
+                """)
+            unread = try connection.prepare(
+                """
+                INSERT INTO unread (room_id, user_id, count) VALUES (?1, ?2, 1)
+                ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + 1
+                """)
+            head = try connection.prepare("SELECT coalesce(max(seq), 0) FROM events")
+            entry = try connection.prepare(
+                """
+                INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                """)
+            begin = try connection.prepare("BEGIN IMMEDIATE")
+            commit = try connection.prepare("COMMIT")
+        }
+
+        /// In one commit.
+        func send(_ count: Int, from first: Int) throws(ClientError) {
+            try begin.run()
+            var seq = try head.run()
+            for number in first..<first + count {
+                seq += 1
+                let (at, index) = (began + number, number * 7919 % rooms.count)
+                let (room, sender, other) = (rooms[index], people[2 * index], people[2 * index + 1])
+                for text in [messageID, tempID, requestID] { text.end(with: seq) }
+                try chat.bind(room, at: 1).bind(at, at: 2).run()
+                let roomSeq = try place.bind(room, at: 1).run()
+                try message.bind(messageID, at: 1).bind(room, at: 2).bind(roomSeq, at: 3).bind(sender, at: 4)
+                    .bind(text, at: 5).bind(at, at: 6).bind(tempID, at: 7).run()
+                try unread.bind(room, at: 1).bind(other, at: 2).run()
+                try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(participants, at: 4)
+                    .bind(emissions, at: 5).bind(requestID, at: 6).run()
+            }
+            try commit.run()
+        }
+    }
+}
+
+/// SQLite without anything of ours.
+private final class PlainSQLite {
+    /// A text that stays where it is: it is bound without a copy.
+    final class Text {
+        fileprivate let bytes: UnsafeMutableBufferPointer<CChar>
+
+        /// A text of so many bytes that ends with the number.
+        init(_ beginning: String, padded count: Int, _ number: Int = 0) {
+            bytes = .allocate(capacity: count)
+            bytes.initialize(repeating: CChar(UInt8(ascii: "0")))
+            for (place, byte) in zip(bytes.indices, beginning.utf8) { bytes[place] = CChar(byte) }
+            end(with: number)
+        }
+
+        deinit { bytes.deallocate() }
+
+        /// Not while it is bound.
+        func end(with number: Int) {
+            var (rest, place) = (number, bytes.count - 1)
+            while rest > 0 {
+                bytes[place] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
+                (rest, place) = (rest / 10, place - 1)
+            }
+        }
+    }
+
+    private let handle: OpaquePointer
+
+    init(_ path: String) throws(ClientError) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            sqlite3_close_v2(opened)
+            throw ClientError("SQLite cannot open \(path)")
+        }
+        handle = opened
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    func run(_ sql: String) throws(ClientError) {
+        guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw ClientError("SQLite refuses \(sql)") }
+    }
+
+    func prepare(_ sql: String) throws(ClientError) -> Statement {
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard code == SQLITE_OK, let prepared else { throw ClientError("SQLite refuses \(sql)") }
+        return Statement(prepared, of: self)
+    }
+
+    final class Statement {
+        private let handle: OpaquePointer
+        /// Closed after its statements.
+        private let connection: PlainSQLite
+
+        init(_ handle: OpaquePointer, of connection: PlainSQLite) {
+            self.handle = handle
+            self.connection = connection
+        }
+
+        deinit { sqlite3_finalize(handle) }
+
+        func bind(_ text: Text, at index: Int32) -> Statement {
+            sqlite3_bind_text(handle, index, text.bytes.baseAddress, Int32(text.bytes.count), nil)
+            return self
+        }
+
+        func bind(_ number: Int, at index: Int32) -> Statement {
+            sqlite3_bind_int64(handle, index, Int64(number))
+            return self
+        }
+
+        /// - Returns: the first column of the first row; 0 if there is none.
+        @discardableResult
+        func run() throws(ClientError) -> Int {
+            defer { sqlite3_reset(handle) }
+            let code = sqlite3_step(handle)
+            guard code == SQLITE_ROW || code == SQLITE_DONE else { throw ClientError("SQLite fails with \(code)") }
+            return code == SQLITE_ROW ? Int(sqlite3_column_int64(handle, 0)) : 0
+        }
+    }
+}
+
+/// What this thread has had of the processors.
+private enum ThreadTime {
+    /// Seconds so far.
+    static func used() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
