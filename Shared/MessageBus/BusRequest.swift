@@ -27,7 +27,7 @@ public final class BusRequest: Sendable {
     /// Zero or less once nobody waits any more.
     public var remaining: Duration { ContinuousClock.now.duration(to: deadline) }
 
-    /// Answers, from any thread. Only the first reply counts; one after the deadline is dropped. A reply too long for a
+    /// Answers, from any thread, which makes the JSON if the answer leaves the process. Only the first reply counts; one after the deadline is dropped. A reply too long for a
     /// line ends the request with `lineTooLong`.
     public func reply(_ payload: any BusPayload) {
         guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return }

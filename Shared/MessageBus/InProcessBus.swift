@@ -36,21 +36,22 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
-        let (everyone, groups, first) = state.withLock {
-            state -> ([EventHandler], [QueueGroup<EventHandler>], UInt64) in
-            guard !state.isClosed else { return ([], [], 0) }
-            let match = state.subscribers.match(subject)
-            defer { state.turn &+= UInt64(payloads.count) }
-            return (match.everyone, match.groups, state.turn)
-        }
-        var turn = first
         return payloads.map { payload in
             guard !LineWriter.isPublishTooLong(subject, payload) else { return .lineTooLong }
-            turn &+= 1
             let message = BusMessage(subject: subject, payload: payload)
-            for handler in everyone { handler(message) }
-            for group in groups { group.pick(key: nil, turn: turn)(message) }
+            for handler in handlers(of: subject) { handler(message) }
             return nil
+        }
+    }
+
+    /// Looked up for each event: the one before may have cancelled a subscription.
+    private func handlers(of subject: String) -> [EventHandler] {
+        state.withLock { state in
+            guard !state.isClosed else { return [] }
+            let match = state.subscribers.match(subject)
+            guard !match.groups.isEmpty else { return match.everyone }
+            state.turn &+= 1
+            return match.everyone + match.groups.map { $0.pick(key: nil, turn: state.turn) }
         }
     }
 

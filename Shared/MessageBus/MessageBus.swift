@@ -14,8 +14,8 @@ public protocol MessageBus: AnyObject, Sendable {
     /// subscriber that is away, or too far behind, misses it and recovers from the event log. So does everyone while
     /// this bus is disconnected; that is counted, and no error. Never waits for a subscriber.
     ///
-    /// - Returns: for each, in their order, why it was not sent, or nil if it was: `badSubject`; `lineTooLong` if its encoded line is over
-    ///   `BusLimits.maxPassedOnLine`; `slowConsumer` if more than the bound waits to be sent.
+    /// - Returns: for each, in their order, why it was refused: `badSubject`; `lineTooLong` if its encoded line is over
+    ///   `BusLimits.maxPassedOnLine`; `slowConsumer` if more than the bound waits to be sent. Else nil.
     func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?]
 
     /// Calls the handler for each event whose subject the pattern matches, in order.
@@ -40,7 +40,7 @@ public protocol MessageBus: AnyObject, Sendable {
     ) throws(BusError) -> BusSubscription
 
     /// Asks whoever serves the subject, and calls the completion exactly once: with the reply, or with why there is
-    /// none. It may be called before this returns.
+    /// none. It may be called before this returns. The reply is what the responder gave, if that is in this process; else its JSON.
     ///
     /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's timeout. NATS does not tell
     /// when a responder goes: on it that is a `deadlineExceeded`. After
@@ -73,7 +73,7 @@ public protocol MessageBus: AnyObject, Sendable {
 }
 
 extension MessageBus {
-    /// Sends one event, or throws why it was not sent.
+    /// Sends one event, or throws why it was refused.
     public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         if let refusal = publish(subject, all: [payload])[0] { throw refusal }
     }

@@ -17,7 +17,7 @@ extension TCPBus {
             let again = start.duration(to: .now) + Self.patience
             state.withLock { state in _ = state.unanswered.insert(id, deadline: again) }
         case .reply(let id, let result):
-            state.withLock { $0.asked.take(id) }?.completion(result.map { $0 })
+            state.withLock { $0.asked.take(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
         case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }

@@ -13,6 +13,8 @@ public final class TCPBus: MessageBus {
 
     /// After which a question is asked again, if nobody tells of responders that are gone.
     static let patience: Duration = .seconds(1)
+    /// Bytes of events, a little more at most.
+    private static let publishedAtOnce = 256 * 1024
 
     let loop: EventLoop
     let name: String
@@ -84,17 +86,32 @@ public final class TCPBus: MessageBus {
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
-        let all = payloads.map(\.json)
-        // The lock once for all: taken for each in turn, it goes to and fro between this thread and the loop, which waits for it.
-        return say { state in
-            all.map { data in
-                guard !LineWriter.isPublishTooLong(subject, data) else { return .lineTooLong }
+        var refusals: [BusError?] = []
+        var piece: [(data: JSONValue, isTooLong: Bool)] = []
+        var bytes = 0
+        for payload in payloads {
+            let data = payload.json
+            piece.append((data, LineWriter.isPublishTooLong(subject, data)))
+            bytes += data.bytes.count
+            guard bytes >= Self.publishedAtOnce else { continue }
+            refusals += publish(subject, piece)
+            (piece, bytes) = ([], 0)
+        }
+        return piece.isEmpty ? refusals : refusals + publish(subject, piece)
+    }
+
+    /// With the lock taken once. Taken for each event in turn, it goes to and fro between this thread and the loop, which waits for it; and
+    /// for all of a long list, the loop could send nothing of it before it is over the bound.
+    private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
+        say { state in
+            piece.map { event in
+                guard !event.isTooLong else { return .lineTooLong }
                 guard state.connection != nil else {
                     state.counters.droppedEvents &+= 1
                     return nil
                 }
                 guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
-                return state.append { wire.publish(subject, data, to: &$0) } ? nil : .lineTooLong
+                return state.append { wire.publish(subject, event.data, to: &$0) } ? nil : .lineTooLong
             }
         }
     }

@@ -84,15 +84,29 @@ struct BatchingTests {
         #expect(world.requests.items.count == 15)
     }
 
-    @Test("a batch that is refused as a whole is refused to each")
+    @Test("a batch that is refused as a whole is refused to each, whether the refusal has travelled or not")
     func refused() async throws {
-        let world = try World()
-        world.ask(0..<5)
-        world.echo(world.requests.items[0])
-        let busy = ServiceError.unavailable("Storage").json
-        await world.requests.first(3)[2].reply(busy)
-        let answers = await world.answers.first(4)
-        for (_, answer) in answers.dropFirst() { #expect(try answer.get() == busy) }
+        let busy = ServiceError.unavailable("Storage")
+        for refusal: any BusPayload in [busy, busy.json] {
+            let world = try World()
+            world.ask(0..<5)
+            world.echo(world.requests.items[0])
+            await world.requests.first(3)[2].reply(refusal)
+            let answers = await world.answers.first(4)
+            for (_, answer) in answers.dropFirst() { #expect(try answer.get() == busy.json) }
+        }
+    }
+
+    @Test("where an instance knows no batches, each is asked alone, whether its refusal has travelled or not")
+    func unknown() async throws {
+        let malformed = ServiceError(.malformedRequest, "A request has to be a JSON object.")
+        for refusal: any BusPayload in [malformed, malformed.json] {
+            let world = try World()
+            world.ask(0..<5)
+            world.echo(world.requests.items[0])
+            await world.requests.first(3)[2].reply(refusal)
+            #expect(await world.requests.first(6)[3...].map(\.data) == (2..<5).map { JSONValue($0) })
+        }
     }
 
     @Test("where the first answer of a batch is too long, it alone is refused for that")

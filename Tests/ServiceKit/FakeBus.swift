@@ -6,14 +6,22 @@ import Synchronization
 final class FakeBus: MessageBus {
     private let real = InProcessBus()
     private let lostFlushes = Mutex(0)
-    private let refusal = Mutex<BusError?>(nil)
+    private struct Refusal: Sendable {
+        var error: BusError?
+        /// How many payloads of a call pass nevertheless.
+        var passing = 0
+    }
+
+    private let refusal = Mutex(Refusal())
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
     /// The subjects of all requests.
     let requested = Collector<String>()
 
     /// Why `publish` sends nothing from now on; nil: it does.
-    func refusePublishing(_ error: BusError?) { refusal.withLock { $0 = error } }
+    func refusePublishing(_ error: BusError?, after passing: Int = 0) {
+        refusal.withLock { $0 = Refusal(error: error, passing: passing) }
+    }
 
     /// As if the connection had been lost and made again.
     func comeBack() {
@@ -23,8 +31,10 @@ final class FakeBus: MessageBus {
     }
 
     func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
-        if let error = refusal.withLock({ $0 }) { return payloads.map { _ in error } }
-        return real.publish(subject, all: payloads)
+        let refusal = refusal.withLock { $0 }
+        guard let error = refusal.error else { return real.publish(subject, all: payloads) }
+        let passing = payloads.prefix(refusal.passing)
+        return real.publish(subject, all: Array(passing)) + payloads.dropFirst(passing.count).map { _ in error }
     }
 
     @discardableResult

@@ -176,10 +176,31 @@ struct ServiceHostStreamTests {
         world.bus.refusePublishing(.slowConsumer)
         try await world.append()
         let lines = await world.log.first(2)
-        #expect(lines[0].contains("an entry was not published"))
+        #expect(lines[0].contains("entries were not published"))
         #expect(lines[1].contains("could not be announced"), "the first announcement is refused, too")
         world.bus.refusePublishing(nil)
         #expect(await heard.first(1) == [1])
+        await world.stop()
+    }
+
+    @Test("of a commit's entries those that the bus has room for are told at once, the others announced")
+    func partlyUnpublished() async throws {
+        let world = try await HostWorld.started()
+        let (told, announced) = (Collector<Int>(), Collector<Int>())
+        try world.bus.subscribe(Subject.events(of: "test"), queue: nil) { told.add($0.data["seq"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.announce, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
+        world.bus.refusePublishing(.slowConsumer, after: 2)
+        try await world.database.write { connection in
+            for _ in 1...5 {
+                _ = try EventLog.append(
+                    at: 1, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+            }
+        }
+        // Two pass of each call: of the entries, and the announcement, which is one by itself.
+        #expect(await announced.first(1) == [5])
+        #expect(told.items == [1, 2])
+        let line = await world.log.first(1)[0]
+        #expect(line.contains("entries were not published") && line.contains("\"count\":3"))
         await world.stop()
     }
 

@@ -134,8 +134,9 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
             switch answer {
             case .success(let payload):
-                guard let each = RequestBatch.Answers(payload)?.each, (1...batch.count).contains(each.count) else {
-                    refuse(batch, on: subject, payload)
+                let answers = payload.json
+                guard let each = answers.array, (1...batch.count).contains(each.count) else {
+                    refuse(batch, on: subject, answers)
                     break
                 }
                 // What had no room is asked anew, before what came later.
@@ -153,8 +154,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     /// An instance of an earlier version, which takes no batches, finds that it makes no sense: each is asked alone. Any other
     /// refusal is every member's.
-    private func refuse(_ batch: [Waiting], on subject: String, _ answer: any BusPayload) {
-        let isUnknown = answer.json["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
+    private func refuse(_ batch: [Waiting], on subject: String, _ answer: JSONValue) {
+        let isUnknown = answer["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
         for one in batch {
             if isUnknown { ask(one, on: subject) {} } else { finish(one, .success(answer)) }
         }

@@ -20,29 +20,6 @@ enum RequestBatch {
         var size: Int { data.bytes.count + (context.caller?.bytes.count ?? 0) + 256 }
     }
 
-    /// What each of them was answered.
-    struct Answers: BusPayload {
-        let each: [any BusPayload]
-
-        init(each: [any BusPayload]) { self.each = each }
-
-        /// nil if that is none of these.
-        init?(_ payload: any BusPayload) {
-            if let answers = payload as? Answers {
-                self = answers
-            } else {
-                guard let each = payload.json.array else { return nil }
-                self.each = each
-            }
-        }
-
-        var json: JSONValue {
-            JSONWriter.value(reservingCapacity: maxBytes) { json in json.array(of: each) { $0.value($1.json) } }
-        }
-
-        var maxBytes: Int { each.reduce(2) { $0 + $1.maxBytes + 1 } }
-    }
-
     static func encode(_ questions: [Question]) -> JSONValue {
         JSONWriter.value(reservingCapacity: questions.reduce(64) { $0 + $1.size }) { json in
             json.array(of: questions) { json, question in

@@ -73,21 +73,22 @@ extension ServiceHost {
             return try await context.database.read { try handler(parsed, $0) }
         }
         let answers = try await context.database.read { [self] connection in
-            var answers: [any BusPayload] = []
+            var answers: [JSONValue] = []
             var bytes = 0
             // Once nobody waits any more the rest would be made in vain.
             for question in batch where answers.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
-                let answer: any BusPayload
+                let answer: JSONValue
                 var mayGoOn = true
                 do {
-                    answer = try handler(Request(question, deadline: deadline), connection)
+                    // Here, and not on the loop: there are many.
+                    answer = try handler(Request(question, deadline: deadline), connection).json
                 } catch {
-                    answer = translated(error, request.subject, question.context.requestID)
+                    answer = translated(error, request.subject, question.context.requestID).json
                     // The snapshot may have failed with it: those that are left out of the answer are asked anew.
                     mayGoOn = !(error is StorageError)
                 }
-                bytes += answer.maxBytes
+                bytes += answer.bytes.count
                 if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
                 answers.append(answer)
                 note(answer, to: question.context, request.subject, .now - began)
@@ -96,15 +97,15 @@ extension ServiceHost {
             return answers
         }
         requests.add(answers.count - 1)
-        return RequestBatch.Answers(each: answers)
+        return JSONWriter.value { json in json.array(of: answers) { $0.value($1) } }
     }
 
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         request.reply(answer)
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // The members of a batch have had a line each.
-        if !(answer is RequestBatch.Answers) { note(answer, to: request.context, request.subject, took) }
+        // The list of a batch is the only answer that is no service's: its members have had a line each.
+        if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
         underWay.end()
     }
 

@@ -111,15 +111,16 @@ public final class ServiceHost: Sendable {
     private func publish(_ entries: [LogEntry]) {
         let entries = entries.map { StreamEntry($0) }
         var told: StreamEntry?
-        for (entry, refusal) in zip(entries, context.bus.publish(Subject.events(of: name), all: entries)) {
-            guard let refusal else {
-                told = entry
-                continue
-            }
-            // It is in the log. If it stays the last one, only an announcement tells those who follow.
-            context.log.warning("an entry was not published", ["seq": entry.seq, "error": "\(refusal)"])
-            announcer.announce()
+        var refused: [(entry: StreamEntry, error: BusError)] = []
+        for (entry, error) in zip(entries, context.bus.publish(Subject.events(of: name), all: entries)) {
+            if let error { refused.append((entry, error)) } else { told = entry }
         }
         if let told { announcer.noteTold(told, in: context.database.databaseID) }
+        guard let first = refused.first else { return }
+        // They are in the log. If the last is one of them, only an announcement tells those who follow.
+        context.log.warning(
+            "entries were not published",
+            ["seq": first.entry.seq, "count": refused.count, "error": "\(first.error)"])
+        announcer.announce()
     }
 }

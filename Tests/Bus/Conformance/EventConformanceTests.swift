@@ -1,5 +1,6 @@
 import JSON
 import MessageBus
+import Synchronization
 import Testing
 
 /// What every bus promises. A bus that is added is added to `BusKind`.
@@ -62,8 +63,30 @@ struct EventConformanceTests {
             let numbers = (0..<100).filter { $0 != 40 }
             #expect(await all.next(99) == numbers)
             #expect(await shared.next(99).compactMap(\.self).sorted() == numbers)
-            #expect(publisher.publish("no subject", all: payloads).allSatisfy { $0 == .badSubject })
+            #expect(publisher.publish("no subject", all: payloads) == payloads.map { _ in .badSubject })
             #expect(publisher.publish("numbers", all: []).isEmpty)
+        }
+    }
+
+    @Test("a subscription that an event cancels hears none of those sent with it", arguments: BusKind.allCases)
+    func cancelledWithin(kind: BusKind) async throws {
+        try await BusFabric.with(kind) { fabric in
+            let bus = try await fabric.client()
+            let heard = Arrivals<Int?>()
+            let own = Mutex<BusSubscription?>(nil)
+            let subscription = try bus.subscribe("numbers") { message in
+                own.withLock { $0 }?.cancel()
+                heard.add(message.data.int)
+            }
+            own.withLock { $0 = subscription }
+            let end = Arrivals<Int?>()
+            try bus.subscribe("end") { end.add($0.data.int) }
+            try await bus.flush()
+            #expect(bus.publish("numbers", all: (0..<100).map { JSONValue($0) }) == (0..<100).map { _ in nil })
+            try bus.publish("end", JSONValue(1))
+            _ = await end.next(1)
+            heard.add(nil)
+            #expect(await heard.next(2) == [0, nil])
         }
     }
 

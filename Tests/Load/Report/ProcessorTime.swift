@@ -1,7 +1,14 @@
 import Glibc
 
-/// What another process has had of the processors.
+/// What this thread, or another process, has had of the processors.
 enum ProcessorTime {
+    /// Seconds so far.
+    static func usedByThisThread() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     /// Seconds so far, in steps of 10 ms (proc_pid_stat(5), `utime` and `stime`); nil if there is no such process.
     static func used(by process: Int) -> Double? {
         guard let file = fopen("/proc/\(process)/stat", "r") else { return nil }
