@@ -3,7 +3,7 @@ import Storage
 
 /// The only SQL of this service: a value for as long as the transaction of its connection. `…+Writes`, `…+Reads` and
 /// `…+Counting` hold the statements.
-struct MessagingDatabase {
+package struct MessagingDatabase {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }

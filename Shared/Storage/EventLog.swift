@@ -20,6 +20,13 @@ public struct EventLog: Sendable {
         )
         """
 
+    /// What each entry runs, and a transaction's first: `parlor-bench` measures SQLite with them.
+    package static let insertEntry = """
+        INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        """
+    package static let lastSeq = "SELECT coalesce(max(seq), 0) FROM events"
+
     /// Appends an entry, which is handed to the database's `onCommit` hook after the commit.
     ///
     /// - Parameters:
@@ -35,10 +42,7 @@ public struct EventLog: Sendable {
         // else gives any.
         let seq = try (connection.lastEntry?.seq ?? head(on: connection)) + 1
         try connection.execute(
-            """
-            INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
-            VALUES ($1, $2, $3, $4, $5, $6)
-            """, seq, at, roomID, SQLValue.list(participants), emissions, requestID)
+            insertEntry, seq, at, roomID, SQLValue.list(participants), emissions, requestID)
         connection.entryAppended(
             LogEntry(
                 seq: seq, at: at, roomID: roomID, participants: participants, emissions: emissions,
@@ -48,7 +52,7 @@ public struct EventLog: Sendable {
 
     /// The `seq` of the newest entry; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
-        try connection.first("SELECT coalesce(max(seq), 0) FROM events") { $0.int(0) } ?? 0
+        try connection.first(lastSeq) { $0.int(0) } ?? 0
     }
 
     /// The `seq` of the oldest entry that is still there; nil before the first.

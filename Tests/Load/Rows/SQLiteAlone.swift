@@ -4,6 +4,7 @@ import Messaging
 import Reactor
 import Storage
 import TestClients
+import TestSupport
 
 /// What SQLite itself takes for a send of the other rows: messaging's five statements, with texts as long, and their commit to the same
 /// disk, called as C calls them, with nothing of a chat around.
@@ -20,14 +21,10 @@ struct SQLiteAlone {
     private static let rooms = 32
 
     func measure() async throws -> [Row] {
-        var path = Array("\(folder)/sqlite-alone-XXXXXX".utf8CString)
-        guard mkdtemp(&path) != nil else { throw ClientError("no folder can be made in \(folder)") }
-        let own = String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let file = "\(own)/messaging.db"
-        defer {
-            for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
-            rmdir(own)
-        }
+        guard access(folder, W_OK) == 0 else { throw ClientError("nothing can be written to \(folder)") }
+        let own = TemporaryFolder(in: folder)
+        defer { withExtendedLifetime(own) {} }
+        let file = own.file("messaging.db")
         await (try SQLiteDatabase(.file(file), migrations: MessagingService.migrations)).close()
         return try Self.batches.map { try measure(file, batch: $0) }
     }
@@ -57,7 +54,7 @@ struct SQLiteAlone {
             ], faults: stored == sent ? [] : ["\(sent) were sent, \(stored) stored"])
     }
 
-    /// As `MessagingDatabase` and `EventLog` have them, and of the same lengths.
+    /// Messaging's own, with what it binds to them, as long.
     private final class Statements {
         private let chat, place, message, unread, head, entry, begin, commit: PlainSQLite.Statement
         private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
@@ -72,31 +69,12 @@ struct SQLiteAlone {
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
-            chat = try connection.prepare(
-                """
-                INSERT INTO chats (room_id, last_seq, updated_at) VALUES (?1, 1, ?2)
-                ON CONFLICT (room_id) DO UPDATE SET
-                    last_seq = chats.last_seq + 1,
-                    updated_at = CASE WHEN chats.updated_at < ?2 THEN ?2 ELSE chats.updated_at END
-                """)
-            place = try connection.prepare("SELECT last_seq, updated_at FROM chats WHERE room_id = ?1")
-            message = try connection.prepare(
-                """
-                INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
-                """)
-            unread = try connection.prepare(
-                """
-                INSERT INTO unread (room_id, user_id, count) VALUES (?1, ?2, 1)
-                ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + 1
-                """)
-            head = try connection.prepare("SELECT coalesce(max(seq), 0) FROM events")
-            entry = try connection.prepare(
-                """
-                INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                """)
+            chat = try connection.prepare(MessagingDatabase.Send.takePlace)
+            place = try connection.prepare(MessagingDatabase.Send.place)
+            message = try connection.prepare(MessagingDatabase.Send.insert)
+            unread = try connection.prepare(MessagingDatabase.Send.addUnread)
+            head = try connection.prepare(EventLog.lastSeq)
+            entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
             commit = try connection.prepare("COMMIT")
         }
@@ -187,6 +165,7 @@ private final class PlainSQLite {
 
         deinit { sqlite3_finalize(handle) }
 
+        /// - Parameter index: as SQLite counts: by where a parameter stands first.
         func bind(_ text: Text, at index: Int32) -> Statement {
             sqlite3_bind_text(handle, index, text.bytes.baseAddress, Int32(text.bytes.count), nil)
             return self
