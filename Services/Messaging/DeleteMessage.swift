@@ -7,7 +7,7 @@ extension Messaging {
         let messageID = try request.fields.string("messageId")
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
-            let messages = MessagingDatabase(connection)
+            let messages = try MessagingDatabase(connection)
             guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }

@@ -16,7 +16,7 @@ extension Messaging {
         let rooms = try await sharedRooms(of: caller.id, and: otherID, request.onward())
         guard !rooms.isEmpty else { return .page(.emptyArray, next: nil) }
         return try await database.read { connection in
-            let messages = MessagingDatabase(connection)
+            let messages = try MessagingDatabase(connection)
             // One more than is shown tells whether there is another page.
             let newest = try Self.newest(limit + 1, in: Array(rooms.keys), before: before, messages)
             let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())

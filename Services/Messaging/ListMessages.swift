@@ -12,7 +12,7 @@ extension Messaging {
         let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
         let room = request.room
         return try await database.read { connection in
-            let messages = MessagingDatabase(connection)
+            let messages = try MessagingDatabase(connection)
             // One more than is shown tells whether there is another page.
             let candidates =
                 if let after {

@@ -13,7 +13,7 @@ extension Messaging {
         let messageIDs = given.filter { !$0.hasForbiddenControls }
         let (room, reader) = (request.room, request.caller.userID)
         return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in
-            let messages = MessagingDatabase(connection)
+            let messages = try MessagingDatabase(connection)
             let now = clock.now()
             let newlyRead = try messages.markRead(messageIDs, by: reader, in: room.roomID, at: now)
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })

@@ -2,46 +2,6 @@ import Contracts
 import Storage
 
 extension MessagingDatabase {
-    /// What each send runs; `parlor-bench` measures SQLite with it.
-    package enum Send {
-        package static let takePlace = """
-            INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, 1, $2)
-            ON CONFLICT (room_id) DO UPDATE SET
-                last_seq = chats.last_seq + 1,
-                updated_at = CASE WHEN chats.updated_at < $2 THEN $2 ELSE chats.updated_at END
-            """
-        package static let place = "SELECT last_seq, updated_at FROM chats WHERE room_id = $1"
-        package static let insert = """
-            INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)
-            ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
-            """
-        package static let addUnread = """
-            INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, 1)
-            ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + 1
-            """
-    }
-
-    /// Takes the next `seq` of a room, and a time that is not before the room's last change: the clock may have gone back.
-    func takePlace(in roomID: String, at now: Timestamp) throws -> (seq: Int, at: Timestamp) {
-        // Two statements, as the second costs SQLite less than a RETURNING, which builds a table for its row.
-        try connection.execute(Send.takePlace, roomID, now.milliseconds)
-        let place = try connection.first(Send.place, roomID) { (seq: $0.int(0), at: $0.time(1)) }
-        guard let place else { preconditionFailure("what was just written is there") }
-        return place
-    }
-
-    /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
-    func insert(_ message: Message) throws -> Bool {
-        try connection.execute(
-            Send.insert, message.id, message.roomID, message.seq, message.senderID, message.text,
-            message.createdAt.milliseconds, message.tempID) == 1
-    }
-
-    func addUnread(of userID: String, in roomID: String) throws {
-        try connection.execute(Send.addUnread, roomID, userID)
-    }
-
     /// - Returns: what is left.
     func subtractUnread(_ count: Int, of userID: String, in roomID: String) throws -> Int {
         try connection.first(

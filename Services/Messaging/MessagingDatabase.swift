@@ -1,12 +1,16 @@
 import Contracts
 import Storage
 
-/// The only SQL of this service: a value for as long as the transaction of its connection. `…+Writes`, `…+Reads` and
-/// `…+Counting` hold the statements.
-package struct MessagingDatabase {
+/// The SQL of this service, but for that of sends (`Sends`): a value for as long as the transaction of its connection. `…+Writes`,
+/// `…+Reads` and `…+Counting` hold the statements.
+struct MessagingDatabase {
     let connection: any Connection
 
-    init(_ connection: any Connection) { self.connection = connection }
+    /// Writes what the transaction's sends have added up, so that nothing here misses it.
+    init(_ connection: any Connection) throws(StorageError) {
+        try connection.writePending()
+        self.connection = connection
+    }
 
     static let migrations = [
         // A deleted message keeps its row without its text, so that its `temp_id` stays known for ever. What shows

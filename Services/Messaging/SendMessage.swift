@@ -16,16 +16,16 @@ extension Messaging {
         let (room, sender) = (request.room, request.caller.userID)
         do {
             return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
-                let messages = MessagingDatabase(connection)
-                let place = try messages.takePlace(in: room.roomID, at: clock.now())
+                let sends = connection.pending(Sends.self)
+                let place = try sends.takePlace(in: room.roomID, at: clock.now(), on: connection)
                 let message = Message(
                     id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
                     text: text, createdAt: place.at, tempID: tempID)
                 // A retry is rare: looking for it beforehand would cost every send. What throws leaves no trace, so the
                 // place is free again.
-                guard try messages.insert(message) else { throw AlreadySent() }
+                guard try sends.insert(message, on: connection) else { throw AlreadySent() }
                 for person in room.participants where person.userID != sender {
-                    try messages.addUnread(of: person.userID, in: room.roomID)
+                    sends.addUnread(of: person.userID, in: room.roomID)
                 }
                 let json = message.json(in: room)
                 let seq = try request.tell(
@@ -42,7 +42,7 @@ extension Messaging {
     /// Answers a retry with the message as it is now: nothing is written or told again.
     private func repeated(_ tempID: String?, by sender: String, in room: Membership) async throws -> Reply {
         try await database.read { connection in
-            let messages = MessagingDatabase(connection)
+            let messages = try MessagingDatabase(connection)
             guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
                 throw ServiceError.messageNotFound
             }

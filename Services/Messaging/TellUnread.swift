@@ -21,7 +21,7 @@ extension Messaging {
         guard questions.reduce(0, { $0 + $1.messageIDs.count }) <= maxPeople else {
             throw ServiceError.invalid("messageIds", "has at most \(maxPeople) for all people together")
         }
-        let messages = MessagingDatabase(connection)
+        let messages = try MessagingDatabase(connection)
         let answers = try questions.map { question in
             // Push asks, and is in no hurry: between two people whoever has a message to send has a turn at the core.
             ThreadPriority.giveWay()

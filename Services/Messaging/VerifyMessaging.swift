@@ -12,7 +12,7 @@ extension MessagingService: Recounted {
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Difference] {
-        let messages = MessagingDatabase(connection)
+        let messages = try MessagingDatabase(connection)
         let (shown, deleted) = try (messages.tally(of: roomID, .shown), messages.tally(of: roomID, .deleted))
         let all = Tally(
             count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
@@ -40,7 +40,7 @@ extension MessagingService: Recounted {
         _ chat: MessagingDatabase.Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Difference] {
         let mend: (any Connection) throws -> Void = {
-            let messages = MessagingDatabase($0)
+            let messages = try MessagingDatabase($0)
             if rows.count == 0 { try messages.removeChat(roomID) } else { try messages.setChat(roomID, to: rows) }
         }
         var differences: [Difference] = []

@@ -138,6 +138,11 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             }
             answers.append(outcome.answer)
         }
+        // With savepoints each write has written its own, and fails alone if that fails.
+        if !isolated, case .failure = try connection.perform(isolated: false, { try $0.writePending() }) {
+            connection.rollBack()
+            return false
+        }
         if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
         let (hooks, entries) = try connection.commit()
         if crashPoint?.place == .afterCommit { crashPoint?.crash() }

@@ -20,6 +20,9 @@ public protocol Connection: AnyObject {
 
     /// The last entry that this transaction has appended to the event log; nil if there is none.
     var lastEntry: LogEntry? { get }
+
+    /// For `pending` and `writePending` alone.
+    var pendingChanges: (any PendingChanges)? { get set }
 }
 
 extension Connection {

@@ -31,8 +31,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private(set) var mayRunAgain = false
     private var isCommitting = false
     private var hasSavepoint = false
-    private var hooks: [() -> Void] = []
-    private var entries: [LogEntry] = []
+    private var record = TransactionRecord()
 
     init(_ session: PostgresSession, role: Role) {
         self.session = session
@@ -63,12 +62,17 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     func afterCommit(_ hook: @escaping () -> Void) {
         precondition(role == .writer, "a read commits nothing")
-        hooks.append(hook)
+        record.hooks.append(hook)
     }
 
-    func entryAppended(_ entry: LogEntry) { entries.append(entry) }
+    func entryAppended(_ entry: LogEntry) { record.entries.append(entry) }
 
-    var lastEntry: LogEntry? { entries.last }
+    var lastEntry: LogEntry? { record.entries.last }
+
+    var pendingChanges: (any PendingChanges)? {
+        get { record.pending }
+        set { record.pending = newValue }
+    }
 
     // MARK: Transactions
 
@@ -99,21 +103,24 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     func perform(
         isolated: Bool, _ body: (any Connection) throws -> Void
     ) throws(StorageError) -> Result<Void, any Error> {
-        let marks = (hooks: hooks.count, entries: entries.count)
+        let mark = record.mark
         failure = nil
         if isolated {
             // One round trip for the end of the write before and the beginning of this one; the last ends with the COMMIT.
             try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
             hasSavepoint = true
         }
-        var result = Result { try body(self) }
+        var result = Result {
+            try body(self)
+            // Its own part of them is undone with it.
+            if isolated { try writePending() }
+        }
         if let lost { throw lost }
         // A body that went on after a statement had failed has done nothing since: the server refused it all.
         if let failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
             try command("ROLLBACK TO write")
-            hooks.removeSubrange(marks.hooks...)
-            entries.removeSubrange(marks.entries...)
+            record.goBack(to: mark)
         }
         return result
     }
@@ -124,7 +131,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         let result = try command("COMMIT")
         guard result.command == "COMMIT" else { throw .io("the transaction was rolled back") }
         defer { forget() }
-        return (hooks, entries)
+        return (record.hooks, record.entries)
     }
 
     func rollBack() {
@@ -138,8 +145,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         lost = nil
         failure = nil
         hasSavepoint = false
-        hooks = []
-        entries = []
+        record = TransactionRecord()
     }
 
     func liftTimeLimit() throws(StorageError) { try command("SET LOCAL statement_timeout = 0") }

@@ -26,8 +26,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     var checkpoints = CheckpointPolicy()
     /// Of commits; nil for a file that nothing outlives.
     var durability: Durability?
-    private var hooks: [() -> Void] = []
-    private var entries: [LogEntry] = []
+    private var record = TransactionRecord()
 
     /// Once a process. Refused if SQLite is in use already; then it is only a little slower.
     private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
@@ -90,19 +89,23 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     func afterCommit(_ hook: @escaping () -> Void) {
         precondition(role == .writer, "a read commits nothing")
-        hooks.append(hook)
+        record.hooks.append(hook)
     }
 
-    func entryAppended(_ entry: LogEntry) { entries.append(entry) }
+    func entryAppended(_ entry: LogEntry) { record.entries.append(entry) }
 
-    var lastEntry: LogEntry? { entries.last }
+    var lastEntry: LogEntry? { record.entries.last }
+
+    var pendingChanges: (any PendingChanges)? {
+        get { record.pending }
+        set { record.pending = newValue }
+    }
 
     // MARK: Transactions
 
     func begin(_ durability: Durability) throws(StorageError) {
         lost = nil
-        hooks = []
-        entries = []
+        record = TransactionRecord()
         if let current = self.durability, current != durability { try setDurability(durability) }
         try execute(role == .writer ? "BEGIN IMMEDIATE" : "BEGIN", binding: [])
         isInTransaction = true
@@ -111,15 +114,18 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     func perform(
         isolated: Bool, _ body: (any Connection) throws -> Void
     ) throws(StorageError) -> Result<Void, any Error> {
-        let marks = (hooks: hooks.count, entries: entries.count)
+        let mark = record.mark
         if isolated { try execute("SAVEPOINT write", binding: []) }
-        let result = Result { try body(self) }
+        let result = Result {
+            try body(self)
+            // Its own part of them is undone with it.
+            if isolated { try writePending() }
+        }
         if let lost { throw lost }
         guard isolated else { return result }
         if case .failure = result {
             try execute("ROLLBACK TO write", binding: [])
-            hooks.removeSubrange(marks.hooks...)
-            entries.removeSubrange(marks.entries...)
+            record.goBack(to: mark)
         }
         try execute("RELEASE write", binding: [])
         return result
@@ -128,18 +134,14 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
         try execute("COMMIT", binding: [])
         isInTransaction = false
-        defer {
-            hooks = []
-            entries = []
-        }
-        return (hooks, entries)
+        defer { record = TransactionRecord() }
+        return (record.hooks, record.entries)
     }
 
     func rollBack() {
         isInTransaction = false
         lost = nil
-        hooks = []
-        entries = []
+        record = TransactionRecord()
         guard sqlite3_get_autocommit(handle) == 0 else { return }
         // It cannot fail in a way that leaves the transaction open, and there is nobody to tell if it does.
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)

@@ -58,6 +58,7 @@ extension TransactionalConnection {
         do {
             try begin()
             let value = try body(self)
+            try writePending()
             _ = try commit()
             return value
         } catch {

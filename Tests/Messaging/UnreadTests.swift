@@ -40,6 +40,48 @@ struct UnreadTests {
         }
     }
 
+    @Test("sends, reads and deletions that come together are counted as one after the other")
+    func together() async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = ["r1", "r2"].map { world.rooms.make($0, "alice", "bob") }
+            for round in 0..<20 {
+                // Some of what is read and deleted below is committed with what is sent beside it.
+                let room = rooms[round % 2]
+                let read = try await world.sent("read", by: "alice", in: room)
+                let deleted = try await world.sent("deleted", by: "alice", in: room)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<10 {
+                        for room in rooms { group.addTask { _ = try await world.sent("kept", by: "alice", in: room) } }
+                    }
+                    group.addTask { _ = try await world.read([read], by: "bob", in: room) }
+                    group.addTask { _ = try await world.delete(deleted, by: "alice", in: room) }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await ask(world, [("bob", []), ("alice", [])]).ints("unread") == [400, 0])
+            // Each badge is the count as it was at that place in the log.
+            var unread: [String: Int] = [:]
+            var badges = 0
+            for entry in world.told().sorted(by: { $0.seq < $1.seq }) {
+                for emission in entry.emissions {
+                    switch emission.event {
+                    case "message:new": unread[entry.roomID, default: 0] += 1
+                    case "messages:read", "message:deleted": unread[entry.roomID, default: 0] -= 1
+                    case "room:badges":
+                        badges += 1
+                        #expect(emission.data["badges"]?["messages"]?.int == unread[entry.roomID])
+                    default: break
+                    }
+                }
+            }
+            #expect(badges == 40)
+            let places = try await world.database.read { connection in
+                try connection.all("SELECT last_seq FROM chats ORDER BY room_id") { $0.int(0) }
+            }
+            #expect(places == [220, 220])
+        }
+    }
+
     @Test("a long text is cut off between characters")
     func long() async throws {
         try await MessagingWorld.serving { world in

@@ -6,8 +6,8 @@ import Storage
 import TestClients
 import TestSupport
 
-/// What SQLite itself takes for a send of the other rows: messaging's five statements, with texts as long, and their commit to the same
-/// disk, called as C calls them, with nothing of a chat around.
+/// What SQLite itself takes for a send of the other rows: messaging's statements for it and for its part of a commit, with texts as long,
+/// to the same disk, called as C calls them, with nothing of a chat around.
 ///
 /// Its processor time is a part of each send's, on whatever core. The rate includes the waits for the disk, in which a server has others
 /// to answer. It blocks the loop that measures.
@@ -56,7 +56,7 @@ struct SQLiteAlone {
 
     /// Messaging's own, with what it binds to them, as long.
     private final class Statements {
-        private let chat, place, message, unread, head, entry, begin, commit: PlainSQLite.Statement
+        private let findChat, setChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
         private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
         /// Two for each room.
         private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
@@ -69,10 +69,10 @@ struct SQLiteAlone {
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
-            chat = try connection.prepare(MessagingDatabase.Send.takePlace)
-            place = try connection.prepare(MessagingDatabase.Send.place)
-            message = try connection.prepare(MessagingDatabase.Send.insert)
-            unread = try connection.prepare(MessagingDatabase.Send.addUnread)
+            findChat = try connection.prepare(Sends.findChat)
+            setChat = try connection.prepare(Sends.setChat)
+            message = try connection.prepare(Sends.insertMessage)
+            unread = try connection.prepare(Sends.addUnread)
             head = try connection.prepare(EventLog.lastSeq)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -83,19 +83,26 @@ struct SQLiteAlone {
         func send(_ count: Int, from first: Int) throws(ClientError) {
             try begin.run()
             var seq = try head.run()
+            /// Of each room the place last taken, and how many were sent.
+            var chats = rooms.map { _ in (lastSeq: 0, sent: 0) }
             for number in first..<first + count {
                 seq += 1
                 let (at, index) = (began + number, number * 7919 % rooms.count)
-                let (room, sender, other) = (rooms[index], people[2 * index], people[2 * index + 1])
+                let (room, sender) = (rooms[index], people[2 * index])
                 for text in [messageID, requestID] { text.end(with: seq) }
-                try chat.bind(room, at: 1).bind(at, at: 2).run()
-                let roomSeq = try place.bind(room, at: 1).run()
+                if chats[index].sent == 0 { chats[index].lastSeq = try findChat.bind(room, at: 1).run() }
+                chats[index].lastSeq += 1
+                chats[index].sent += 1
                 // No `temp_id`: those who send in the other rows give none.
-                try message.bind(messageID, at: 1).bind(room, at: 2).bind(roomSeq, at: 3).bind(sender, at: 4)
-                    .bind(text, at: 5).bind(at, at: 6).run()
-                try unread.bind(room, at: 1).bind(other, at: 2).run()
+                try message.bind(messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
+                    .bind(sender, at: 4).bind(text, at: 5).bind(at, at: 6).run()
                 try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(participants, at: 4)
                     .bind(emissions, at: 5).bind(requestID, at: 6).run()
+            }
+            for (index, chat) in chats.enumerated() where chat.sent > 0 {
+                let (room, other) = (rooms[index], people[2 * index + 1])
+                try setChat.bind(room, at: 1).bind(chat.lastSeq, at: 2).bind(began + first + count, at: 3).run()
+                try unread.bind(room, at: 1).bind(other, at: 2).bind(chat.sent, at: 3).run()
             }
             try commit.run()
         }
