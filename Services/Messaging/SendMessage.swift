@@ -17,16 +17,14 @@ extension Messaging {
         do {
             return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
                 let sends = connection.pending(Sends.self)
-                let place = try sends.takePlace(in: room.roomID, at: clock.now(), on: connection)
+                let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
+                let place = try sends.takePlace(in: room.roomID, unreadBy: readers, at: clock.now(), on: connection)
                 let message = Message(
                     id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
                     text: text, createdAt: place.at, tempID: tempID)
                 // A retry is rare: looking for it beforehand would cost every send. What throws leaves no trace, so the
                 // place is free again.
                 guard try sends.insert(message, on: connection) else { throw AlreadySent() }
-                for person in room.participants where person.userID != sender {
-                    sends.addUnread(of: person.userID, in: room.roomID)
-                }
                 let json = message.json(in: room)
                 let seq = try request.tell(
                     [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)

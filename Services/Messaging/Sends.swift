@@ -15,16 +15,20 @@ package final class Sends: PendingChanges {
 
     /// By room.
     private var chats: [String: Chat] = [:]
+    private var isWritten = false
 
     package init() {}
 
-    /// Takes the next `seq` of a room, and a time that is not before the room's last change: the clock may have gone back.
-    func takePlace(in roomID: String, at now: Timestamp, on connection: any Connection) throws -> (
-        seq: Int, at: Timestamp
-    ) {
-        var chat = try chats[roomID] ?? chat(of: roomID, on: connection)
+    /// Takes the next `seq` of a room for a message that these people have yet to read, and a time that is not before the room's last
+    /// change: the clock may have gone back.
+    func takePlace(
+        in roomID: String, unreadBy readers: some Sequence<String>, at now: Timestamp, on connection: any Connection
+    ) throws -> (seq: Int, at: Timestamp) {
+        precondition(!isWritten, "a send after its transaction's were written")
+        var chat = try chats.removeValue(forKey: roomID) ?? chat(of: roomID, on: connection)
         chat.lastSeq += 1
         chat.updatedAt = max(chat.updatedAt, now)
+        for reader in readers { chat.unread[reader, default: 0] += 1 }
         chats[roomID] = chat
         return (chat.lastSeq, chat.updatedAt)
     }
@@ -40,13 +44,11 @@ package final class Sends: PendingChanges {
             message.createdAt.milliseconds, message.tempID) == 1
     }
 
-    /// Of a room in which a place was taken.
-    func addUnread(of userID: String, in roomID: String) { chats[roomID]?.unread[userID, default: 0] += 1 }
-
     package func write(on connection: any Connection) throws(StorageError) {
+        isWritten = true
         for (roomID, chat) in chats {
-            try connection.execute(Self.setChat, roomID, chat.lastSeq, chat.updatedAt.milliseconds)
-            for (userID, count) in chat.unread { try connection.execute(Self.addUnread, roomID, userID, count) }
+            try connection.execute(Self.writeChat, roomID, chat.lastSeq, chat.updatedAt.milliseconds)
+            for (userID, count) in chat.unread { try connection.execute(Self.writeUnread, roomID, userID, count) }
         }
     }
 }
@@ -59,11 +61,11 @@ extension Sends {
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
         """
-    package static let setChat = """
+    package static let writeChat = """
         INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, $2, $3)
         ON CONFLICT (room_id) DO UPDATE SET last_seq = $2, updated_at = $3
         """
-    package static let addUnread = """
+    package static let writeUnread = """
         INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, $3)
         ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + $3
         """

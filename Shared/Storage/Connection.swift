@@ -12,17 +12,8 @@ public protocol Connection: AnyObject {
     /// Calls the body with each row in turn, until it returns false. A row is valid within that call alone.
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
 
-    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread.
-    func afterCommit(_ hook: @escaping () -> Void)
-
-    /// Hands a new entry of the event log to the database's hook after the commit. `EventLog.append` calls it.
-    func entryAppended(_ entry: LogEntry)
-
-    /// The last entry that this transaction has appended to the event log; nil if there is none.
-    var lastEntry: LogEntry? { get }
-
-    /// For `pending` and `writePending` alone.
-    var pendingChanges: (any PendingChanges)? { get set }
+    /// Of the transaction under way.
+    var record: TransactionRecord { get }
 }
 
 extension Connection {

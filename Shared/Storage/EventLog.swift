@@ -25,7 +25,7 @@ public struct EventLog: Sendable {
         INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
         VALUES ($1, $2, $3, $4, $5, $6)
         """
-    package static let lastSeq = "SELECT coalesce(max(seq), 0) FROM events"
+    package static let findHead = "SELECT coalesce(max(seq), 0) FROM events"
 
     /// Appends an entry, which is handed to the database's `onCommit` hook after the commit.
     ///
@@ -52,7 +52,7 @@ public struct EventLog: Sendable {
 
     /// The `seq` of the newest entry; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
-        try connection.first(lastSeq) { $0.int(0) } ?? 0
+        try connection.first(findHead) { $0.int(0) } ?? 0
     }
 
     /// The `seq` of the oldest entry that is still there; nil before the first.

@@ -31,11 +31,12 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private(set) var mayRunAgain = false
     private var isCommitting = false
     private var hasSavepoint = false
-    private var record = TransactionRecord()
+    let record: TransactionRecord
 
     init(_ session: PostgresSession, role: Role) {
         self.session = session
         self.role = role
+        record = TransactionRecord(isWriting: role == .writer)
     }
 
     deinit { close() }
@@ -58,20 +59,6 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         for row in 0..<result.rows {
             guard try body(Row(source: PostgresRow(result: result, row: Int32(row)))) else { return }
         }
-    }
-
-    func afterCommit(_ hook: @escaping () -> Void) {
-        precondition(role == .writer, "a read commits nothing")
-        record.hooks.append(hook)
-    }
-
-    func entryAppended(_ entry: LogEntry) { record.entries.append(entry) }
-
-    var lastEntry: LogEntry? { record.entries.last }
-
-    var pendingChanges: (any PendingChanges)? {
-        get { record.pending }
-        set { record.pending = newValue }
     }
 
     // MARK: Transactions
@@ -117,7 +104,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
         if let lost { throw lost }
         // A body that went on after a statement had failed has done nothing since: the server refused it all.
-        if let failure, case .success = result { result = .failure(failure) }
+        if let failure = failure ?? record.failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
             try command("ROLLBACK TO write")
             record.goBack(to: mark)
@@ -145,7 +132,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         lost = nil
         failure = nil
         hasSavepoint = false
-        record = TransactionRecord()
+        record.clear()
     }
 
     func liftTimeLimit() throws(StorageError) { try command("SET LOCAL statement_timeout = 0") }

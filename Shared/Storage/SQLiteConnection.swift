@@ -26,7 +26,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     var checkpoints = CheckpointPolicy()
     /// Of commits; nil for a file that nothing outlives.
     var durability: Durability?
-    private var record = TransactionRecord()
+    let record: TransactionRecord
 
     /// Once a process. Refused if SQLite is in use already; then it is only a little slower.
     private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
@@ -43,6 +43,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         }
         handle = opened
         self.role = role
+        record = TransactionRecord(isWriting: role == .writer)
     }
 
     deinit { close() }
@@ -87,25 +88,11 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         try result.get()
     }
 
-    func afterCommit(_ hook: @escaping () -> Void) {
-        precondition(role == .writer, "a read commits nothing")
-        record.hooks.append(hook)
-    }
-
-    func entryAppended(_ entry: LogEntry) { record.entries.append(entry) }
-
-    var lastEntry: LogEntry? { record.entries.last }
-
-    var pendingChanges: (any PendingChanges)? {
-        get { record.pending }
-        set { record.pending = newValue }
-    }
-
     // MARK: Transactions
 
     func begin(_ durability: Durability) throws(StorageError) {
         lost = nil
-        record = TransactionRecord()
+        record.clear()
         if let current = self.durability, current != durability { try setDurability(durability) }
         try execute(role == .writer ? "BEGIN IMMEDIATE" : "BEGIN", binding: [])
         isInTransaction = true
@@ -116,12 +103,13 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     ) throws(StorageError) -> Result<Void, any Error> {
         let mark = record.mark
         if isolated { try execute("SAVEPOINT write", binding: []) }
-        let result = Result {
+        var result = Result {
             try body(self)
             // Its own part of them is undone with it.
             if isolated { try writePending() }
         }
         if let lost { throw lost }
+        if let failure = record.failure, case .success = result { result = .failure(failure) }
         guard isolated else { return result }
         if case .failure = result {
             try execute("ROLLBACK TO write", binding: [])
@@ -134,14 +122,14 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
         try execute("COMMIT", binding: [])
         isInTransaction = false
-        defer { record = TransactionRecord() }
+        defer { record.clear() }
         return (record.hooks, record.entries)
     }
 
     func rollBack() {
         isInTransaction = false
         lost = nil
-        record = TransactionRecord()
+        record.clear()
         guard sqlite3_get_autocommit(handle) == 0 else { return }
         // It cannot fail in a way that leaves the transaction open, and there is nobody to tell if it does.
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)

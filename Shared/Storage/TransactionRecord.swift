@@ -1,22 +1,81 @@
-/// What the writes of a transaction leave beside their SQL.
-struct TransactionRecord {
+/// What the writes of a connection's transaction leave beside their SQL.
+public final class TransactionRecord {
+    private let isWriting: Bool
     /// To be called after the commit.
-    var hooks: [() -> Void] = []
+    private(set) var hooks: [() -> Void] = []
     /// Of the event log, to be told after the commit.
-    var entries: [LogEntry] = []
-    var pending: (any PendingChanges)?
+    private(set) var entries: [LogEntry] = []
+    @usableFromInline var pending: (any PendingChanges)?
+    /// Of writing what was pending. The transaction lacks it, whatever the body that met the error made of it.
+    private(set) var failure: StorageError?
 
     struct Mark {
         fileprivate let hooks: Int
         fileprivate let entries: Int
     }
 
+    init(isWriting: Bool) { self.isWriting = isWriting }
+
     var mark: Mark { Mark(hooks: hooks.count, entries: entries.count) }
 
-    /// Undoes what one write has left. There was nothing pending before it: what undoes writes one by one has none wait.
-    mutating func goBack(to mark: Mark) {
+    /// Undoes what one write has left. Nothing was pending before it: of writes that are undone one by one, each writes its own.
+    func goBack(to mark: Mark) {
         hooks.removeSubrange(mark.hooks...)
         entries.removeSubrange(mark.entries...)
         pending = nil
+        failure = nil
     }
+
+    func clear() {
+        hooks = []
+        entries = []
+        pending = nil
+        failure = nil
+    }
+
+    fileprivate func add(_ hook: @escaping () -> Void) {
+        precondition(isWriting, "a read commits nothing")
+        hooks.append(hook)
+    }
+
+    fileprivate func add(_ entry: LogEntry) { entries.append(entry) }
+
+    fileprivate func writePending(on connection: any Connection) throws(StorageError) {
+        guard let changes = pending else { return }
+        pending = nil
+        do {
+            try changes.write(on: connection)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+}
+
+extension Connection {
+    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread.
+    public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
+
+    /// Hands a new entry of the event log to the database's hook after the commit.
+    func entryAppended(_ entry: LogEntry) { record.add(entry) }
+
+    /// The last entry that this transaction has appended to the event log; nil if there is none.
+    var lastEntry: LogEntry? { record.entries.last }
+
+    /// The transaction's own, made when it is first asked for. It is no more the transaction's once it is written.
+    @inlinable
+    public func pending<Changes: PendingChanges>(_: Changes.Type) -> Changes {
+        guard let pending = record.pending else {
+            let changes = Changes()
+            record.pending = changes
+            return changes
+        }
+        guard let changes = pending as? Changes else { preconditionFailure("a second kind of pending changes") }
+        return changes
+    }
+
+    /// What is read from here on finds in the database what was pending. Cheap where there is nothing.
+    ///
+    /// - Throws: what fails this write, also if it catches it.
+    public func writePending() throws(StorageError) { try record.writePending(on: self) }
 }

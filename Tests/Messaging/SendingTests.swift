@@ -124,6 +124,9 @@ struct SendingTests {
             #expect(Set(replies.map(\.data)).count == 1)
             #expect(replies.filter { !$0.isDuplicate }.count == 1)
             #expect(world.told().count == 1)
+            // What the refused ones had taken is free again.
+            #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 2)
+            #expect(try await world.unread(of: "bob", in: room) == 2)
         }
     }
 

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import Testing
+import Workers
 
 @testable import Messaging
 
@@ -45,18 +46,24 @@ struct UnreadTests {
         try await MessagingWorld.serving { world in
             let rooms = ["r1", "r2"].map { world.rooms.make($0, "alice", "bob") }
             for round in 0..<20 {
-                // Some of what is read and deleted below is committed with what is sent beside it.
                 let room = rooms[round % 2]
                 let read = try await world.sent("read", by: "alice", in: room)
                 let deleted = try await world.sent("deleted", by: "alice", in: room)
+                // Until the gate opens the thread that writes is held up: what comes meanwhile is committed together.
+                let gate = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
+                let held = Task.immediate { try await world.database.write { _ in _ = gate.take(atMost: 1) } }
+                while world.database.statistics.queuedWrites > 0 { await Task.yield() }
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<10 {
                         for room in rooms { group.addTask { _ = try await world.sent("kept", by: "alice", in: room) } }
                     }
                     group.addTask { _ = try await world.read([read], by: "bob", in: room) }
                     group.addTask { _ = try await world.delete(deleted, by: "alice", in: room) }
+                    while world.database.statistics.queuedWrites < 22 { await Task.yield() }
+                    try gate.push(true, bytes: 1)
                     try await group.waitForAll()
                 }
+                try await held.value
             }
             #expect(try await ask(world, [("bob", []), ("alice", [])]).ints("unread") == [400, 0])
             // Each badge is the count as it was at that place in the log.

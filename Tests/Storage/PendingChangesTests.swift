@@ -99,4 +99,19 @@ struct PendingChangesTests {
         #expect(try await database.read { try Self.sum(of: "item", on: $0) } == 4)
         await database.close()
     }
+
+    @Test("who goes on after it could not be written fails, and takes nobody's along", arguments: Engine.allCases)
+    func swallowed(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let results = try await together(
+            (0..<5).map { n in
+                { connection in
+                    connection.pending(Additions.self).add(to: n == 2 ? "\0" : "item")
+                    if n == 2 { try? connection.writePending() }
+                }
+            }, on: database)
+        #expect(results.map { (try? $0.get()) != nil } == [true, true, false, true, true])
+        #expect(try await database.read { try Self.sum(of: "item", on: $0) } == 4)
+        await database.close()
+    }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Messaging
 import Storage
 import TestClients
 
@@ -49,11 +50,7 @@ struct PastMessages {
             try connection.execute(
                 "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3 WHERE room_id = $1", room, batch,
                 start + batch)
-            try connection.execute(
-                """
-                INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, $3)
-                ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + $3
-                """, room, other.id, batch)
+            try connection.execute(Sends.writeUnread, room, other.id, batch)
         }
         count += batch
     }

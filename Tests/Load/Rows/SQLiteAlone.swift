@@ -56,7 +56,7 @@ struct SQLiteAlone {
 
     /// Messaging's own, with what it binds to them, as long.
     private final class Statements {
-        private let findChat, setChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
+        private let findChat, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
         private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
         /// Two for each room.
         private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
@@ -70,10 +70,10 @@ struct SQLiteAlone {
 
         init(_ connection: PlainSQLite) throws(ClientError) {
             findChat = try connection.prepare(Sends.findChat)
-            setChat = try connection.prepare(Sends.setChat)
+            writeChat = try connection.prepare(Sends.writeChat)
             message = try connection.prepare(Sends.insertMessage)
-            unread = try connection.prepare(Sends.addUnread)
-            head = try connection.prepare(EventLog.lastSeq)
+            unread = try connection.prepare(Sends.writeUnread)
+            head = try connection.prepare(EventLog.findHead)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
             commit = try connection.prepare("COMMIT")
@@ -101,7 +101,7 @@ struct SQLiteAlone {
             }
             for (index, chat) in chats.enumerated() where chat.sent > 0 {
                 let (room, other) = (rooms[index], people[2 * index + 1])
-                try setChat.bind(room, at: 1).bind(chat.lastSeq, at: 2).bind(began + first + count, at: 3).run()
+                try writeChat.bind(room, at: 1).bind(chat.lastSeq, at: 2).bind(began + first + count, at: 3).run()
                 try unread.bind(room, at: 1).bind(other, at: 2).bind(chat.sent, at: 3).run()
             }
             try commit.run()
