@@ -41,7 +41,8 @@ struct UnreadTests {
         }
     }
 
-    @Test("sends, reads and deletions that come together are counted as one after the other")
+    @Test(
+        "sends, reads and deletions that come together are counted as one after the other", .timeLimit(.minutes(1)))
     func together() async throws {
         try await MessagingWorld.serving { world in
             let rooms = ["r1", "r2"].map { world.rooms.make($0, "alice", "bob") }
