@@ -1,6 +1,7 @@
 import Glibc
 import MessageBus
 import Reactor
+import Security
 
 /// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
 /// stops them in reverse.
@@ -48,6 +49,8 @@ public struct Program: Sendable {
     }
 
     public func run() async -> Never {
+        // Threads may still be ending when the program does.
+        Libcrypto.outlivesExit()
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let command = commands.first(where: { $0.name == arguments.first }) {
             exit(
