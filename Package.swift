@@ -82,7 +82,8 @@ let package = Package(
                 "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
                 "Workers",
             ]),
-        .target(name: "TestSupport", dependencies: ["Storage"], path: "Tests/Support", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["Storage", "Workers"], path: "Tests/Support", swiftSettings: settings),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/Conformance/protocol-echo", swiftSettings: settings),

@@ -12,7 +12,7 @@ public protocol Connection: AnyObject {
     /// Calls the body with each row in turn, until it returns false. A row is valid within that call alone.
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
 
-    /// Of the transaction under way.
+    /// Of the transaction under way. For Storage itself: services call what is made of it (`afterCommit`, `pending`).
     var record: TransactionRecord { get }
 }
 

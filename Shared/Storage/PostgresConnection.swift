@@ -97,14 +97,10 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
             try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
             hasSavepoint = true
         }
-        var result = Result {
-            try body(self)
-            // Its own part of them is undone with it.
-            if isolated { try writePending() }
-        }
+        var result = self.result(of: body, isolated: isolated)
         if let lost { throw lost }
         // A body that went on after a statement had failed has done nothing since: the server refused it all.
-        if let failure = failure ?? record.failure, case .success = result { result = .failure(failure) }
+        if let failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
             try command("ROLLBACK TO write")
             record.goBack(to: mark)

@@ -103,13 +103,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     ) throws(StorageError) -> Result<Void, any Error> {
         let mark = record.mark
         if isolated { try execute("SAVEPOINT write", binding: []) }
-        var result = Result {
-            try body(self)
-            // Its own part of them is undone with it.
-            if isolated { try writePending() }
-        }
+        let result = self.result(of: body, isolated: isolated)
         if let lost { throw lost }
-        if let failure = record.failure, case .success = result { result = .failure(failure) }
         guard isolated else { return result }
         if case .failure = result {
             try execute("ROLLBACK TO write", binding: [])

@@ -51,6 +51,16 @@ enum CheckpointDecision {
 extension TransactionalConnection {
     func begin() throws(StorageError) { try begin(.synced) }
 
+    /// For `perform`: what the body comes to with what it has left pending, which is undone with it where it is undone alone.
+    func result(of body: (any Connection) throws -> Void, isolated: Bool) -> Result<Void, any Error> {
+        let result = Result {
+            try body(self)
+            if isolated { try writePending() }
+        }
+        if let failure = record.failure, case .success = result { return .failure(failure) }
+        return result
+    }
+
     /// Runs the body in a transaction of its own.
     ///
     /// - Throws: what the body throws, with nothing done; `StorageError`.

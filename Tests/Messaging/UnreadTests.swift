@@ -1,7 +1,7 @@
 import Contracts
 import JSON
+import TestSupport
 import Testing
-import Workers
 
 @testable import Messaging
 
@@ -50,10 +50,9 @@ struct UnreadTests {
                 let room = rooms[round % 2]
                 let read = try await world.sent("read", by: "alice", in: room)
                 let deleted = try await world.sent("deleted", by: "alice", in: room)
-                // Until the gate opens the thread that writes is held up: what comes meanwhile is committed together.
-                let gate = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
-                let held = Task.immediate { try await world.database.write { _ in _ = gate.take(atMost: 1) } }
-                while world.database.statistics.queuedWrites > 0 { await Task.yield() }
+                // What comes until the gate opens is committed together.
+                let gate = DatabaseGate()
+                let held = await world.database.close(gate)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<10 {
                         for room in rooms { group.addTask { _ = try await world.sent("kept", by: "alice", in: room) } }
@@ -61,7 +60,7 @@ struct UnreadTests {
                     group.addTask { _ = try await world.read([read], by: "bob", in: room) }
                     group.addTask { _ = try await world.delete(deleted, by: "alice", in: room) }
                     while world.database.statistics.queuedWrites < 22 { await Task.yield() }
-                    try gate.push(true, bytes: 1)
+                    try gate.open()
                     try await group.waitForAll()
                 }
                 try await held.value

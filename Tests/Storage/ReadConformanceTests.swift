@@ -42,7 +42,7 @@ struct ReadConformanceTests {
     @Test("what a write has not committed, nobody reads", arguments: Engine.allCases)
     func uncommitted(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let (gate, inserted) = (Gate(), Gate())
+        let (gate, inserted) = (DatabaseGate(), DatabaseGate())
         let write = Task.immediate {
             try await database.write { connection in
                 try connection.execute("INSERT INTO items (id) VALUES ('x')")
@@ -79,7 +79,7 @@ struct ReadConformanceTests {
         var configuration = DatabaseConfiguration()
         configuration.readers = 1
         let database = try engine.open(configuration: configuration, in: folder)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let held = await database.holdReader(at: gate)
         // Committed after the first snapshot began, and before the reads are asked for.
         try await database.insert("x")
@@ -109,10 +109,10 @@ struct ReadConformanceTests {
     @Test("one reader that is held up leaves the others their part of what waits", arguments: Engine.allCases)
     func readersShare(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let gates = [Gate(), Gate()]
+        let gates = [DatabaseGate(), DatabaseGate()]
         var held: [Task<Void, any Error>] = []
         for gate in gates { held.append(await database.holdReader(at: gate)) }
-        let long = Gate()
+        let long = DatabaseGate()
         let first = Task.immediate { try await database.read { _ in long.pass() } }
         let second = Task.immediate { try await database.read { _ in } }
         for gate in gates { try gate.open() }

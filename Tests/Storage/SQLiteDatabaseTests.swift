@@ -78,7 +78,7 @@ struct SQLiteDatabaseTests {
         var configuration = DatabaseConfiguration()
         configuration.maxPages = 40
         let database = try open(configuration: configuration)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let small = Task.immediate { try await database.insert("small") }
         let large = Task.immediate {
@@ -139,7 +139,7 @@ struct SQLiteDatabaseTests {
         let database = try open([deferred])
         let told = Told()
         database.onCommit { told.add($0.map(\.roomID)) }
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         struct Refused: Error {}
         let writes = ["fine", "orphan", "refused"].map { id in
@@ -166,7 +166,7 @@ struct SQLiteDatabaseTests {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeoutMilliseconds = 1
         let (ours, theirs) = (try open(configuration: configuration), try open(configuration: configuration))
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await theirs.close(gate)
         await #expect(throws: StorageError.busy) { try await ours.insert("x") }
         #expect(try await ours.ids() == [])

@@ -20,7 +20,7 @@ struct WriteConformanceTests {
         #expect(try await database.write { try waits($0) })
         #expect(try await !database.write(.relaxed) { try waits($0) })
         #expect(try await database.write { try waits($0) })
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let together = [Durability.relaxed, .synced, .relaxed].map { durability in
             Task.immediate { try await database.write(durability) { try waits($0) } }
@@ -37,7 +37,7 @@ struct WriteConformanceTests {
         let database = try engine.open(in: folder)
         let told = Told()
         database.onCommit { told.add($0.map(\.roomID)) }
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (0..<10).map { n in
             Task.immediate {
@@ -69,7 +69,7 @@ struct WriteConformanceTests {
     @Test("writes that come together share a commit", arguments: Engine.allCases)
     func groupCommit(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (0..<500).map { n in Task.immediate { try await database.insert("\(n)") } }
         #expect(database.statistics.queuedWrites == 500)
@@ -88,7 +88,7 @@ struct WriteConformanceTests {
         var configuration = DatabaseConfiguration()
         configuration.maxBatch = 10
         let database = try engine.open(configuration: configuration, in: folder)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (0..<35).map { n in Task.immediate { try await database.insert("\(n)") } }
         try gate.open()
@@ -132,7 +132,7 @@ struct WriteConformanceTests {
     @Test("a caller that is cancelled does not take its write along", arguments: Engine.allCases)
     func cancellation(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let write = Task.immediate { try await database.insert("kept") }
         write.cancel()
@@ -150,7 +150,7 @@ struct WriteConformanceTests {
         configuration.maxQueuedWrites = 3
         configuration.maxQueuedBytes = 10_000
         let database = try engine.open(configuration: configuration, in: folder)
-        let gate = Gate()
+        let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let large = Task.immediate { try await database.write(holding: 20_000) { _ in } }
         await #expect(throws: StorageError.overloaded) { try await database.insert("too many bytes") }
@@ -158,7 +158,7 @@ struct WriteConformanceTests {
         try await blocked.value
         try await large.value
 
-        let secondGate = Gate()
+        let secondGate = DatabaseGate()
         let blockedAgain = await database.close(secondGate)
         let three = (0..<3).map { n in Task.immediate { try await database.insert("\(n)") } }
         await #expect(throws: StorageError.overloaded) { try await database.insert("too many") }
