@@ -28,7 +28,8 @@ final class Broker {
 
     /// Whether anyone still waits for a reply.
     var hasRequests: Bool { !requests.isEmpty }
-    var hasDeadlines: Bool { requests.hasDeadlines }
+    /// When `expire` is to be called.
+    var nextExpiry: Duration? { requests.nextExpiry }
 
     /// Peers with something to send, or to be closed, since the last call.
     func takeReadyPeers() -> [BrokerPeer] {

@@ -9,6 +9,7 @@ final class BrokerHost {
     private var connections: [UInt64: BrokerConnection] = [:]
     private var isFlushing = false
     private var deadlines: LoopTimer?
+    private var watchedExpiry: Duration?
     private var housekeeping: LoopTimer?
     private var whenDrained: (() -> Void)?
     private let publishCounters: (BrokerCounters) -> Void
@@ -47,22 +48,20 @@ final class BrokerHost {
             isFlushing = false
             for peer in broker.takeReadyPeers() { connections[peer.id]?.flush() }
             publishCounters(broker.counters)
-            if deadlines == nil, broker.hasDeadlines { watchDeadlines() }
+            watchDeadlines()
             finishDraining()
         }
     }
 
+    /// Wakes up when the next deadline is over, if it would not sooner.
     private func watchDeadlines() {
-        let tick = PendingRequests<Void>.tick
-        deadlines = loop.schedule(after: tick) { [unowned self] in
+        guard let next = broker.nextExpiry, watchedExpiry.map({ next < $0 }) ?? true else { return }
+        watchedExpiry = next
+        if let deadlines { return deadlines.rearm(after: next - now) }
+        deadlines = loop.schedule(after: next - now) { [unowned self] in
+            watchedExpiry = nil
             broker.expire(at: now)
             flushAtEndOfTurn()
-            if broker.hasDeadlines {
-                deadlines?.rearm(after: tick)
-            } else {
-                deadlines?.cancel()
-                deadlines = nil
-            }
         }
     }
 

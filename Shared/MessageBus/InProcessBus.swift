@@ -26,7 +26,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     private let state = Mutex(State())
     private let start = ContinuousClock.now
-    private let ticker = DeadlineTicker()
+    private let alarm = DeadlineAlarm()
 
     public init() {}
 
@@ -93,17 +93,18 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         }
         let now = ContinuousClock.now
         let deadline = now + context.timeout
-        let route = state.withLock { state -> Result<(handler: RequestHandler, id: UInt64), BusError> in
+        let route = state.withLock { state -> Result<(handler: RequestHandler, id: UInt64, expiry: Duration?), BusError> in
             guard !state.isClosed else { return .failure(.disconnected) }
             guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
             state.turn &+= 1
             let handler = group.pick(key: context.key.map(RendezvousHash.hash), turn: state.turn)
-            return .success((handler, state.pending.insert(completion, deadline: start.duration(to: deadline))))
+            let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
+            return .success((handler, id, state.pending.nextExpiry))
         }
         switch route {
         case .failure(let error): completion(.failure(error))
-        case .success((let handler, let id)):
-            ticker.start(for: self)
+        case .success((let handler, let id, let expiry)):
+            if let expiry { alarm.set(start + expiry, for: self) }
             handler(
                 BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
                     self?.finish(id, reply)
@@ -148,12 +149,11 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         for continuation in waiting { continuation.resume() }
     }
 
-    package var hasDeadlines: Bool { state.withLock { $0.pending.hasDeadlines } }
-
-    package func tick() {
+    package func expire() -> ContinuousClock.Instant? {
         let now = start.duration(to: .now)
-        let late = state.withLock { $0.pending.expire(at: now) }
+        let (late, next) = state.withLock { ($0.pending.expire(at: now), $0.pending.nextExpiry) }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         if !late.isEmpty { resumeIfDrained() }
+        return next.map { start + $0 }
     }
 }

@@ -1,53 +1,74 @@
 /// Requests that wait for their replies, each until its deadline.
 ///
-/// Deadlines are kept in buckets of ten milliseconds, so that adding and taking cost the same however many wait; what
-/// was answered leaves only its number in the bucket. Times are `Duration`s since a start of the owner's choosing.
+/// Deadlines are kept in buckets of ten milliseconds, so that adding and taking cost the same however many wait; a bucket goes with the last
+/// of its requests. Times are `Duration`s since a start of the owner's choosing.
 package struct PendingRequests<Entry> {
-    private var entries: [UInt64: Entry] = [:]
-    private var buckets: [Int64: [UInt64]] = [:]
-    private var lastID: UInt64 = 0
+    private struct Bucket {
+        /// Also of those that were taken.
+        var ids: [UInt64] = []
+        /// Those that still wait.
+        var count = 0
+    }
 
-    /// How late a deadline may be noticed, and how often `expire` is worth calling.
-    package static var tick: Duration { .milliseconds(10) }
+    private var entries: [UInt64: (entry: Entry, bucket: Int64)] = [:]
+    private var buckets: [Int64: Bucket] = [:]
+    private var lastID: UInt64 = 0
+    /// No bucket stands before it.
+    private var first: Int64?
+
+    /// How late a deadline may be noticed by an owner who is in time.
+    package static var precision: Duration { .milliseconds(10) }
 
     package init() {}
 
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
-    /// Whether `expire` has anything to look at, if only the numbers of what was answered.
-    package var hasDeadlines: Bool { !buckets.isEmpty }
+
+    /// When `expire` is to be called: nobody's time is over before. It stands until then, though what it was set for may be answered; nil
+    /// if nothing has come since.
+    package var nextExpiry: Duration? { first.map { Self.precision * Int($0) } }
 
     /// - Returns: its number, which is never used again.
     package mutating func insert(_ entry: Entry, deadline: Duration) -> UInt64 {
         lastID += 1
-        entries[lastID] = entry
-        buckets[Self.bucket(of: deadline) + 1, default: []].append(lastID)
+        let bucket = Self.bucket(of: deadline) + 1
+        entries[lastID] = (entry, bucket)
+        buckets[bucket, default: Bucket()].ids.append(lastID)
+        buckets[bucket]?.count += 1
+        first = min(first ?? bucket, bucket)
         return lastID
     }
 
-    package subscript(id: UInt64) -> Entry? { entries[id] }
+    package subscript(id: UInt64) -> Entry? { entries[id]?.entry }
 
     /// Changes one that still waits.
     mutating func update(_ id: UInt64, _ change: (inout Entry) -> Void) {
-        guard var entry = entries[id] else { return }
-        change(&entry)
-        entries[id] = entry
+        guard var held = entries[id] else { return }
+        change(&held.entry)
+        entries[id] = held
     }
 
     /// nil if it was taken or has expired.
-    package mutating func take(_ id: UInt64) -> Entry? { entries.removeValue(forKey: id) }
+    package mutating func take(_ id: UInt64) -> Entry? {
+        guard let (entry, bucket) = entries.removeValue(forKey: id) else { return nil }
+        buckets[bucket]?.count -= 1
+        if buckets[bucket]?.count == 0 { buckets[bucket] = nil }
+        return entry
+    }
 
     /// Takes all whose deadline has passed, in the order they were added.
     package mutating func expire(at now: Duration) -> [Entry] {
-        guard !buckets.isEmpty else { return [] }
         let current = Self.bucket(of: now)
-        let past = buckets.keys.filter { $0 <= current }
-        return past.flatMap { buckets.removeValue(forKey: $0) ?? [] }.sorted().compactMap { take($0) }
+        guard let first, first <= current else { return [] }
+        let past = buckets.keys.filter { $0 <= current }.flatMap { buckets[$0]?.ids ?? [] }
+        let late = past.sorted().compactMap { take($0) }
+        self.first = buckets.keys.min()
+        return late
     }
 
     /// Takes all that fit, in the order they were added.
     package mutating func takeAll(where fits: (Entry) -> Bool = { _ in true }) -> [Entry] {
-        let ids = entries.filter { fits($0.value) }.keys.sorted()
+        let ids = entries.filter { fits($0.value.entry) }.keys.sorted()
         return ids.compactMap { take($0) }
     }
 
@@ -57,4 +78,10 @@ package struct PendingRequests<Entry> {
         let whole = min(max(seconds, -1 << 40), 1 << 40)
         return whole * 100 + attoseconds / 10_000_000_000_000_000
     }
+}
+
+/// nil is later than any time.
+package func earlier<Time: Comparable>(_ a: Time?, _ b: Time?) -> Time? {
+    guard let a, let b else { return a ?? b }
+    return min(a, b)
 }

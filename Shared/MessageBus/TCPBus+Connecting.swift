@@ -10,11 +10,15 @@ extension TCPBus {
 
     func sent(stillPending count: Int) { state.withLock { $0.unsent = count } }
 
-    var hasDeadlines: Bool { state.withLock { $0.hasDeadlines } }
+    /// How long until `expire` is to be called, if that is sooner than was said before.
+    func timeToWatch() -> Duration? {
+        state.withLock { $0.takeUnwatchedExpiry() }.map { $0 - start.duration(to: .now) }
+    }
 
     func expire() {
         let now = start.duration(to: .now)
         let late = say { state in
+            state.watchedExpiry = nil
             _ = state.serving.expire(at: now)
             let late = state.asked.expire(at: now)
             for id in state.unanswered.expire(at: now) { askAgain(id, at: now, &state) }

@@ -15,7 +15,7 @@ extension TCPBus {
         case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
             // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
             let again = start.duration(to: .now) + Self.patience
-            state.withLock { state in _ = state.unanswered.insert(id, deadline: again) }
+            say { _ = $0.unanswered.insert(id, deadline: again) }
         case .reply(let id, let result):
             state.withLock { $0.asked.take(id) }?.completion(result.map { $0 as any BusPayload })
             drained()

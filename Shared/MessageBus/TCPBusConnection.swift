@@ -32,7 +32,7 @@ final class TCPBusConnection: ChannelHandler {
         keepalive = loop.schedule(after: interval) { [unowned self] in checkLife() }
     }
 
-    /// Sends what the bus has for this turn, and looks after deadlines while there are any.
+    /// Sends what the bus has for this turn, and wakes up when the next deadline is over.
     func flush() {
         if isOver { return }
         let bytes = bus.takeOutgoing(for: LoopBound(self, to: loop))
@@ -40,7 +40,7 @@ final class TCPBusConnection: ChannelHandler {
             channel.write(bytes)
             bus.sent(stillPending: channel.pendingBytes)
         }
-        if deadlines == nil, bus.hasDeadlines { tick() }
+        if let time = bus.timeToWatch() { watchDeadlines(in: time) }
     }
 
     func close() {
@@ -48,20 +48,9 @@ final class TCPBusConnection: ChannelHandler {
         channel.close()
     }
 
-    private func tick() {
-        guard let deadlines else {
-            deadlines = loop.schedule(after: PendingRequests<Void>.tick) { [unowned self] in
-                bus.expire()
-                if bus.hasDeadlines { tick() } else { stopTicking() }
-            }
-            return
-        }
-        deadlines.rearm(after: PendingRequests<Void>.tick)
-    }
-
-    private func stopTicking() {
-        deadlines?.cancel()
-        deadlines = nil
+    private func watchDeadlines(in time: Duration) {
+        if let deadlines { return deadlines.rearm(after: time) }
+        deadlines = loop.schedule(after: time) { [unowned self] in bus.expire() }
     }
 
     private func checkLife() {
@@ -106,7 +95,7 @@ final class TCPBusConnection: ChannelHandler {
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
         isOver = true
         keepalive?.cancel()
-        stopTicking()
+        deadlines?.cancel()
         bus.disconnected(from: address, refusal: refusal)
     }
 }

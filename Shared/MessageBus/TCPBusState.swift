@@ -58,6 +58,8 @@ struct TCPBusState {
     var repeats = Repeats()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
+    /// When the connection will look for what is late.
+    var watchedExpiry: Duration?
     /// The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
@@ -77,7 +79,21 @@ struct TCPBusState {
         self.wire = wire
     }
 
-    var hasDeadlines: Bool { asked.hasDeadlines || serving.hasDeadlines || unanswered.hasDeadlines }
+    private var nextExpiry: Duration? {
+        earlier(asked.nextExpiry, earlier(serving.nextExpiry, unanswered.nextExpiry))
+    }
+
+    /// When something may end that the connection knows nothing of.
+    private var unwatchedExpiry: Duration? {
+        guard let next = nextExpiry else { return nil }
+        return watchedExpiry.map { next < $0 } ?? true ? next : nil
+    }
+
+    mutating func takeUnwatchedExpiry() -> Duration? {
+        guard let next = unwatchedExpiry else { return nil }
+        watchedExpiry = next
+        return next
+    }
 
     var pendingBytes: Int { outgoing.count + unsent }
 
@@ -100,7 +116,7 @@ struct TCPBusState {
 
     /// The connection that has to be told to send, once until it has.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
-        guard !isFlushing, let connection, !outgoing.isEmpty || hasDeadlines else {
+        guard !isFlushing, let connection, !outgoing.isEmpty || unwatchedExpiry != nil else {
             return nil
         }
         isFlushing = true
@@ -162,6 +178,7 @@ struct TCPBusState {
         outgoing = []
         unsent = 0
         isFlushing = false
+        watchedExpiry = nil
         _ = serving.takeAll()
         _ = unanswered.takeAll()
         defer { pongs = [] }

@@ -214,6 +214,6 @@ struct BrokerTests {
         #expect(broker.counters.peers == 0)
         #expect(broker.counters.subscriptions == 0)
         #expect(broker.counters.requestsUnderWay == 0)
-        #expect(!broker.hasRequests && !broker.hasDeadlines)
+        #expect(!broker.hasRequests && broker.nextExpiry == nil)
     }
 }

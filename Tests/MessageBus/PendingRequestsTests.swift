@@ -17,7 +17,7 @@ struct PendingRequestsTests {
         #expect(pending.isEmpty)
     }
 
-    @Test("it ends at its deadline, never before, and at most a tick and a bucket after")
+    @Test("it ends at its deadline, never before, and at most two buckets after")
     func expire() {
         var pending = PendingRequests<Int>()
         _ = pending.insert(1, deadline: .milliseconds(995))
@@ -28,7 +28,23 @@ struct PendingRequestsTests {
         #expect(pending.expire(at: .milliseconds(520)) == [2])
         #expect(pending.expire(at: .milliseconds(994)).isEmpty)
         #expect(pending.expire(at: .seconds(100)) == [1])
-        #expect(!pending.hasDeadlines)
+        #expect(pending.nextExpiry == nil)
+    }
+
+    @Test("the next look is due when the first deadline of those that wait is over, and is no call for nothing after that")
+    func nextExpiry() {
+        var pending = PendingRequests<Int>()
+        #expect(pending.nextExpiry == nil)
+        _ = pending.insert(1, deadline: .seconds(5))
+        #expect(pending.nextExpiry == .milliseconds(5010))
+        let answered = pending.insert(2, deadline: .milliseconds(100))
+        #expect(pending.nextExpiry == .milliseconds(110))
+        // Who is to call at that time does so in any case.
+        _ = pending.take(answered)
+        #expect(pending.nextExpiry == .milliseconds(110))
+        #expect(pending.expire(at: .milliseconds(109)).isEmpty && pending.nextExpiry == .milliseconds(110))
+        #expect(pending.expire(at: .milliseconds(110)).isEmpty && pending.nextExpiry == .milliseconds(5010))
+        #expect(pending.expire(at: .milliseconds(5010)) == [1] && pending.nextExpiry == nil)
     }
 
     @Test("deadlines in the past and beyond all time are kept as such")

@@ -50,7 +50,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private let takesBatches: @Sendable (_ subject: String) -> Bool
     private let state = Mutex(State())
     private let start = ContinuousClock.now
-    private let ticker = DeadlineTicker()
+    private let alarm = DeadlineAlarm()
 
     /// - Parameter takesBatches: whether a subject's service has said that it takes batches (`Manifest.batched`).
     public init(_ bus: any MessageBus, takesBatches: @escaping @Sendable (_ subject: String) -> Bool) {
@@ -76,7 +76,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
         guard isTaken else { return completion(.failure(.slowConsumer)) }
         sendNext(on: subject)
-        ticker.start(for: self)
+        if let next = nextLook() { alarm.set(next, for: self) }
     }
 
     // MARK: Sending
@@ -193,16 +193,24 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: Time
 
-    package var hasDeadlines: Bool { state.withLock { $0.pending.hasDeadlines } }
-
     /// Looks after deadlines, and after requests that take long.
-    package func tick() {
+    package func expire() -> ContinuousClock.Instant? {
         let now = start.duration(to: .now)
         let (late, waiting) = state.withLock { state in
             (state.pending.expire(at: now), state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key))
         }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         for subject in waiting { sendNext(on: subject) }
+        return nextLook()
+    }
+
+    /// At the next deadline, or when patience with what goes on somewhere is over and others may go beside it.
+    private func nextLook() -> ContinuousClock.Instant? {
+        state.withLock { state in
+            let impatient = state.lanes.values.lazy.filter { !$0.waiting.isEmpty && $0.underWay < Self.maxUnderWay }
+                .map { $0.lastSent + Self.impatience + Self.leastTime }
+            return earlier(state.pending.nextExpiry.map { start + $0 }, impatient.min())
+        }
     }
 
     // MARK: As the other

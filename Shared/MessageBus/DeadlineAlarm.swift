@@ -1,0 +1,47 @@
+import Synchronization
+
+/// What has deadlines to look after, in `PendingRequests`.
+package protocol DeadlineKeeper: AnyObject, Sendable {
+    /// Ends what is late.
+    ///
+    /// - Returns: when it wants to be called again, if nothing comes meanwhile; nil if there is no need.
+    func expire() -> ContinuousClock.Instant?
+}
+
+/// Calls a keeper when the next of its deadlines is over. While there is none nothing wakes up.
+package final class DeadlineAlarm: Sendable {
+    private struct State {
+        var due: ContinuousClock.Instant?
+        var sleep: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    deinit { state.withLock { $0.sleep?.cancel() } }
+
+    /// Has the keeper called at this time, unless it is called sooner in any case. It is not held.
+    package func set(_ due: ContinuousClock.Instant, for keeper: some DeadlineKeeper) {
+        state.withLock { state in
+            if let earlier = state.due, earlier <= due { return }
+            state.sleep?.cancel()
+            state.due = due
+            state.sleep = Task { [weak self, weak keeper] in
+                // Thrown if an earlier time was set, or nobody has the alarm any more.
+                do { try await Task.sleep(until: due, clock: .continuous) } catch { return }
+                guard let self, let keeper, take(due) else { return }
+                if let next = keeper.expire() { set(next, for: keeper) }
+            }
+        }
+    }
+
+    /// Whether it is still set to this time. What comes from then on sets it anew.
+    private func take(_ due: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            guard state.due == due else { return false }
+            (state.due, state.sleep) = (nil, nil)
+            return true
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+import Testing
+
+@testable import MessageBus
+
+@Suite("deadline alarm", .timeLimit(.minutes(1)))
+struct DeadlineAlarmTests {
+    /// Says how often it was called, and asks to be called again as often as it was told to.
+    private final class Keeper: DeadlineKeeper {
+        private let more: Mutex<[ContinuousClock.Instant]>
+        private let told: AsyncStream<ContinuousClock.Instant>.Continuation
+        let calls: AsyncStream<ContinuousClock.Instant>
+
+        init(again more: [ContinuousClock.Instant] = []) {
+            self.more = Mutex(more)
+            (calls, told) = AsyncStream.makeStream()
+        }
+
+        deinit { told.finish() }
+
+        func expire() -> ContinuousClock.Instant? {
+            told.yield(.now)
+            return more.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        }
+    }
+
+    @Test("a keeper is called at the time that was set, and not before")
+    func onTime() async throws {
+        let (alarm, keeper) = (DeadlineAlarm(), Keeper())
+        let due = ContinuousClock.now + .milliseconds(30)
+        alarm.set(due, for: keeper)
+        var calls = keeper.calls.makeAsyncIterator()
+        #expect(try #require(await calls.next()) >= due)
+    }
+
+    @Test("an earlier time takes the place of a later one, and a later one changes nothing")
+    func earlier() async throws {
+        let (alarm, keeper) = (DeadlineAlarm(), Keeper())
+        alarm.set(.now + .seconds(3600), for: keeper)
+        alarm.set(.now, for: keeper)
+        alarm.set(.now + .seconds(3600), for: keeper)
+        var calls = keeper.calls.makeAsyncIterator()
+        _ = try #require(await calls.next())
+    }
+
+    @Test("it is called again when it has asked for that, and whenever a time is set after a call")
+    func again() async throws {
+        let (alarm, keeper) = (DeadlineAlarm(), Keeper(again: [.now, .now]))
+        alarm.set(.now, for: keeper)
+        var calls = keeper.calls.makeAsyncIterator()
+        for _ in 0..<3 { _ = try #require(await calls.next()) }
+        alarm.set(.now, for: keeper)
+        _ = try #require(await calls.next())
+    }
+
+    @Test("it holds nobody: a keeper that is gone is not called")
+    func gone() async throws {
+        let alarm = DeadlineAlarm()
+        var keeper: Keeper? = Keeper()
+        var calls = try #require(keeper).calls.makeAsyncIterator()
+        alarm.set(.now + .seconds(3600), for: try #require(keeper))
+        keeper = nil
+        #expect(await calls.next() == nil)
+    }
+}
