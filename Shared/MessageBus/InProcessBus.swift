@@ -9,6 +9,13 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     private typealias EventHandler = @Sendable (BusMessage) -> Void
     private typealias RequestHandler = @Sendable (BusRequest) -> Void
 
+    /// Of a request.
+    private struct Route {
+        let handler: RequestHandler
+        let id: UInt64
+        let expiry: Duration?
+    }
+
     private struct State {
         var lastID: UInt64 = 0
         var turn: UInt64 = 0
@@ -93,21 +100,21 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         }
         let now = ContinuousClock.now
         let deadline = now + context.timeout
-        let route = state.withLock { state -> Result<(handler: RequestHandler, id: UInt64, expiry: Duration?), BusError> in
+        let route = state.withLock { state -> Result<Route, BusError> in
             guard !state.isClosed else { return .failure(.disconnected) }
             guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
             state.turn &+= 1
             let handler = group.pick(key: context.key.map(RendezvousHash.hash), turn: state.turn)
             let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
-            return .success((handler, id, state.pending.nextExpiry))
+            return .success(Route(handler: handler, id: id, expiry: state.pending.nextExpiry))
         }
         switch route {
         case .failure(let error): completion(.failure(error))
-        case .success((let handler, let id, let expiry)):
-            if let expiry { alarm.set(start + expiry, for: self) }
-            handler(
+        case .success(let route):
+            if let expiry = route.expiry { alarm.set(start + expiry, for: self) }
+            route.handler(
                 BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
-                    self?.finish(id, reply)
+                    self?.finish(route.id, reply)
                 })
         }
     }

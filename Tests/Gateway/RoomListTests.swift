@@ -21,7 +21,8 @@ struct RoomListTests {
             world.serveRoom()
             world.rooms.on("rooms.list") { [self] request in
                 asked.withLock { $0 += 1 }
-                let rooms = rooms.withLock { $0 }.sorted { $0.key > $1.key }
+                let cursor = request.data["cursor"]?.string ?? "~"
+                let rooms = rooms.withLock { $0 }.filter { $0.key < cursor }.sorted { $0.key > $1.key }
                 request.reply(
                     Reply(
                         .ok,
@@ -249,6 +250,19 @@ struct RoomListTests {
             }
             try world.chat.comeBack()
             #expect(try await house.list().json["degraded"] == nil)
+        }
+    }
+
+    @Test("a page of the list takes nothing from what is known of the other rooms when a service is away")
+    func page() async throws {
+        try await Self.run { world, house in
+            world.contribute(badge: 5)
+            for id in ["a", "b", "c"] { house.update(id, at: 6000) }
+            let whole = try await house.list().json
+            #expect(try await house.ids("?cursor=c") == ["b", "a"])
+            world.chat.goAway()
+            let degraded = try await house.list().json
+            #expect(degraded["degraded"] != nil && degraded["data"]?.text == whole["data"]?.text)
         }
     }
 

@@ -31,7 +31,7 @@ struct PendingRequestsTests {
         #expect(pending.nextExpiry == nil)
     }
 
-    @Test("the next look is due when the first deadline of those that wait is over, and is no call for nothing after that")
+    @Test("the next look is due when the first deadline is over; what was answered calls for no other")
     func nextExpiry() {
         var pending = PendingRequests<Int>()
         #expect(pending.nextExpiry == nil)

@@ -108,7 +108,8 @@ extension Shard {
                 bases = pages.flatMap { $0.data.array ?? [] }
             }
             return try await composer.compose(
-                bases, for: caller.id, origin, unnamed: JSONValue(""), remembering: roomIDs == nil ? .all : .each)
+                bases, for: caller.id, origin, unnamed: JSONValue(""),
+                remembering: roomIDs == nil && isPlain ? .all : .each)
         }
     }
 
