@@ -9,7 +9,7 @@ final class BrokerHost {
     private var connections: [UInt64: BrokerConnection] = [:]
     private var isFlushing = false
     private var deadlines: LoopTimer?
-    private var watchedExpiry: Duration?
+    private var watch = ExpiryWatch()
     private var housekeeping: LoopTimer?
     private var whenDrained: (() -> Void)?
     private let publishCounters: (BrokerCounters) -> Void
@@ -55,11 +55,10 @@ final class BrokerHost {
 
     /// Wakes up when the next deadline is over, if it would not sooner.
     private func watchDeadlines() {
-        guard let next = broker.nextExpiry, watchedExpiry.map({ next < $0 }) ?? true else { return }
-        watchedExpiry = next
+        guard let next = watch.move(to: broker.nextExpiry) else { return }
         if let deadlines { return deadlines.rearm(after: next - now) }
         deadlines = loop.schedule(after: next - now) { [unowned self] in
-            watchedExpiry = nil
+            watch.end()
             broker.expire(at: now)
             flushAtEndOfTurn()
         }

@@ -3,21 +3,15 @@
 /// Deadlines are kept in buckets of ten milliseconds, so that adding and taking cost the same however many wait; a bucket goes with the last
 /// of its requests. Times are `Duration`s since a start of the owner's choosing.
 package struct PendingRequests<Entry> {
-    private struct Bucket {
-        /// Also of those that were taken.
-        var ids: [UInt64] = []
-        /// Those that still wait.
-        var count = 0
-    }
-
     private var entries: [UInt64: (entry: Entry, bucket: Int64)] = [:]
-    private var buckets: [Int64: Bucket] = [:]
+    private var buckets: [Int64: Set<UInt64>] = [:]
     private var lastID: UInt64 = 0
     /// No bucket stands before it.
     private var first: Int64?
 
     /// How late a deadline may be noticed by an owner who is in time.
-    package static var precision: Duration { .milliseconds(10) }
+    private static var precision: Duration { .milliseconds(bucketMilliseconds) }
+    private static var bucketMilliseconds: Int64 { 10 }
 
     package init() {}
 
@@ -33,8 +27,7 @@ package struct PendingRequests<Entry> {
         lastID += 1
         let bucket = Self.bucket(of: deadline) + 1
         entries[lastID] = (entry, bucket)
-        buckets[bucket, default: Bucket()].ids.append(lastID)
-        buckets[bucket]?.count += 1
+        buckets[bucket, default: []].insert(lastID)
         first = min(first ?? bucket, bucket)
         return lastID
     }
@@ -51,8 +44,8 @@ package struct PendingRequests<Entry> {
     /// nil if it was taken or has expired.
     package mutating func take(_ id: UInt64) -> Entry? {
         guard let (entry, bucket) = entries.removeValue(forKey: id) else { return nil }
-        buckets[bucket]?.count -= 1
-        if buckets[bucket]?.count == 0 { buckets[bucket] = nil }
+        buckets[bucket]?.remove(id)
+        if buckets[bucket]?.isEmpty == true { buckets[bucket] = nil }
         return entry
     }
 
@@ -60,7 +53,7 @@ package struct PendingRequests<Entry> {
     package mutating func expire(at now: Duration) -> [Entry] {
         let current = Self.bucket(of: now)
         guard let first, first <= current else { return [] }
-        let past = buckets.keys.filter { $0 <= current }.flatMap { buckets[$0]?.ids ?? [] }
+        let past = buckets.keys.filter { $0 <= current }.flatMap { buckets[$0] ?? [] }
         let late = past.sorted().compactMap { take($0) }
         self.first = buckets.keys.min()
         return late
@@ -76,7 +69,7 @@ package struct PendingRequests<Entry> {
         let (seconds, attoseconds) = time.components
         // Beyond any real deadline; keeps the sum from overflowing on a peer's number.
         let whole = min(max(seconds, -1 << 40), 1 << 40)
-        return whole * 100 + attoseconds / 10_000_000_000_000_000
+        return whole * (1000 / bucketMilliseconds) + attoseconds / (bucketMilliseconds * 1_000_000_000_000_000)
     }
 }
 

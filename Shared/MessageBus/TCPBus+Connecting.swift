@@ -12,13 +12,13 @@ extension TCPBus {
 
     /// How long until `expire` is to be called, if that is sooner than was said before.
     func timeToWatch() -> Duration? {
-        state.withLock { $0.takeUnwatchedExpiry() }.map { $0 - start.duration(to: .now) }
+        state.withLock { $0.watch.move(to: $0.nextExpiry) }.map { $0 - start.duration(to: .now) }
     }
 
     func expire() {
         let now = start.duration(to: .now)
         let late = say { state in
-            state.watchedExpiry = nil
+            state.watch.end()
             _ = state.serving.expire(at: now)
             let late = state.asked.expire(at: now)
             for id in state.unanswered.expire(at: now) { askAgain(id, at: now, &state) }

@@ -15,9 +15,9 @@ extension TCPBus {
         case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
             // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
             let again = start.duration(to: .now) + Self.patience
-            say { _ = $0.unanswered.insert(id, deadline: again) }
+            say { $0.repeatQuestion(id, at: again) }
         case .reply(let id, let result):
-            state.withLock { $0.asked.take(id) }?.completion(result.map { $0 as any BusPayload })
+            state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
         case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }

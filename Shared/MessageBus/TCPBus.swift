@@ -156,10 +156,10 @@ public final class TCPBus: MessageBus {
             let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
             if mayBeRepeated {
                 state.repeats.earn()
-                _ = state.unanswered.insert(id, deadline: deadline - context.timeout + Self.patience)
+                state.repeatQuestion(id, at: deadline - context.timeout + Self.patience)
             }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
-                _ = state.asked.take(id)
+                _ = state.takeAsked(id)
                 return .lineTooLong
             }
             return nil

@@ -9,6 +9,8 @@ struct TCPBusState {
         let completion: TCPBus.Completion
         /// What to ask again; nil for what is asked once.
         var question: Question?
+        /// Its number in `unanswered`.
+        var repetition: UInt64?
     }
 
     struct Question {
@@ -58,8 +60,8 @@ struct TCPBusState {
     var repeats = Repeats()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
-    /// When the connection will look for what is late.
-    var watchedExpiry: Duration?
+    /// Of the connection.
+    var watch = ExpiryWatch()
     /// The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
@@ -79,20 +81,8 @@ struct TCPBusState {
         self.wire = wire
     }
 
-    private var nextExpiry: Duration? {
+    var nextExpiry: Duration? {
         earlier(asked.nextExpiry, earlier(serving.nextExpiry, unanswered.nextExpiry))
-    }
-
-    /// When something may end that the connection knows nothing of.
-    private var unwatchedExpiry: Duration? {
-        guard let next = nextExpiry else { return nil }
-        return watchedExpiry.map { next < $0 } ?? true ? next : nil
-    }
-
-    mutating func takeUnwatchedExpiry() -> Duration? {
-        guard let next = unwatchedExpiry else { return nil }
-        watchedExpiry = next
-        return next
     }
 
     var pendingBytes: Int { outgoing.count + unsent }
@@ -116,7 +106,7 @@ struct TCPBusState {
 
     /// The connection that has to be told to send, once until it has.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
-        guard !isFlushing, let connection, !outgoing.isEmpty || unwatchedExpiry != nil else {
+        guard !isFlushing, let connection, !outgoing.isEmpty || watch.isLate(for: nextExpiry) else {
             return nil
         }
         isFlushing = true
@@ -131,6 +121,20 @@ struct TCPBusState {
         outgoing = []
         // What came in one turn is what the next may bring.
         outgoing.reserveCapacity(min(taken.count, 64 * 1024))
+        return taken
+    }
+
+    // MARK: Requests
+
+    /// Has something asked again then, if it was not answered.
+    mutating func repeatQuestion(_ id: UInt64, at time: Duration) {
+        let repetition = unanswered.insert(id, deadline: time)
+        asked.update(id) { $0.repetition = repetition }
+    }
+
+    mutating func takeAsked(_ id: UInt64) -> Asked? {
+        let taken = asked.take(id)
+        if let repetition = taken?.repetition { _ = unanswered.take(repetition) }
         return taken
     }
 
@@ -178,7 +182,7 @@ struct TCPBusState {
         outgoing = []
         unsent = 0
         isFlushing = false
-        watchedExpiry = nil
+        watch.end()
         _ = serving.takeAll()
         _ = unanswered.takeAll()
         defer { pongs = [] }

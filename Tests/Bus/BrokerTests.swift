@@ -63,7 +63,7 @@ struct BrokerTests {
         broker.expire(at: .milliseconds(1240))
         #expect(heard(requester).isEmpty)
         #expect(broker.hasRequests)
-        broker.expire(at: .milliseconds(1270))
+        broker.expire(at: .milliseconds(1260))
         #expect(heard(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
         say(broker, responder, #"{"op":"res","id":1,"data":2}"#)
         #expect(heard(requester).isEmpty && heard(responder).isEmpty)

@@ -32,6 +32,24 @@ struct BrokerWireTests {
         }
     }
 
+    @Test("a request ends by its deadline, also beside a longer one, and when nothing else wakes the broker")
+    func deadline() async throws {
+        var settings = BrokerSettings()
+        (settings.pingInterval, settings.helloTimeout) = (.seconds(3000), .seconds(3000))
+        try await withServer(settings) { server in
+            let client = try RawClient(port: server.port)
+            try client.greet()
+            try client.send(line: #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+            try client.send(line: #"{"op":"req","id":1,"subject":"a","timeout":3000000,"data":1}"#)
+            _ = try client.receiveLine()
+            for id in 2...3 {
+                try client.send(line: #"{"op":"req","id":\#(id),"subject":"a","timeout":20,"data":1}"#)
+                _ = try client.receiveLine()
+                #expect(try client.receiveLine()?.contains(#""id":\#(id),"code":"deadline_exceeded""#) == true)
+            }
+        }
+    }
+
     @Test("garbage before hello is answered and closed, garbage after it is answered only")
     func garbage() async throws {
         try await withServer { server in

@@ -65,14 +65,14 @@ struct TCPBusTests {
         // At every turn's end, so also at that of the turn that closes: it is noticed after this.
         @Sendable func keepAsking() {
             loop.atEndOfTurn {
-                bus.request("nobody", .null, .test()) { _ in }
+                bus.request("nobody", .null, .test(timeout: .milliseconds(5))) { _ in }
                 if bus.isConnected { loop.execute { keepAsking() } }
             }
         }
         loop.execute { keepAsking() }
         await server.drain(timeout: .zero, grace: .milliseconds(10))
         #expect(await states.next() == .disconnected)
-        // Later than a deadline would have been looked for.
+        // Later than those deadlines would have been looked for.
         await withCheckedContinuation { continuation in
             loop.execute { loop.schedule(after: .milliseconds(30)) { continuation.resume() } }
         }
@@ -137,6 +137,27 @@ struct TCPBusTests {
         #expect(bus.isConnected)
         await bus.close()
         broker.close()
+        await finish(group)
+    }
+
+    @Test("a request that the broker never answers ends by its deadline, also beside one that has a longer one")
+    func deadline() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let (loop, channels) = (group.next(), Arrivals<Channel>())
+        let broker = try ScriptedBroker.listen(
+            on: group, pingInterval: 15_000, after: "never", [], channels: channels)
+        let bus = try await TCPBus.connect(host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop)
+        bus.request("a", .null, .test(timeout: .seconds(3000))) { _ in }
+        for _ in 1...2 {
+            await #expect(throws: BusError.deadlineExceeded) {
+                try await bus.request("a", .null, .test(timeout: .milliseconds(20)))
+            }
+        }
+        broker.close()
+        // Else it would wait for the answer to the other.
+        let channel = try #require(await channels.next())
+        loop.execute { channel.abort() }
+        await bus.close()
         await finish(group)
     }
 

@@ -8,7 +8,15 @@ struct LastKnownTests {
     private let known = LastKnown()
 
     private func note(_ rooms: [String], _ values: [Int], person: String = "ada") {
-        known.note("chat", person, rooms, values.map { value in JSONWriter.value { $0.array { $0.number(value) } } })
+        known.note("chat", person, rooms, Self.json(values))
+    }
+
+    private func noteAll(_ rooms: [String], _ values: [Int]) {
+        known.noteAll("chat", "ada", rooms, Self.json(values))
+    }
+
+    private static func json(_ values: [Int]) -> [JSONValue] {
+        values.map { value in JSONWriter.value { $0.array { $0.number(value) } } }
     }
 
     private func values(_ rooms: [String], person: String = "ada") -> [String?] {
@@ -31,10 +39,10 @@ struct LastKnownTests {
 
     @Test("the later answer counts, be it of one room or of all")
     func later() {
-        note(["1", "2"], [10, 20])
+        noteAll(["1", "2"], [10, 20])
         note(["1"], [11])
         #expect(values(["1", "2"]) == ["[11]", "[20]"])
-        note(["1", "2"], [12, 22])
+        noteAll(["1", "2"], [12, 22])
         #expect(values(["1", "2"]) == ["[12]", "[22]"])
         note(["2"], [23])
         #expect(values(["2"]) == ["[23]"])
@@ -43,8 +51,19 @@ struct LastKnownTests {
     @Test("a room that the later list leaves out is still known by its own answer")
     func leftOut() {
         note(["9"], [90])
-        note(["1", "2"], [10, 20])
+        noteAll(["1", "2"], [10, 20])
         #expect(values(["9", "1"]) == ["[90]", "[10]"])
+    }
+
+    @Test("however many rooms were told of since the list, nothing is lost of it, nor of them")
+    func many() {
+        let (all, some) = ((0..<1000).map(String.init), (500..<1200).map(String.init))
+        noteAll(all, Array(0..<1000))
+        note(["3"], [-3])
+        note(some, Array(500..<1200).map { -$0 })
+        for id in ["1", "2"] { note([id], [-1]) }
+        let expected = [0, -1, -1, -3] + Array(4..<500) + Array(500..<1200).map { -$0 }
+        #expect(values((0..<1200).map(String.init)) == expected.map { "[\($0)]" })
     }
 
     /// Of so many people, each another one in each round.
@@ -74,13 +93,6 @@ struct LastKnownTests {
         #expect(values(["1", "2"]) == ["[11]", "[20]"])
         for round in 6..<8 { noteOthers(round: round) }
         #expect(values(["1", "2"]) == [nil, nil])
-    }
-
-    @Test("answers of rooms by themselves push out each other, and none of all")
-    func manyRooms() {
-        note(["1", "2"], [10, 20])
-        for index in 3...1000 { note(["\(index)"], [index]) }
-        #expect(values(["1", "3", "1000"]) == ["[10]", nil, "[1000]"])
     }
 
     @Test("and by size: long lists push out older ones sooner")

@@ -167,6 +167,22 @@ struct BatchingTests {
         #expect(await world.answers.first(4).map(\.number) == [2, 3, 4, 5])
     }
 
+    @Test("those whose answer had no room are not held up by an instance that has stopped, either")
+    func stuckAfterPuttingBack() async throws {
+        let world = try World()
+        world.ask(0..<5, timeout: .seconds(3000))
+        world.echo(world.requests.items[0])
+        let batch = await world.requests.first(3)[2]
+        // Its end says that time has passed, in which nobody waited.
+        world.ask([5], timeout: .milliseconds(150))
+        #expect(await world.answers.first(2)[1].number == 5)
+        batch.reply(JSONValue(String(repeating: "x", count: BusLimits.maxLine)))
+        // Before them goes the first of the batch, alone and unanswered, and perhaps the one whose time is over.
+        var count = 4
+        while await world.requests.first(count)[count - 1].data.array == nil { count += 1 }
+        #expect(world.requests.items[count - 1].data.array?.compactMap { $0["data"]?.int } == [3, 4])
+    }
+
     @Test("a batch that is not understood is asked one by one")
     func skew() async throws {
         let world = try World()

@@ -109,7 +109,7 @@ extension Shard {
             }
             return try await composer.compose(
                 bases, for: caller.id, origin, unnamed: JSONValue(""),
-                remembering: roomIDs == nil && isPlain ? .all : .each)
+                remembering: roomIDs == nil && isPlain ? .all : .some)
         }
     }
 
@@ -181,14 +181,14 @@ extension Shard {
         case .plain, .rooms:  // a list of somebody's is made by `list`
             return .data(reply.data, page: reply.page, status: status)
         case .room:
-            composed = try await context.composer.compose([reply.data], for: viewer, origin)
+            composed = try await context.composer.compose([reply.data], for: viewer, origin, remembering: .some)
             guard let room = composed.rooms.first else {
                 throw ServiceError(.internal, "Something went wrong on our side.")
             }
             data = room.json
         case .roomsByPerson:
             let (rooms, people) = (reply.data["rooms"]?.array ?? [], reply.data["people"]?.array ?? [])
-            composed = try await context.composer.compose(rooms, for: viewer, origin)
+            composed = try await context.composer.compose(rooms, for: viewer, origin, remembering: .some)
             data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)
         }
         return .data(data, page: reply.page, status: status, degraded: composed.degraded)

@@ -31,7 +31,7 @@ extension Shard {
             await presence.disconnect(socketID: id)
             return nil
         }
-        guard let room = try await composer.compose([base], for: userID, origin).rooms.first else {
+        guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")
         }
         return JSONWriter.object { $0.member("room", room.json) }

@@ -12,16 +12,16 @@ final class Broadcast: Sendable {
 
     let position: StreamPosition
     let entry: StreamEntry
-    let digest: Int
     let items: [Item]
 
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
+    /// Of all that it says: worth asking for the last of several alone.
+    var digest: Int { entry.digest }
 
     init(_ entry: StreamEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
-        digest = entry.digest
         items = entry.emissions.map { emission in
             Item(
                 emission: emission,

@@ -51,7 +51,7 @@ extension Shard {
         let asked = origin.context(for: caller, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
         let composed = try await context.composer.compose(
-            bases, for: caller.id, origin, unnamed: JSONValue(""))
+            bases, for: caller.id, origin, unnamed: JSONValue(""), remembering: .all)
         // What was last known of a service may be older than its place: what lies between would never be told.
         guard !composed.degraded.contains(where: { places[$0] != nil }) else {
             throw .unavailable("A part of this service")

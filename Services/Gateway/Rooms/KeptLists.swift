@@ -96,14 +96,15 @@ final class KeptLists: Sendable {
     /// In order, and before anybody else is told.
     func note(_ broadcasts: [Broadcast], of stream: String) {
         state.withLock { state in
-            guard var place = state.places[stream] else { return }
+            guard let place = state.places[stream], let last = broadcasts.last else { return }
+            var seq = place.seq
             for broadcast in broadcasts {
                 // Its owner had no longer what is missing between: it may have concerned anybody.
-                if broadcast.position.seq != place.seq + 1 { state.dropAll() }
-                place = broadcast.place(in: place.databaseID)
+                if broadcast.position.seq != seq + 1 { state.dropAll() }
+                seq = broadcast.position.seq
                 for userID in broadcast.participants { state.note(broadcast.roomID, of: userID) }
             }
-            state.places[stream] = place
+            state.places[stream] = last.place(in: place.databaseID)
         }
     }
 

@@ -12,21 +12,36 @@ final class LastKnown: Sendable {
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
-        /// Of rooms by themselves, since the answer for all.
+        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0
 
+        mutating func noteAll(_ roomIDs: [String], _ values: [JSONValue]) {
+            setList(roomIDs, values)
+            if !own.isEmpty { for id in roomIDs { setOwn(nil, of: id) } }
+        }
+
         mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {
-            if roomIDs.count == 1 {
-                // Those of rooms that are gone stay otherwise.
-                if own.count >= Self.maxOwn { (own, ownSize) = ([:], 0) }
-                setOwn(values[0], of: roomIDs[0])
-            } else {
-                (self.roomIDs, self.values) = (roomIDs, values)
-                listSize = values.reduce(0) { $0 + Self.size(of: $1) }
-                if !own.isEmpty { for id in roomIDs { setOwn(nil, of: id) } }
+            for (id, value) in zip(roomIDs, values) { setOwn(value, of: id) }
+            if own.count > Self.maxOwn { joinOwn() }
+        }
+
+        /// Makes what is known of rooms by themselves part of the list.
+        private mutating func joinOwn() {
+            var (ids, values) = (roomIDs, values)
+            for (index, id) in ids.enumerated() { if let value = own.removeValue(forKey: id) { values[index] = value } }
+            for (id, value) in own {
+                ids.append(id)
+                values.append(value)
             }
+            (own, ownSize) = ([:], 0)
+            setList(ids, values)
+        }
+
+        private mutating func setList(_ roomIDs: [String], _ values: [JSONValue]) {
+            (self.roomIDs, self.values) = (roomIDs, values)
+            listSize = values.reduce(0) { $0 + Self.size(of: $1) }
         }
 
         private mutating func setOwn(_ value: JSONValue?, of roomID: String) {
@@ -54,11 +69,20 @@ final class LastKnown: Sendable {
             services.values.reduce(0) { $0 + $1.size }
         })
 
-    /// - Parameter roomIDs: one room, or all of the person's.
+    /// - Parameter roomIDs: all of the person's.
+    func noteAll(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
+        change(service, userID) { $0.noteAll(roomIDs, values) }
+    }
+
+    /// - Parameter roomIDs: some of the person's; what is known of others stays.
     func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
+        change(service, userID) { $0.note(roomIDs, values) }
+    }
+
+    private func change(_ service: String, _ userID: String, _ change: (inout Answers) -> Void) {
         state.withLock { people in
             var services = people.remove(userID) ?? [:]
-            services[service, default: Answers()].note(roomIDs, values)
+            change(&services[service, default: Answers()])
             people.put(services, for: userID)
         }
     }

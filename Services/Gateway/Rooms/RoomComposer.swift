@@ -20,8 +20,8 @@ struct RoomComposer: Sendable {
         let catalogRevision: Int
     }
 
-    /// How what services answer is kept for when they are away: as all of a person's rooms, as each by itself, or not at all.
-    enum Remembered { case all, each, nothing }
+    /// How what services answer is kept for when they are away: as all of a person's rooms, as some of them, or not at all.
+    enum Remembered { case all, some, nothing }
 
     private struct Share: Sendable {
         let service: String
@@ -42,7 +42,7 @@ struct RoomComposer: Sendable {
     /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     func compose(
         _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
-        remembering remembered: Remembered = .all
+        remembering remembered: Remembered
     ) async throws(ServiceError) -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
@@ -102,7 +102,7 @@ struct RoomComposer: Sendable {
         let shares = await shares(
             of: roomIDs, for: userID, directory.catalog,
             RequestOrigin(id: "badges", trace: nil, deadline: .now() + Self.patience),
-            remembering: roomIDs.count == 1 ? .each : .nothing)
+            remembering: roomIDs.count == 1 ? .some : .nothing)
         var badges: [String: Badges] = [:]
         let fields = RoomFields(shares.flatMap(\.contribution.fields))
         for (index, roomID) in roomIDs.enumerated() {
@@ -162,8 +162,8 @@ struct RoomComposer: Sendable {
     ) {
         switch remembered {
         case .nothing: break
-        case .all: lastKnown.note(service, userID, roomIDs, values)
-        case .each: for (id, value) in zip(roomIDs, values) { lastKnown.note(service, userID, [id], [value]) }
+        case .all: lastKnown.noteAll(service, userID, roomIDs, values)
+        case .some: lastKnown.note(service, userID, roomIDs, values)
         }
     }
 

@@ -76,7 +76,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
         guard isTaken else { return completion(.failure(.slowConsumer)) }
         sendNext(on: subject)
-        if let next = nextLook() { alarm.set(next, for: self) }
+        watch()
     }
 
     // MARK: Sending
@@ -95,6 +95,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
             send(batch, on: subject) { [self] in
                 leave(subject)
                 if flight.isOut.load(ordering: .acquiring) { sendNext(on: subject) }
+                watch()
             }
             flight.isOut.store(true, ordering: .releasing)
         }
@@ -104,7 +105,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         guard var lane = state.lanes.removeValue(forKey: subject) else { return [] }
         defer { state.lanes[subject] = lane.isIdle ? nil : lane }
         let now = ContinuousClock.now
-        let limit = now - lane.lastSent > impatience ? maxUnderWay : usuallyUnderWay
+        let limit = now - lane.lastSent >= impatience ? maxUnderWay : usuallyUnderWay
         guard lane.underWay < limit, !lane.waiting.isEmpty else { return [] }
         var batch: [Waiting] = []
         var bytes = 0
@@ -177,6 +178,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
             state.lanes[subject]?.waiting.insert(contentsOf: batch, at: 0)
             state.lanes[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.question.size }
         }
+        watch()
     }
 
     private func finish(_ one: Waiting, _ answer: Result<any BusPayload, BusError>) {
@@ -204,11 +206,14 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         return nextLook()
     }
 
+    /// To be called after what may bring the next look forward.
+    private func watch() { if let next = nextLook() { alarm.set(next, for: self) } }
+
     /// At the next deadline, or when patience with what goes on somewhere is over and others may go beside it.
     private func nextLook() -> ContinuousClock.Instant? {
         state.withLock { state in
             let impatient = state.lanes.values.lazy.filter { !$0.waiting.isEmpty && $0.underWay < Self.maxUnderWay }
-                .map { $0.lastSent + Self.impatience + Self.leastTime }
+                .map { $0.lastSent + Self.impatience }
             return earlier(state.pending.nextExpiry.map { start + $0 }, impatient.min())
         }
     }
