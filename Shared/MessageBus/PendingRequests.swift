@@ -9,8 +9,7 @@ package struct PendingRequests<Entry> {
     /// No bucket stands before it.
     private var first: Int64?
 
-    /// How late a deadline may be noticed by an owner who is in time.
-    private static var precision: Duration { .milliseconds(bucketMilliseconds) }
+    /// How late a deadline is noticed at most, by an owner who is in time.
     private static var bucketMilliseconds: Int64 { 10 }
 
     package init() {}
@@ -20,7 +19,7 @@ package struct PendingRequests<Entry> {
 
     /// When `expire` is to be called: nobody's time is over before. It stands until then, though what it was set for may be answered; nil
     /// if nothing has come since.
-    package var nextExpiry: Duration? { first.map { Self.precision * Int($0) } }
+    package var nextExpiry: Duration? { first.map { .milliseconds($0 * Self.bucketMilliseconds) } }
 
     /// - Returns: its number, which is never used again.
     package mutating func insert(_ entry: Entry, deadline: Duration) -> UInt64 {

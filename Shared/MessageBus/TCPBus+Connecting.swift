@@ -3,17 +3,14 @@ import Reactor
 
 // Being connected, and coming back. On the loop, but for the first attempt.
 extension TCPBus {
-    /// What is to be sent now. The connection says when the kernel has it.
-    func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> [UInt8] {
-        state.withLock { $0.takeOutgoing(for: connection) }
+    /// What is to be sent now, and how long until `expire` is to be called, if that is sooner than was said before. The connection says
+    /// when the kernel has the bytes.
+    func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
+        let (bytes, expiry) = state.withLock { $0.takeOutgoing(for: connection) }
+        return (bytes, expiry.map { $0 - start.duration(to: .now) })
     }
 
     func sent(stillPending count: Int) { state.withLock { $0.unsent = count } }
-
-    /// How long until `expire` is to be called, if that is sooner than was said before.
-    func timeToWatch() -> Duration? {
-        state.withLock { $0.watch.move(to: $0.nextExpiry) }.map { $0 - start.duration(to: .now) }
-    }
 
     func expire() {
         let now = start.duration(to: .now)

@@ -35,12 +35,12 @@ final class TCPBusConnection: ChannelHandler {
     /// Sends what the bus has for this turn, and wakes up when the next deadline is over.
     func flush() {
         if isOver { return }
-        let bytes = bus.takeOutgoing(for: LoopBound(self, to: loop))
+        let (bytes, expiry) = bus.takeOutgoing(for: LoopBound(self, to: loop))
         if !bytes.isEmpty {
             channel.write(bytes)
             bus.sent(stillPending: channel.pendingBytes)
         }
-        if let time = bus.timeToWatch() { watchDeadlines(in: time) }
+        if let expiry { watchDeadlines(in: expiry) }
     }
 
     func close() {

@@ -60,7 +60,7 @@ struct TCPBusState {
     var repeats = Repeats()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
-    /// Of the connection.
+    /// Of the timer of the connection.
     var watch = ExpiryWatch()
     /// The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
@@ -81,7 +81,7 @@ struct TCPBusState {
         self.wire = wire
     }
 
-    var nextExpiry: Duration? {
+    private var nextExpiry: Duration? {
         earlier(asked.nextExpiry, earlier(serving.nextExpiry, unanswered.nextExpiry))
     }
 
@@ -114,14 +114,14 @@ struct TCPBusState {
     }
 
     /// Nothing for a connection that was lost.
-    mutating func takeOutgoing(for asking: LoopBound<TCPBusConnection>) -> [UInt8] {
-        guard asking == connection else { return [] }
+    mutating func takeOutgoing(for asking: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
+        guard asking == connection else { return ([], nil) }
         isFlushing = false
         let taken = outgoing
         outgoing = []
         // What came in one turn is what the next may bring.
         outgoing.reserveCapacity(min(taken.count, 64 * 1024))
-        return taken
+        return (taken, watch.move(to: nextExpiry))
     }
 
     // MARK: Requests
