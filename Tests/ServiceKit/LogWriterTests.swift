@@ -95,6 +95,20 @@ struct LogWriterTests {
         close(ends[1])
     }
 
+    @Test("what it is closed with is the last line, after those that say what is missing")
+    func lastLine() async throws {
+        let pipe = try Pipe()
+        let workers = WorkerPool(threads: 1, maxWaiting: 1)
+        let writer = writer(to: pipe.writing, maxBytes: 4096)
+        log(20_000, to: writer)
+        #expect(writer.dropped > 0)
+        async let closed: Void = writer.close(with: Array("the reason\n".utf8), within: .seconds(60))
+        let lines = try await read(20_001, from: pipe.reading, on: workers)
+        await closed
+        #expect(lines.last == "the reason")
+        await workers.close()
+    }
+
     @Test("a reader that is gone ends nothing but the log")
     func gone() async throws {
         var ends: [Int32] = [0, 0]

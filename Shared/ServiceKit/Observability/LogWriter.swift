@@ -12,8 +12,16 @@ public final class LogWriter: Sendable {
     private static let maxLines = 16_384
     private static let linesAtOnce = 256
 
-    private let lines: BlockingQueue<[UInt8]>
-    private let droppedLines = Counter()
+    /// What the thread has, too. It does not have the writer, which could not end then.
+    private final class Pending: Sendable {
+        let lines: BlockingQueue<[UInt8]>
+        let dropped = Counter()
+        let last = Mutex<[UInt8]>([])
+
+        init(maxBytes: Int) { lines = BlockingQueue(maxCount: LogWriter.maxLines, maxBytes: maxBytes) }
+    }
+
+    private let pending: Pending
     private let thread = WorkerThreads()
 
     /// - Parameter noteDropped: logs to the sink it is given that so many lines were dropped; on the thread that writes.
@@ -21,37 +29,42 @@ public final class LogWriter: Sendable {
         _ descriptor: Int32, maxBytes: Int = LogWriter.maxBytes,
         noteDropped: @escaping @Sendable (_ count: Int, _ sink: @escaping Logger.Sink) -> Void
     ) {
-        lines = BlockingQueue(maxCount: Self.maxLines, maxBytes: maxBytes)
-        thread.start(named: "log") { [lines, droppedLines] in
+        pending = Pending(maxBytes: maxBytes)
+        thread.start(named: "log") { [pending] in
             Self.ignoreBrokenPipes()
             var noted = 0
-            while let next = lines.take(atMost: Self.linesAtOnce) {
+            while let next = pending.lines.take(atMost: Self.linesAtOnce) {
                 for line in next { Self.write(line, to: descriptor) }
-                let dropped = droppedLines.current
-                guard dropped > noted, lines.count == 0 else { continue }
+                let dropped = pending.dropped.current
+                guard dropped > noted, pending.lines.count == 0 else { continue }
                 noteDropped(dropped - noted) { Self.write($0, to: descriptor) }
                 noted = dropped
             }
+            Self.write(pending.last.withLock { $0 }, to: descriptor)
         }
     }
 
-    deinit { lines.close() }
+    deinit { pending.lines.close() }
 
     /// How many lines were dropped.
-    public var dropped: Int { droppedLines.current }
+    public var dropped: Int { pending.dropped.current }
 
     /// Any thread; never waits.
     public func write(_ line: [UInt8]) {
         do throws(BlockingQueueError) {
-            try lines.push(line, bytes: line.count)
+            try pending.lines.push(line, bytes: line.count)
         } catch {
-            droppedLines.add()
+            pending.dropped.add()
         }
     }
 
     /// Takes no more lines, and returns when all are written, or after `limit` if nobody reads them.
-    public func close(within limit: Duration) async {
-        lines.close()
+    ///
+    /// - Parameter last: comes after all of them, whoever else is logging, and is never dropped.
+    public func close(with last: [UInt8] = [], within limit: Duration) async {
+        // Set before the thread can see that it was closed.
+        if !last.isEmpty { pending.last.withLock { $0 = last } }
+        pending.lines.close()
         await withCheckedContinuation { continuation in
             let waiting = Mutex<CheckedContinuation<Void, Never>?>(continuation)
             let goOn: @Sendable () -> Void = {

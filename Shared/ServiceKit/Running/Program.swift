@@ -183,8 +183,8 @@ public struct Program: Sendable {
     }
 
     private func fail(_ reason: String, status: Int32, _ output: LogWriter) async -> Never {
-        output.write(Array("\(name): \(reason)\n".utf8))
-        await output.close(within: Self.logDeadline)
+        // The last line is the reason: what was started already may go on logging.
+        await output.close(with: Array("\(name): \(reason)\n".utf8), within: Self.logDeadline)
         exit(status)
     }
 
