@@ -3,6 +3,7 @@ import Glibc
 import JSON
 import Reactor
 import ServiceKit
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -48,8 +49,8 @@ struct DirectoryTests {
 
     @Test("what the file says already is not written again; what is new is")
     func unchanged() async throws {
-        let folder = try Folder()
-        let path = folder.path + "/m.json"
+        let folder = TemporaryFolder()
+        let path = folder.file("m.json")
         let earlier = ManifestFile(path, log: .silent)
         earlier.save([manifest])
         await earlier.close()

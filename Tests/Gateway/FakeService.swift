@@ -33,7 +33,7 @@ final class FakeService: Sendable {
     static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
-        service.on(Subject.eventsSince(of: manifest.service)) { service.answerEvents($0) }
+        service.on(Subject.eventsSince(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
         try service.comeBack()
         return service
     }
@@ -64,6 +64,12 @@ final class FakeService: Sendable {
     /// Nobody answers its subjects from now on.
     func goAway() {
         for subscription in state.withLock({ $0.subscriptions }) { subscription.cancel() }
+    }
+
+    /// For good: what the handlers hold is let go.
+    func stop() {
+        goAway()
+        state.withLock { $0.handlers = [:] }
     }
 
     func comeBack() throws {

@@ -19,7 +19,7 @@ struct GatewayWorld: Sendable {
     let log: CapturedLog
     let port: UInt16
     let lastKnown: LastKnown
-    private let folder: Folder
+    private let folder: TemporaryFolder
     private let key: JSONWebKey
     private let workers: WorkerPool
 
@@ -79,7 +79,7 @@ struct GatewayWorld: Sendable {
         let chat = try FakeService.start(logsAll ? logging(chatManifest) : chatManifest, on: bus)
         if !withChat { chat.goAway() }
         chat.on("chat.presence", reply: Reply())
-        let folder = try Folder()
+        let folder = TemporaryFolder()
         let group = try EventLoopGroup(loopCount: loops)
         let clock = ManualClock()
         let log = CapturedLog()
@@ -95,7 +95,7 @@ struct GatewayWorld: Sendable {
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
             lastKnown: gateway.context.lists.lastKnown,
             folder: folder,
-            key: .hs256(secret: try SecretFile.loadOrCreate(folder.path + "/jwt.secret")), workers: workers)
+            key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await test(world))
@@ -103,6 +103,7 @@ struct GatewayWorld: Sendable {
             outcome = .failure(error)
         }
         await gateway.stop(within: .seconds(1))
+        for service in [rooms, chat] { service.stop() }
         await workers.close()
         await Task.detached { group.shutdown() }.value
         try outcome.get()

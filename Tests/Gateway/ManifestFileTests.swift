@@ -1,7 +1,8 @@
 import Contracts
-import Glibc
+import Foundation
 import JSON
 import ServiceKit
+import TestSupport
 import Testing
 import Workers
 
@@ -9,9 +10,7 @@ import Workers
 
 @Suite("Manifests on disk")
 struct ManifestFileTests {
-    private let folder: Folder
-
-    init() throws { folder = try Folder() }
+    private let folder = TemporaryFolder()
 
     @Test("what was saved is loaded, by another gateway too")
     func saved() async {
@@ -21,16 +20,16 @@ struct ManifestFileTests {
                 service: "b", socketEvents: [SocketEvent("b:do", "b.do", ackName: "b", ackCopies: [("id", "bId")])],
                 contribution: Contribution(subject: "b.contribute", fields: [.init("n", .laterTime, zero: .null)])),
         ]
-        let file = ManifestFile(folder.path + "/m.json", log: .silent)
+        let file = ManifestFile(folder.file("m.json"), log: .silent)
         file.save(manifests)
         await file.close()
-        let loaded = ManifestFile(folder.path + "/m.json", log: .silent).load()
+        let loaded = ManifestFile(folder.file("m.json"), log: .silent).load()
         #expect(loaded.map(\.json) == manifests.map(\.json))
     }
 
     @Test("a later save replaces the file whole")
     func replaced() async {
-        let file = ManifestFile(folder.path + "/m.json", log: .silent)
+        let file = ManifestFile(folder.file("m.json"), log: .silent)
         file.save(["a", "b", "c"].map { Manifest(service: $0) })
         file.save([Manifest(service: "d")])
         await file.close()
@@ -39,14 +38,14 @@ struct ManifestFileTests {
 
     @Test("no file, and one that is no use, are nothing", arguments: [nil, "", "{", "{}", "[1,{\"x\":2}]"])
     func useless(content: String?) throws {
-        if let content { try folder.write(content, to: "m.json") }
-        #expect(ManifestFile(folder.path + "/m.json", log: .silent).load().isEmpty)
+        if let content { try Data(content.utf8).write(to: folder.url.appending(path: "m.json")) }
+        #expect(ManifestFile(folder.file("m.json"), log: .silent).load().isEmpty)
     }
 
     @Test("a folder that is not there costs a warning, and nothing else")
     func unwritable() async {
         let log = CapturedLog()
-        let file = ManifestFile(folder.path + "/none/m.json", log: log.logger)
+        let file = ManifestFile(folder.file("none/m.json"), log: log.logger)
         file.save([Manifest(service: "a")])
         await file.close()
         #expect(log.text.contains("manifests are not kept") && file.load().isEmpty)
@@ -54,7 +53,7 @@ struct ManifestFileTests {
 
     @Test("nobody waits for a slow disk")
     func slow() async throws {
-        let path = folder.path + "/m.json"
+        let path = folder.file("m.json")
         // Opening a pipe blocks until somebody opens its other end.
         try #require(mkfifo("\(path).new", 0o600) == 0)
         let file = ManifestFile(path, temporary: "\(path).new", log: .silent)

@@ -1,39 +1,7 @@
-import Glibc
 import JSON
 import ServiceKit
 import Synchronization
 import Testing
-
-/// A folder of the test's own; it goes with it.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/parlor-gateway-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failed(reason: String(cString: strerror(errno))) }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    deinit {
-        guard let directory = opendir(path) else { return }
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            unlink("\(path)/\(name)")
-        }
-        closedir(directory)
-        rmdir(path)
-    }
-
-    func write(_ text: String, to name: String) throws {
-        guard let file = fopen("\(path)/\(name)", "w") else { throw Failed(reason: String(cString: strerror(errno))) }
-        fputs(text, file)
-        fclose(file)
-    }
-
-    struct Failed: Error { let reason: String }
-}
 
 /// What was logged.
 final class CapturedLog: Sendable {
