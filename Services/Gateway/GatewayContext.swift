@@ -60,6 +60,15 @@ final class GatewayContext: Sendable {
         return try await bus.ask(subject, data, context, of: Self.anyService, log: log)
     }
 
+    /// The same without suspending: the completion is called once, on any thread, maybe before this returns.
+    func ask(
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
+        completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
+    ) {
+        let context = origin.context(for: caller, key: key ?? caller?.id)
+        bus.ask(subject, data, context, of: Self.anyService, log: log, completion: completion)
+    }
+
     /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
     func askForPages(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?

@@ -176,6 +176,27 @@ struct SocketTests {
         }
     }
 
+    @Test("thousands that wait for the answer to the first and then fail are answered in order")
+    func waitingFailures() async throws {
+        try await GatewayWorld.run(loops: 1, bus: LossyBus(keepsKeysTogether: false)) { world in
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 0)
+            for id in 1...3000 { try await client.emit("nobody:knows", "{}", ack: id) }
+            let first = try await asked.next()
+            // The loop has seen all of them by the time that it answers this.
+            _ = try await world.request("GET", "/healthz", as: nil)
+            first.reply(Reply().json)
+            for expected in 0...3000 {
+                guard case .ack(expected, let answer) = try await client.next() else {
+                    Issue.record("\(expected) was not answered in its turn")
+                    return
+                }
+                #expect(answer["success"]?.bool == (expected == 0))
+            }
+        }
+    }
+
     @Test("events count against the limit that they name")
     func limits() async throws {
         try await GatewayWorld.run { world in

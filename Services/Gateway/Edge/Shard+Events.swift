@@ -87,25 +87,19 @@ extension Shard {
             if request.event.name == "room:join" { noteVisit() }
             client.isChangingRooms = true
             startTask { [client = LoopBound(client, to: loop)] in await $0.changeRooms(request, of: client.object) }
-        default:
-            client.underWay += 1
-            startTask { [client = LoopBound(client, to: loop)] in await $0.ask(request, of: client.object) }
+        default: ask(request, of: client)
         }
     }
 
     private func changeRooms(_ request: SocketRequest, of client: Client) async {
-        await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
-            try await changeRooms(request.event, of: client, request.origin)
+        let began = LoopInstant.now()
+        do throws(ServiceError) {
+            let members = try await changeRooms(request.event, of: client, request.origin)
+            answer(request.event, of: client, since: began, .success(members))
+        } catch {
+            answer(request.event, of: client, since: began, .failure(error))
         }
         client.isChangingRooms = false
-        resume(client)
-    }
-
-    private func ask(_ request: SocketRequest, of client: Client) async {
-        await answer(request.event, of: client) { () async throws(ServiceError) -> JSONValue? in
-            try await ask(request.event, of: client, request.origin)
-        }
-        client.underWay -= 1
         resume(client)
     }
 
@@ -131,29 +125,7 @@ extension Shard {
         }
     }
 
-    /// Asks the service that declared the event; returns the ack's members once its echo was written.
-    private func ask(
-        _ event: SocketIOEvent, of client: Client, _ origin: RequestOrigin
-    ) async throws(ServiceError) -> JSONValue? {
-        let catalog = context.directory.catalog
-        guard let declared = catalog.socketEvents[event.name] else {
-            guard catalog.isWhole else { throw .unavailable("This part of the service") }
-            throw ServiceError(.malformedRequest, "There is no event of this name.")
-        }
-        let data = try Self.payload(of: event)
-        let reply = try await limited(
-            by: declared.limits, in: catalog, person: client.caller.id, address: client.address
-        ) { () async throws(ServiceError) -> Reply in
-            try await context.ask(
-                declared.subject, data, as: client.caller, origin: origin,
-                key: data["roomId"]?.string)
-        }
-        await fannedOut(reply.position, by: origin.deadline)
-        note(reply.position, declared.subject, origin)
-        return Self.ack(declared, reply)
-    }
-
-    private static func payload(of event: SocketIOEvent) throws(ServiceError) -> JSONValue {
+    static func payload(of event: SocketIOEvent) throws(ServiceError) -> JSONValue {
         guard let payload = event.arguments.first, payload.kind == .object else {
             throw ServiceError(.malformedRequest, "The event's payload has to be a JSON object.")
         }
@@ -164,36 +136,26 @@ extension Shard {
         try RequestFields(try payload(of: event))
     }
 
-    private static func ack(_ event: SocketEvent, _ reply: Reply) -> JSONValue {
-        JSONWriter.object(reservingCapacity: reply.data.bytes.count + 192) {
-            let data = event.ackCopies.isEmpty ? nil : reply.data.object
-            for copy in event.ackCopies { if let value = data?[copy.from] { $0.member(copy.name, value) } }
-            if reply.isDuplicate { $0.member("duplicate", true) }
-            if let name = event.ackName { $0.member(name, reply.data) } else { $0.members(of: reply.data) }
-        }
-    }
-
     // MARK: Answering
 
-    /// Exactly one object: success with the members that the work gave, or the failure.
-    private func answer(
-        _ event: SocketIOEvent, of client: Client, _ work: () async throws(ServiceError) -> JSONValue?
-    ) async {
-        let start = LoopInstant.now()
-        defer { context.measured.acks.observe(.now() - start) }
-        do throws(ServiceError) {
-            let members = try await work()
-            guard client.isConnected, let id = event.ackID else { return }
+    /// Exactly one object: success with these members, or the failure.
+    func answer(
+        _ event: SocketIOEvent, of client: Client, since began: LoopInstant, _ outcome: Result<JSONValue?, ServiceError>
+    ) {
+        switch outcome {
+        case .success(let members):
+            guard client.isConnected, let id = event.ackID else { break }
             client.socket.ack(
                 id,
                 JSONWriter.object(reservingCapacity: (members?.bytes.count ?? 0) + 32) {
                     $0.member("success", true)
                     if let members { $0.members(of: members) }
                 })
-        } catch {
+        case .failure(let error):
             if error.code.isRetryable, error.code != .rateLimited { context.measured.failedAcks.add() }
             if client.isConnected { Self.fail(event, error, to: client.socket) }
         }
+        context.measured.acks.observe(.now() - began)
     }
 
     /// In the ack if one is wanted, else as `request:error`.

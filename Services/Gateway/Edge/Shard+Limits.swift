@@ -1,34 +1,52 @@
 import Contracts
 import Reactor
 
+/// Something that rate limits let pass, until it is known how it ended.
+struct Admission {
+    fileprivate let failures: [RateLimit]
+    fileprivate let person: String?
+    fileprivate let address: IPAddress
+}
+
 // Rate limits: what a service declares of its routes and events is counted here.
 extension Shard {
-    /// Does what counts against these limits, or refuses it.
+    /// Counts one more against these limits, or refuses it. `settle` follows.
     ///
     /// A limit of failures counts beforehand, too, and gets back what was none: guesses at a password that are sent together
     /// would all pass if each were counted with its answer.
+    ///
+    /// - Throws: `rate_limited`.
+    func admit(
+        by names: [String], in catalog: Catalog, person: String?, address: IPAddress
+    ) throws(ServiceError) -> Admission {
+        let limits = names.compactMap { catalog.limits[$0] }
+        if let wait = context.limiter.take(limits, person: person, address: address, now: monotonicMilliseconds) {
+            throw ServiceError(.rateLimited, "That was too often. Try again in \(wait) s.", retryAfter: wait)
+        }
+        return Admission(failures: limits.filter { $0.counted == .failures }, person: person, address: address)
+    }
+
+    /// It has ended: with this error, or well.
+    func settle(_ admission: Admission, _ error: ServiceError?) {
+        if error?.code == .invalidCredentials || admission.failures.isEmpty { return }
+        context.limiter.giveBack(
+            admission.failures, person: admission.person, address: admission.address, now: monotonicMilliseconds)
+    }
+
+    /// Does what counts against these limits, or refuses it.
     ///
     /// - Throws: `rate_limited`; else what the work throws.
     func limited<Answer>(
         by names: [String], in catalog: Catalog, person: String?, address: IPAddress,
         _ work: () async throws(ServiceError) -> Answer
     ) async throws(ServiceError) -> Answer {
-        let limits = names.compactMap { catalog.limits[$0] }
-        if let wait = context.limiter.take(limits, person: person, address: address, now: monotonicMilliseconds) {
-            throw ServiceError(.rateLimited, "That was too often. Try again in \(wait) s.", retryAfter: wait)
-        }
-        var hasFailed = false
-        defer {
-            if !hasFailed {
-                context.limiter.giveBack(
-                    limits.filter { $0.counted == .failures }, person: person, address: address,
-                    now: monotonicMilliseconds)
-            }
-        }
+        let admission = try admit(by: names, in: catalog, person: person, address: address)
         do throws(ServiceError) {
-            return try await work()
+            let answer = try await work()
+            settle(admission, nil)
+            return answer
         } catch {
-            hasFailed = error.code == .invalidCredentials
+            settle(admission, error)
             throw error
         }
     }

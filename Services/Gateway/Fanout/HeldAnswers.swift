@@ -5,12 +5,12 @@ import Reactor
 struct HeldAnswers {
     struct Answer {
         let id: Int
-        let continuation: CheckedContinuation<Void, Never>
         let timer: LoopTimer
+        let answer: () -> Void
 
         func release() {
             timer.cancel()
-            continuation.resume()
+            answer()
         }
     }
 

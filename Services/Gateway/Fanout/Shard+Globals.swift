@@ -144,7 +144,7 @@ extension Shard {
         loop.atEndOfTurn { [weak self] in
             self?.assumeIsolated { shard in
                 shard.globals.isLooking = false
-                if shard.tasksUnderWay == 0, shard.isLull { shard.endPause() }
+                if shard.underWay == 0, shard.isLull { shard.endPause() }
             }
         }
     }

@@ -13,8 +13,8 @@ private struct PendingBadges {
 
 /// One loop's share of the gateway: its clients, and what reaches them.
 ///
-/// Presence and typing are in `Shard+Signs.swift`, `:global` events in `Shard+Globals.swift`, requests in `Shard+Requests.swift`, sockets' events in `Shard+Events.swift`, joining and leaving in
-/// `Shard+Rooms.swift`.
+/// Presence and typing are in `Shard+Signs.swift`, `:global` events in `Shard+Globals.swift`, requests in `Shard+Requests.swift`,
+/// sockets' events in `Shard+Events.swift`, those for services in `Shard+Asking.swift`, joining and leaving in `Shard+Rooms.swift`.
 actor Shard {
     nonisolated let loop: EventLoop
     nonisolated let context: GatewayContext
@@ -24,7 +24,7 @@ actor Shard {
     var behind = ClientsBehind()
     var globals = WaitingGlobals()
     /// What was asked of this loop's gateway and is not answered yet.
-    private(set) var tasksUnderWay = 0
+    private(set) var underWay = 0
     private var lastHeld = 0
     /// Badges of each person that wait to be composed, one after the other, so that their order is the log's.
     private var composing: [String: [PendingBadges]] = [:]
@@ -54,14 +54,20 @@ actor Shard {
     /// The runtime resumes a continuation's task on the executor that the task prefers, and from there takes it back to its actor. Where
     /// none is preferred, that is a thread of the global pool: two threads are woken for nothing, once for each answer.
     func startTask(_ work: @escaping @Sendable (isolated Shard) async -> Void) {
-        tasksUnderWay += 1
+        beginWork()
         Task(executorPreference: loop) { await self.finish(work) }
     }
 
     private func finish(_ work: @Sendable (isolated Shard) async -> Void) async {
         await work(self)
-        tasksUnderWay -= 1
-        if tasksUnderWay == 0 { endPauseIfAllIsDone() }
+        endWork()
+    }
+
+    func beginWork() { underWay += 1 }
+
+    func endWork() {
+        underWay -= 1
+        if underWay == 0 { endPauseIfAllIsDone() }
     }
 
     // MARK: Events to clients
@@ -186,21 +192,25 @@ actor Shard {
 
     // MARK: Answers after their echo
 
-    /// Returns when this loop's sockets have been sent what stands at that position: so what a client caused reaches it
-    /// before the answer does. It waits for `maxHold` at most, and not beyond the deadline.
-    func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
-        guard let position, !held.hasReached(position) else { return }
+    /// Answers when this loop's sockets have been sent what stands at that position, maybe at once: so what a client caused
+    /// reaches it before the answer does. It waits for `maxHold` at most, and not beyond the deadline.
+    func whenFannedOut(_ position: StreamPosition?, by deadline: LoopInstant, _ answer: @escaping () -> Void) {
+        guard let position, !held.hasReached(position) else { return answer() }
         context.directory.expect(position)
         lastHeld += 1
         let id = lastHeld
+        let patience = min(Self.maxHold, deadline - .now())
+        let timer = loop.schedule(after: patience) { [weak self] in
+            self?.assumeIsolated { $0.giveUp(on: position, id, after: patience) }
+        }
+        held.hold(.init(id: id, timer: timer, answer: answer), until: position)
+    }
+
+    /// The same for a task.
+    func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
+        if let position, held.hasReached(position) { return }
         await withCheckedContinuation { continuation in
-            // Looked at once more where nothing can come in between any longer.
-            guard !held.hasReached(position) else { return continuation.resume() }
-            let patience = min(Self.maxHold, deadline - .now())
-            let timer = loop.schedule(after: patience) { [weak self] in
-                self?.assumeIsolated { $0.giveUp(on: position, id, after: patience) }
-            }
-            held.hold(.init(id: id, continuation: continuation, timer: timer), until: position)
+            whenFannedOut(position, by: deadline) { continuation.resume() }
         }
     }
 
