@@ -18,6 +18,14 @@ final class FakeService: Sendable {
             entries.last.map { Bookmark(after: $0, in: databaseID) }
                 ?? Bookmark(databaseID: databaseID, seq: 0, digest: 0)
         }
+
+        mutating func append(_ emissions: [Emission], room: String, participants: [String]) -> StreamEntry {
+            let entry = StreamEntry(
+                seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
+                participants: participants, emissionsJSON: emissions.json)
+            entries.append(entry)
+            return entry
+        }
     }
 
     let manifest: Manifest
@@ -95,13 +103,7 @@ final class FakeService: Sendable {
 
     /// Writes an entry; it reaches nobody until it is published or fetched.
     func commit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> StreamEntry {
-        state.withLock { state in
-            let entry = StreamEntry(
-                seq: (state.entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
-                participants: participants, emissionsJSON: emissions.json)
-            state.entries.append(entry)
-            return entry
-        }
+        state.withLock { $0.append(emissions, room: room, participants: participants) }
     }
 
     func publish(_ entry: StreamEntry) { publish(Subject.events(of: manifest.service), entry.json) }
@@ -118,11 +120,12 @@ final class FakeService: Sendable {
         StreamPosition(stream: manifest.service, seq: entry.seq)
     }
 
-    /// Its database is another one from now on: a backup, with these entries fewer.
-    func restore(forgetting count: Int) {
+    /// Its database is another one from now on: a backup, with these entries fewer, and perhaps one that was written since.
+    func restore(forgetting count: Int, adding emissions: [Emission]? = nil) {
         state.withLock { state in
             state.entries.removeLast(count)
             state.databaseID = "second"
+            if let emissions { _ = state.append(emissions, room: "r", participants: ["ada", "bob"]) }
         }
         announce()
     }

@@ -199,6 +199,21 @@ struct FanoutTests {
         }
     }
 
+    @Test("an answer that waits for its event does not reach a socket that is closed because the log has another past")
+    func restoredMeanwhile() async throws {
+        try await GatewayWorld.run(loops: 1) { world in
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            world.chat.emit([Emission(to: .everyone, "n", data(1))])
+            #expect(try await client.next() == .event("n", data(1)))
+            try await client.emit("chat:send", "{}", ack: 9)
+            // Of an entry that is in no backup.
+            try await asked.next().reply(Reply(position: StreamPosition(stream: "chat", seq: 2)).json)
+            world.chat.restore(forgetting: 0, adding: [Emission(to: .everyone, "n", data(2))])
+            #expect(try await client.receive() == "closed")
+        }
+    }
+
     @Test("an answer whose entry was written before the gateway began to follow waits for nothing")
     func beforeFollowing() async throws {
         try await GatewayWorld.run(withChat: false) { world in

@@ -103,9 +103,10 @@ struct GatewayWorld: Sendable {
             outcome = .failure(error)
         }
         await gateway.stop(within: .seconds(1))
-        for service in [rooms, chat] { service.stop() }
         await workers.close()
         await Task.detached { group.shutdown() }.value
+        // Last: on its loops the gateway may still have told them of those who left.
+        for service in [rooms, chat] { service.stop() }
         try outcome.get()
     }
 

@@ -4,23 +4,23 @@ import Reactor
 import ServiceKit
 import SocketIO
 
-/// A socket's event that its service works on.
+/// A socket's event that its service works on: one reference for each closure that it goes through.
 private final class EventUnderWay {
     let request: SocketRequest
     let client: Client
     let began: LoopInstant
     let declared: SocketEvent
-    let admission: Admission
+    let pass: LimitPass
 
     init(
         _ request: SocketRequest, of client: Client, since began: LoopInstant, _ declared: SocketEvent,
-        _ admission: Admission
+        _ pass: LimitPass
     ) {
         self.request = request
         self.client = client
         self.began = began
         self.declared = declared
-        self.admission = admission
+        self.pass = pass
     }
 }
 
@@ -39,9 +39,9 @@ extension Shard {
                 throw ServiceError(.malformedRequest, "There is no event of this name.")
             }
             let data = try Self.payload(of: request.event)
-            let admission = try admit(
-                by: declared.limits, in: catalog, person: client.caller.id, address: client.address)
-            let event = LoopBound(EventUnderWay(request, of: client, since: began, declared, admission), to: loop)
+            let pass = try passLimits(
+                declared.limits, in: catalog, person: client.caller.id, address: client.address)
+            let event = LoopBound(EventUnderWay(request, of: client, since: began, declared, pass), to: loop)
             context.ask(
                 declared.subject, data, as: client.caller, origin: request.origin, key: data["roomId"]?.string
             ) { [self] result in
@@ -58,10 +58,10 @@ extension Shard {
     private func receive(_ result: Result<Reply, ServiceError>, for event: EventUnderWay) {
         switch result {
         case .failure(let error):
-            settle(event.admission, error)
+            settle(event.pass, error)
             finish(event.request, of: event.client, since: event.began, .failure(error))
         case .success(let reply):
-            settle(event.admission, nil)
+            settle(event.pass, nil)
             whenFannedOut(reply.position, by: event.request.origin.deadline) { [self] in
                 note(reply.position, event.declared.subject, event.request.origin)
                 finish(

@@ -2,7 +2,7 @@ import Contracts
 import Reactor
 
 /// Something that rate limits let pass, until it is known how it ended.
-struct Admission {
+struct LimitPass {
     fileprivate let failures: [RateLimit]
     fileprivate let person: String?
     fileprivate let address: IPAddress
@@ -16,21 +16,21 @@ extension Shard {
     /// would all pass if each were counted with its answer.
     ///
     /// - Throws: `rate_limited`.
-    func admit(
-        by names: [String], in catalog: Catalog, person: String?, address: IPAddress
-    ) throws(ServiceError) -> Admission {
+    func passLimits(
+        _ names: [String], in catalog: Catalog, person: String?, address: IPAddress
+    ) throws(ServiceError) -> LimitPass {
         let limits = names.compactMap { catalog.limits[$0] }
         if let wait = context.limiter.take(limits, person: person, address: address, now: monotonicMilliseconds) {
             throw ServiceError(.rateLimited, "That was too often. Try again in \(wait) s.", retryAfter: wait)
         }
-        return Admission(failures: limits.filter { $0.counted == .failures }, person: person, address: address)
+        return LimitPass(failures: limits.filter { $0.counted == .failures }, person: person, address: address)
     }
 
     /// It has ended: with this error, or well.
-    func settle(_ admission: Admission, _ error: ServiceError?) {
-        if error?.code == .invalidCredentials || admission.failures.isEmpty { return }
+    func settle(_ pass: LimitPass, _ error: ServiceError?) {
+        if error?.code == .invalidCredentials || pass.failures.isEmpty { return }
         context.limiter.giveBack(
-            admission.failures, person: admission.person, address: admission.address, now: monotonicMilliseconds)
+            pass.failures, person: pass.person, address: pass.address, now: monotonicMilliseconds)
     }
 
     /// Does what counts against these limits, or refuses it.
@@ -40,13 +40,13 @@ extension Shard {
         by names: [String], in catalog: Catalog, person: String?, address: IPAddress,
         _ work: () async throws(ServiceError) -> Answer
     ) async throws(ServiceError) -> Answer {
-        let admission = try admit(by: names, in: catalog, person: person, address: address)
+        let pass = try passLimits(names, in: catalog, person: person, address: address)
         do throws(ServiceError) {
             let answer = try await work()
-            settle(admission, nil)
+            settle(pass, nil)
             return answer
         } catch {
-            settle(admission, error)
+            settle(pass, error)
             throw error
         }
     }

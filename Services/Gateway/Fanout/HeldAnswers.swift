@@ -6,11 +6,11 @@ struct HeldAnswers {
     struct Answer {
         let id: Int
         let timer: LoopTimer
-        let answer: () -> Void
+        let goOn: () -> Void
 
         func release() {
             timer.cancel()
-            answer()
+            goOn()
         }
     }
 

@@ -93,7 +93,7 @@ actor Shard {
     func start(_ stream: String, after place: Bookmark) {
         let isAnother = recent.place(of: stream) != nil
         recent.start(stream, after: place)
-        for answer in held.reach(StreamPosition(stream: stream, seq: place.seq)) { answer.release() }
+        let passed = held.reach(StreamPosition(stream: stream, seq: place.seq))
         for client in audience.everyone {
             if isAnother || client.unfollowed.contains(stream) {
                 // What it was told is of a past that is no more, or it was not told of what came before the start: it comes
@@ -103,6 +103,8 @@ actor Shard {
                 client.continuesFrom?.places[stream] = .init(bookmark: place)
             }
         }
+        // Now, so that none reaches a socket that is closed: it was not told of the event, which it finds when it is back.
+        for answer in passed { answer.release() }
     }
 
     /// Adds what a stream told before it was followed from a place.
@@ -192,10 +194,10 @@ actor Shard {
 
     // MARK: Answers after their echo
 
-    /// Answers when this loop's sockets have been sent what stands at that position, maybe at once: so what a client caused
+    /// Goes on when this loop's sockets have been sent what stands at that position, maybe at once: so what a client caused
     /// reaches it before the answer does. It waits for `maxHold` at most, and not beyond the deadline.
-    func whenFannedOut(_ position: StreamPosition?, by deadline: LoopInstant, _ answer: @escaping () -> Void) {
-        guard let position, !held.hasReached(position) else { return answer() }
+    func whenFannedOut(_ position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void) {
+        guard let position, !held.hasReached(position) else { return goOn() }
         context.directory.expect(position)
         lastHeld += 1
         let id = lastHeld
@@ -203,12 +205,12 @@ actor Shard {
         let timer = loop.schedule(after: patience) { [weak self] in
             self?.assumeIsolated { $0.giveUp(on: position, id, after: patience) }
         }
-        held.hold(.init(id: id, timer: timer, answer: answer), until: position)
+        held.hold(.init(id: id, timer: timer, goOn: goOn), until: position)
     }
 
     /// The same for a task.
     func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
-        if let position, held.hasReached(position) { return }
+        guard let position, !held.hasReached(position) else { return }
         await withCheckedContinuation { continuation in
             whenFannedOut(position, by: deadline) { continuation.resume() }
         }

@@ -60,7 +60,7 @@ public final class LogWriter: Sendable {
 
     /// Takes no more lines, and returns when all are written, or after `limit` if nobody reads them.
     ///
-    /// - Parameter last: comes after all of them, whoever else is logging, and is never dropped.
+    /// - Parameter last: comes after all of them, whoever else is logging, and is not dropped for want of room.
     public func close(with last: [UInt8] = [], within limit: Duration) async {
         // Set before the thread can see that it was closed.
         if !last.isEmpty { pending.last.withLock { $0 = last } }
