@@ -77,7 +77,8 @@ public struct Emission: Sendable {
 
 extension [Emission] {
     public var json: JSONValue {
-        JSONWriter.value(reservingCapacity: 1024) { json in
+        // As many bytes as it takes, roughly: gateways remember thousands of these.
+        JSONWriter.value(reservingCapacity: reduce(2) { $0 + $1.data.bytes.count + 128 }) { json in
             json.array { for emission in self { emission.write(to: &$0) } }
         }
     }

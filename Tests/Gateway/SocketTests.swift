@@ -178,7 +178,10 @@ struct SocketTests {
 
     @Test("thousands that wait for the answer to the first and then fail are answered in order")
     func waitingFailures() async throws {
-        try await GatewayWorld.run(loops: 1, bus: LossyBus(keepsKeysTogether: false)) { world in
+        // Sending them all takes a while.
+        try await GatewayWorld.run(
+            ["--request-timeout", "60s"], loops: 1, bus: LossyBus(keepsKeysTogether: false)
+        ) { world in
             let asked = world.chat.hold("chat.send")
             let client = try await world.connect()
             try await client.emit("chat:send", "{}", ack: 0)
