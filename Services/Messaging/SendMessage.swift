@@ -14,42 +14,35 @@ extension Messaging {
         let text = try fields.text(name, length: Self.textLength, trimmed: true)
         let tempID = try fields.tempID()
         let (room, sender) = (request.room, request.caller.userID)
-        do {
-            return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
-                let sends = connection.pending(Sends.self)
-                let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
-                let place = try sends.takePlace(in: room.roomID, unreadBy: readers, at: clock.now(), on: connection)
-                let message = Message(
-                    id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
-                    text: text, createdAt: place.at, tempID: tempID)
-                // A retry is rare: looking for it beforehand would cost every send. What throws leaves no trace, so the
-                // place is free again.
-                guard try sends.insert(message, on: connection) else { throw AlreadySent() }
-                let json = message.json(in: room)
-                let seq = try request.tell(
-                    [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)
-                return Reply(.created, json, position: Self.position(seq))
+        return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
+            let sends = connection.pending(Sends.self)
+            let place = try sends.nextPlace(in: room.roomID, at: clock.now(), on: connection)
+            let message = Message(
+                id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
+                text: text, createdAt: place.at, tempID: tempID)
+            let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
+            // A retry is rare: looking for it beforehand would cost every send.
+            guard try sends.insert(message, unreadBy: readers, on: connection) else {
+                return try Self.repeated(tempID, by: sender, in: room, on: connection)
             }
-        } catch is AlreadySent {
-            return try await repeated(tempID, by: sender, in: room)
+            let json = message.json(in: room)
+            let seq = try request.tell(
+                [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)
+            return Reply(.created, json, position: Self.position(seq))
         }
     }
 
-    private struct AlreadySent: Error {}
-
     /// Answers a retry with the message as it is now: nothing is written or told again.
-    private func repeated(_ tempID: String?, by sender: String, in room: Membership) async throws -> Reply {
-        try await database.read { connection in
-            let messages = try MessagingDatabase(connection)
-            guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
-                throw ServiceError.messageNotFound
-            }
-            let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
-            // The first answer may have been lost before its event went out: this one waits for it too.
-            let head = try EventLog.head(on: connection)
-            return Reply(
-                .ok, message.json(in: room, readBy: receipts),
-                position: Self.position(head), isDuplicate: true)
+    private static func repeated(
+        _ tempID: String?, by sender: String, in room: Membership, on connection: any Connection
+    ) throws -> Reply {
+        let messages = try MessagingDatabase(connection)
+        guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
+            throw ServiceError.messageNotFound
         }
+        let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
+        // The first answer may have been lost before its event went out: this one waits for it too.
+        let head = try EventLog.head(on: connection)
+        return Reply(.ok, message.json(in: room, readBy: receipts), position: position(head), isDuplicate: true)
     }
 }

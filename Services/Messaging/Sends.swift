@@ -11,6 +11,8 @@ package final class Sends: PendingChanges {
         var updatedAt = Timestamp(milliseconds: 0)
         /// To be added to the counts of these people.
         var unread: [String: Int] = [:]
+        /// Not where all were retries.
+        var hasNew = false
     }
 
     /// By room.
@@ -19,34 +21,47 @@ package final class Sends: PendingChanges {
 
     package init() {}
 
-    /// Takes the next `seq` of a room for a message that these people have yet to read, and a time that is not before the room's last
-    /// change: the clock may have gone back.
-    func takePlace(
-        in roomID: String, unreadBy readers: some Sequence<String>, at now: Timestamp, on connection: any Connection
+    /// The next `seq` of a room, which a message takes that is inserted now, and a time that is not before the room's last change: the clock
+    /// may have gone back.
+    func nextPlace(
+        in roomID: String, at now: Timestamp, on connection: any Connection
     ) throws -> (seq: Int, at: Timestamp) {
-        precondition(!isWritten, "a send after its transaction's were written")
-        var chat = try chats.removeValue(forKey: roomID) ?? chat(of: roomID, on: connection)
-        chat.lastSeq += 1
-        chat.updatedAt = max(chat.updatedAt, now)
-        for reader in readers { chat.unread[reader, default: 0] += 1 }
+        let chat = try chats[roomID] ?? findChat(of: roomID, on: connection)
+        return (chat.lastSeq + 1, max(chat.updatedAt, now))
+    }
+
+    private func findChat(of roomID: String, on connection: any Connection) throws -> Chat {
+        let found = try connection.first(Self.findChat, roomID) { Chat(lastSeq: $0.int(0), updatedAt: $0.time(1)) }
+        let chat = found ?? Chat()
         chats[roomID] = chat
-        return (chat.lastSeq, chat.updatedAt)
+        return chat
     }
 
-    private func chat(of roomID: String, on connection: any Connection) throws -> Chat {
-        try connection.first(Self.findChat, roomID) { Chat(lastSeq: $0.int(0), updatedAt: $0.time(1)) } ?? Chat()
-    }
-
+    /// Inserts a message at its room's next place; these people have yet to read it.
+    ///
     /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
-    func insert(_ message: Message, on connection: any Connection) throws -> Bool {
-        try connection.execute(
-            Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
-            message.createdAt.milliseconds, message.tempID) == 1
+    func insert(
+        _ message: Message, unreadBy readers: some Sequence<String>, on connection: any Connection
+    ) throws -> Bool {
+        precondition(!isWritten, "a send after its transaction's were written")
+        let isNew =
+            try connection.execute(
+                Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
+                message.createdAt.milliseconds, message.tempID) == 1
+        guard isNew else { return false }
+        var chat = chats.removeValue(forKey: message.roomID) ?? Chat()
+        precondition(message.seq == chat.lastSeq + 1, "not the place that it was given")
+        chat.lastSeq = message.seq
+        chat.updatedAt = message.createdAt
+        chat.hasNew = true
+        for reader in readers { chat.unread[reader, default: 0] += 1 }
+        chats[message.roomID] = chat
+        return true
     }
 
     package func write(on connection: any Connection) throws(StorageError) {
         isWritten = true
-        for (roomID, chat) in chats {
+        for (roomID, chat) in chats where chat.hasNew {
             try connection.execute(Self.writeChat, roomID, chat.lastSeq, chat.updatedAt.milliseconds)
             for (userID, count) in chat.unread { try connection.execute(Self.writeUnread, roomID, userID, count) }
         }

@@ -1,5 +1,7 @@
 import Contracts
 import JSON
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Sending a message")
@@ -124,9 +126,37 @@ struct SendingTests {
             #expect(Set(replies.map(\.data)).count == 1)
             #expect(replies.filter { !$0.isDuplicate }.count == 1)
             #expect(world.told().count == 1)
-            // What the refused ones had taken is free again.
+            // The others have taken no place, and are counted for nobody.
             #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 2)
             #expect(try await world.unread(of: "bob", in: room) == 2)
+        }
+    }
+
+    @Test("a retry has nothing done again of what is committed with it", .timeLimit(.minutes(1)))
+    func retryAmongOthers() async throws {
+        try await MessagingWorld.serving { world in
+            let room = world.rooms.make("room", "alice", "bob")
+            _ = try await world.send(by: "alice", in: room, tempID: "key")
+            let gate = DatabaseGate()
+            let held = await world.database.close(gate)
+            let runs = Runs()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await world.database.write { _ in runs.add() } }
+                while world.database.statistics.queuedWrites < 1 { await Task.yield() }
+                group.addTask {
+                    let again = try await world.send(by: "alice", in: room, tempID: "key")
+                    #expect(again.isDuplicate && again.data["seq"]?.int == 1)
+                }
+                group.addTask { _ = try await world.send(by: "bob", in: room) }
+                while world.database.statistics.queuedWrites < 3 { await Task.yield() }
+                try gate.open()
+                try await group.waitForAll()
+            }
+            try await held.value
+            #expect(runs.count == 1)
+            #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 3)
+            #expect(try await world.unread(of: "bob", in: room) == 2)
+            #expect(try await world.unread(of: "alice", in: room) == 1)
         }
     }
 
@@ -204,4 +234,13 @@ struct SendingTests {
             #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == true)
         }
     }
+}
+
+/// How often a write's body has run.
+private final class Runs: Sendable {
+    private let counted = Atomic(0)
+
+    var count: Int { counted.load(ordering: .relaxed) }
+
+    func add() { counted.add(1, ordering: .relaxed) }
 }
