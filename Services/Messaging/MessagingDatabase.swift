@@ -12,6 +12,9 @@ struct MessagingDatabase {
         self.connection = connection
     }
 
+    /// For messages and their receipts, of which sends leave nothing pending: rooms and counts may be behind.
+    init(ofMessagesAlone connection: any Connection) { self.connection = connection }
+
     static let migrations = [
         // A deleted message keeps its row without its text, so that its `temp_id` stays known for ever. What shows
         // messages uses the index that has none of them.

@@ -14,7 +14,7 @@ extension Messaging {
         let text = try fields.text(name, length: Self.textLength, trimmed: true)
         let tempID = try fields.tempID()
         let (room, sender) = (request.room, request.caller.userID)
-        return try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
+        let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
             let sends = connection.pending(Sends.self)
             let place = try sends.nextPlace(in: room.roomID, at: clock.now(), on: connection)
             let message = Message(
@@ -30,15 +30,20 @@ extension Messaging {
                 [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
+        // Not thrown by the write: what is committed with it would be undone and done again.
+        guard let reply else { throw ServiceError.messageNotFound }
+        return reply
     }
 
     /// Answers a retry with the message as it is now: nothing is written or told again.
+    ///
+    /// - Returns: nil if it was deleted.
     private static func repeated(
         _ tempID: String?, by sender: String, in room: Membership, on connection: any Connection
-    ) throws -> Reply {
-        let messages = try MessagingDatabase(connection)
+    ) throws -> Reply? {
+        let messages = MessagingDatabase(ofMessagesAlone: connection)
         guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
-            throw ServiceError.messageNotFound
+            return nil
         }
         let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
         // The first answer may have been lost before its event went out: this one waits for it too.
