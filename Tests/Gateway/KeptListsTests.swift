@@ -16,11 +16,11 @@ struct KeptListsTests {
         KeptLists.Key(userID: userID, sort: sort)
     }
 
-    private func list(_ bytes: Int = 0) -> RoomList {
+    private func list(_ bytes: Int = 0, of rooms: [ComposedRoom] = []) -> RoomList {
         // As long as the name of who is away.
         RoomList(
             RoomComposer.Composed(
-                rooms: [], degraded: [String(repeating: "x", count: bytes)], present: [:], presenceChanges: 0,
+                rooms: rooms, degraded: [String(repeating: "x", count: bytes)], present: [:], presenceChanges: 0,
                 catalogRevision: 0), by: .activity)
     }
 
@@ -31,11 +31,13 @@ struct KeptListsTests {
     }
 
     @discardableResult
-    private func note(_ seq: Int, _ participants: [String] = ["eve"], room: String = "r") -> Bookmark {
+    private func note(
+        _ seq: Int, _ participants: [String] = ["eve"], room: String = "r", in kept: KeptLists? = nil
+    ) -> Bookmark {
         let entry = StreamEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: room, participants: participants,
             emissionsJSON: .emptyArray)
-        kept.note([Broadcast(entry, of: "chat")], of: "chat")
+        (kept ?? self.kept).note([Broadcast(entry, of: "chat")], of: "chat")
         return Bookmark(after: entry, in: "db")
     }
 
@@ -83,15 +85,35 @@ struct KeptListsTests {
         #expect(stale(key()) == [])
     }
 
-    @Test("a list of which too much was changed, or it is not known what, is dropped")
+    @Test(
+        "a list is kept until half of its rooms were changed, and no less than sixteen nor more than 256",
+        arguments: [(rooms: 0, most: 16), (32, 16), (40, 20), (600, 256)])
+    func halfChanged(rooms: Int, most: Int) throws {
+        let kept = KeptLists()
+        kept.start("chat", after: start)
+        let composed = try (0..<rooms).map { number in
+            let base = JSONWriter.object { json in
+                json.member("id", "\(number)")
+                for time in ["createdAt", "updatedAt"] { json.member(time, 0) }
+                json.member("participants", array: { _ in })
+            }
+            return try #require(
+                ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null))
+        }
+        let ticket = kept.begin("ada")
+        kept.keep(list(of: composed), key(), ticket)
+        for number in 0..<most { note(6 + number, ["ada"], room: "\(number)", in: kept) }
+        let last = try #require(kept.list(key(), at: [:], after: [:]))
+        #expect(last.stale.count == most && last.isMendable == (rooms > 0))
+        note(6 + most, ["ada"], room: "\(most)", in: kept)
+        #expect(!kept.has(key()))
+    }
+
+    @Test("a list of which it is not known what was changed is dropped")
     func useless() {
         for userID in ["ada", "bob"] { keep(key(userID)) }
-        for number in 1...KeptLists.maxStale { note(5 + number, ["ada"], room: "\(number)") }
-        #expect(stale(key())?.count == KeptLists.maxStale)
-        note(6 + KeptLists.maxStale, ["ada"], room: "one more")
+        note(6, ["ada"], room: "")
         #expect(stale(key()) == nil && stale(key("bob")) == [])
-        note(7 + KeptLists.maxStale, ["bob"], room: "")
-        #expect(kept.size == 0)
     }
 
     private func stale(_ key: KeptLists.Key) -> Set<String>? { kept.list(key, at: [:], after: [:])?.stale }

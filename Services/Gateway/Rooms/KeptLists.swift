@@ -22,14 +22,15 @@ final class KeptLists: Sendable {
         var stale: Set<String> = []
 
         /// Whether it is better composed anew.
-        var isUseless: Bool { stale.count > KeptLists.maxStale || stale.contains("") }
+        var isUseless: Bool { stale.count > maxStale || stale.contains("") }
 
         /// Whether the rooms that were changed are all that is to be asked for: a new one has no place in it yet.
         var isMendable: Bool { !isUseless && stale.isSubset(of: list.roomIDs) }
-    }
 
-    /// More rooms than this cost as much as all.
-    static let maxStale = 16
+        /// A room that is asked for by itself takes twice what it takes among all of them; and each is a question, on its way at once with the
+        /// others.
+        private var maxStale: Int { min(max(list.count / 2, 16), 256) }
+    }
 
     /// A list that is being composed.
     struct Ticket: Sendable {

@@ -72,6 +72,8 @@ struct RoomList: Sendable {
         self.presenceChanges = presenceChanges
     }
 
+    var count: Int { parts.count }
+
     var roomIDs: [String] { parts.map(\.id) }
 
     /// What keeping it takes, roughly.
