@@ -2,8 +2,8 @@ import JSON
 import Reactor
 import TestClients
 
-/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: each after a change, then unchanged, over one
-/// connection and over eight, then of clients that have the list already, over up to 32.
+/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: each after a change, and after so many that the list
+/// is composed whole, then unchanged, over one connection and over eight, then of clients that have the list already, over up to 32.
 struct MyRooms {
     let world: World
     let roomCount: Int
@@ -11,6 +11,8 @@ struct MyRooms {
 
     private static let messagesInARoom = 3
     private static let elementsInARoom = 2
+    /// Rooms that change before each call. With more than half of all a list is composed anew.
+    private static let changedRooms = [1, 20, 150]
     private static let connections = [1, 8]
     /// An answer without a body is as cheap as what all who ask at the time share.
     private static let connectionsOfKnown = [1, 8, 32]
@@ -29,7 +31,8 @@ struct MyRooms {
 
     func measure() async throws -> [Row] {
         let house = try await furnish()
-        var rows = [try await measureAnew(house)]
+        var rows: [Row] = []
+        for count in Self.changedRooms { rows.append(try await measureAnew(house, changing: count)) }
         for count in Self.connections { rows.append(try await measureUnchanged(house, connections: count)) }
         for count in Self.connectionsOfKnown { rows.append(try await measureKnown(house, connections: count)) }
         return rows
@@ -57,27 +60,29 @@ struct MyRooms {
         return House(caller: caller, other: other, rooms: rooms)
     }
 
-    /// Somebody else renames a room before each call: no answer is like the one before, and each has to have the new name.
-    private func measureAnew(_ house: House) async throws(ClientError) -> Row {
+    /// Somebody else renames rooms before each call: no answer is like the one before, and each has to begin with those rooms by their new name.
+    private func measureAnew(_ house: House, changing count: Int) async throws(ClientError) -> Row {
         let client = try await world.connect()
         defer { client.close() }
         var latencies = Latencies()
         var stale = 0
         let end = LoopInstant.now() + .seconds(seconds)
         while LoopInstant.now() < end {
-            let name = "name \(latencies.count)"
+            let name = "name \(count) \(latencies.count)"
             let body = JSONWriter.object { $0.member("name", name) }
-            try await world.data(of: [
-                HTTPCall("PUT", "/api/rooms/\(house.rooms[0])/name", token: house.other.token, body: body)
-            ])
+            try await world.data(
+                of: house.rooms.prefix(count).map {
+                    HTTPCall("PUT", "/api/rooms/\($0)/name", token: house.other.token, body: body)
+                })
             let start = LoopInstant.now()
             let answers = try await HTTPBatch([house.call()], on: [client]).run()
             latencies.record(since: start)
-            let newest = try answers[0].data().array?.first
-            if newest?["name"]?.string != name { stale += 1 }
+            let newest = try answers[0].data().array?.prefix(count) ?? []
+            if newest.count < count || newest.contains(where: { $0["name"]?.string != name }) { stale += 1 }
         }
         return Row(
-            name: "my-rooms, \(roomCount) rooms, each after a change", figures: latencies.figures(),
+            name: "my-rooms, \(roomCount) rooms, each after \(count == 1 ? "a change" : "changes of \(count)")",
+            figures: latencies.figures(),
             faults: stale == 0 ? [] : ["\(stale) answers lacked a change that was acknowledged before"])
     }
 
