@@ -94,6 +94,7 @@ public struct Gateway: Component {
         try presence.start()
         try directory.start()
         try await node.bus.settle()
+        await directory.settle(within: patienceAtStart)
         let host = configuration.text(Setting.host.name)
         let server = try await EdgeServer.start(
             host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,
@@ -104,6 +105,9 @@ public struct Gateway: Component {
         log.info("serving", ["gateway": gatewayID, "port": Int(server.port)])
         return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
     }
+
+    /// Services that are there answer within milliseconds. Without them there is nothing but 503 to be had, which says so.
+    private static let patienceAtStart: Duration = .seconds(1)
 
     private static func edge(_ settings: GatewaySettings, gatewayID: String) -> EdgeConfiguration {
         let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)

@@ -14,13 +14,16 @@ struct DirectoryTests {
     private let bus = LossyBus()
     private let delivered = Arrivals<Int>()
     private let announced = Arrivals<String>()
+    private let followed = Arrivals<String>()
 
-    private func run(_ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void) async throws {
+    private func run(required: Set<String> = [], _ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void)
+        async throws
+    {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            required: [], bus: bus, on: group.loops[0], file: file, log: .silent,
+            required: required, bus: bus, on: group.loops[0], file: file, log: .silent,
             deliver: { [delivered] _, entries in for entry in entries { delivered.add(entry.seq) } },
-            onStart: { _, _ in },
+            onStart: { [followed] stream, _ in followed.add(stream) },
             onAnnouncement: { [announced] in announced.add($0.service) })
         do {
             try await test(directory)
@@ -44,6 +47,27 @@ struct DirectoryTests {
             chat.announce()
             chat.emit([])
             #expect(try await delivered.next() == 2)
+        }
+    }
+
+    @Test("who starts waits until each required service was heard from and its log is followed")
+    func settled() async throws {
+        try await run(required: ["chat"]) { directory in
+            try directory.start()
+            async let settled: Void = directory.settle(within: .seconds(60))
+            _ = try FakeService.start(manifest, on: bus)
+            await settled
+            #expect(directory.catalog.isWhole)
+            #expect(try await followed.next() == "chat")
+        }
+    }
+
+    @Test("no longer than it is told: a service may be away")
+    func neverSettled() async throws {
+        try await run(required: ["chat"]) { directory in
+            try directory.start()
+            await directory.settle(within: .milliseconds(1))
+            #expect(!directory.catalog.isWhole)
         }
     }
 

@@ -11,8 +11,15 @@ final class Directory: Sendable {
         var catalog: Catalog
         var followers: [String: StreamFollower] = [:]
         var subscriptions: [BusSubscription] = []
+        /// The logs of which it is known where they are followed from.
+        var followed: Set<String> = []
+        /// Whoever waits for what `isSettled` says.
+        var settling: CheckedContinuation<Void, Never>?
         /// What the file holds, to write it only when it changes.
         var saved: [String: JSONValue] = [:]
+
+        /// Each required service was heard from, and each log is followed.
+        var isSettled: Bool { catalog.isWhole && followers.keys.allSatisfy(followed.contains) }
     }
 
     private let state: Mutex<State>
@@ -63,6 +70,26 @@ final class Directory: Sendable {
         discover()
     }
 
+    /// Returns once each required service was heard from and each log is followed, so that nobody is refused for want of that; or when the
+    /// time is over. For one at a time.
+    func settle(within limit: Duration) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.settling = continuation }
+            endSettling()
+            loop.execute { [loop, weak self] in
+                loop.schedule(after: limit) { self?.endSettling(isOver: true) }
+            }
+        }
+    }
+
+    private func endSettling(isOver: Bool = false) {
+        let settling = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard isOver || state.isSettled else { return nil }
+            return state.settling.take()
+        }
+        settling?.resume()
+    }
+
     /// Returns when the file is written, too.
     func stop() async {
         let (subscriptions, followers) = state.withLock { ($0.subscriptions, $0.followers.values) }
@@ -105,13 +132,22 @@ final class Directory: Sendable {
             if let known = state.followers[name] { return (known, false) }
             let follower = StreamFollower(
                 name, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(name, $0) },
-                onStart: { [onStart] in onStart(name, $0) })
+                onStart: { [onStart, weak self] place in
+                    onStart(name, place)
+                    self?.noteFollowed(name)
+                })
             state.followers[name] = follower
             return (follower, true)
         }
         if isNew, let follower { start(follower) }
         onAnnouncement(manifest)
+        endSettling()
         return follower
+    }
+
+    private func noteFollowed(_ stream: String) {
+        _ = state.withLock { $0.followed.insert(stream) }
+        endSettling()
     }
 
     private func start(_ follower: StreamFollower) {
