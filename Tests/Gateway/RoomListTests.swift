@@ -137,6 +137,23 @@ struct RoomListTests {
         }
     }
 
+    @Test("up to half of many rooms are asked for by themselves; more are a new list", arguments: [50, 51])
+    func manyRooms(changed: Int) async throws {
+        try await Self.run { world, house in
+            let ids = (100..<199).map { "\($0)" }
+            for (number, id) in ids.enumerated() { house.update(id, at: 6000 + number) }
+            try await house.keptList()
+            let count = house.count
+            for (number, id) in ids.prefix(changed).enumerated() {
+                house.update(id, at: 9000 + number)
+                world.rooms.emit([], room: id)
+            }
+            let order = ids.prefix(changed).reversed() + ids.dropFirst(changed).reversed() + ["r"]
+            #expect(try await house.ids() == Array(order))
+            #expect(house.count == count + (changed == 50 ? 0 : 1))
+        }
+    }
+
     @Test("a new room, and a change of more than a room, make it a new list", arguments: ["new", ""])
     func anew(roomID: String) async throws {
         try await Self.run { world, house in

@@ -27,8 +27,8 @@ final class KeptLists: Sendable {
         /// Whether the rooms that were changed are all that is to be asked for: a new one has no place in it yet.
         var isMendable: Bool { !isUseless && stale.isSubset(of: list.roomIDs) }
 
-        /// A room that is asked for by itself takes twice what it takes among all of them; and each is a question, on its way at once with the
-        /// others.
+        /// A room that is asked for by itself takes about twice what it takes among all of them; and each is a question to its service, of which
+        /// so many may be on their way.
         private var maxStale: Int { min(max(list.count / 2, 16), 256) }
     }
 

@@ -12,7 +12,8 @@ final class LastKnown: Sendable {
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
-        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list.
+        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list. Copies, or each kept all of the
+        /// answer alive that it came in.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0
@@ -23,7 +24,7 @@ final class LastKnown: Sendable {
         }
 
         mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {
-            for (id, value) in zip(roomIDs, values) { setOwn(value, of: id) }
+            for (id, value) in zip(roomIDs, values) { setOwn(JSONValue(trusted: Array(value.bytes)), of: id) }
             if own.count > Self.maxOwn { joinOwn() }
         }
 
