@@ -11,8 +11,6 @@ struct MyRooms {
 
     private static let messagesInARoom = 3
     private static let elementsInARoom = 2
-    /// Rooms that change before each call. With more than half of all a list is composed anew.
-    private static let changedRooms = [1, 20, 150]
     private static let connections = [1, 8]
     /// An answer without a body is as cheap as what all who ask at the time share.
     private static let connectionsOfKnown = [1, 8, 32]
@@ -32,11 +30,14 @@ struct MyRooms {
     func measure() async throws -> [Row] {
         let house = try await furnish()
         var rows: [Row] = []
-        for count in Self.changedRooms { rows.append(try await measureAnew(house, changing: count)) }
+        for count in changedRooms { rows.append(try await measureAnew(house, changing: count)) }
         for count in Self.connections { rows.append(try await measureUnchanged(house, connections: count)) }
         for count in Self.connectionsOfKnown { rows.append(try await measureKnown(house, connections: count)) }
         return rows
     }
+
+    /// How many change before a call: one, a tenth, and so many that the list is composed whole.
+    private var changedRooms: [Int] { roomCount < 20 ? [1] : [1, roomCount / 10, min(roomCount, 257)] }
 
     private func furnish() async throws(ClientError) -> House {
         let people = try await world.register(2)
