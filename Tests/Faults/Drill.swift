@@ -104,7 +104,7 @@ actor Drill {
             try await fleet.limitFiles(of: process, to: nil)
         case .databaseLoss(let name): try await fleet.endDatabaseConnections(of: name)
         case .clock(let name, let offset): await fleet.stepClock(of: name, to: offset)
-        case .everyoneReconnects: for phone in phones { await phone.dropSocket() }
+        case .everyoneReconnects: for phone in phones { await phone.hangUp() }
         case .rollingRestart:
             for name in ProgramName.allCases { try await fleet.replace(name, within: .seconds(8)) }
         }

@@ -39,7 +39,6 @@ extension Phone {
         if let failure = client.failure { throw failure }
         client.onEnd = { [weak self] _ in self?.assumeIsolated { $0.lost() } }
         self.client = client
-        connectedAt = .now()
         log.connects += 1
         client.onEvent = { [weak self] name, data in self?.assumeIsolated { $0.hear(name, data) } }
         await openRooms(on: client)

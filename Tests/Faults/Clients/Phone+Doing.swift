@@ -176,9 +176,10 @@ extension Phone {
                 log.lostAcks += 1
                 // As good as dead, if it is not.
                 client.drop()
-                // While the gateway is away nobody can answer: the wait counts from the reconnect then.
+                // While the gateway is away nobody can answer, nor can anybody on a socket that was hung up: the wait counts from the
+                // reconnect then.
                 let hasLiveGateway = await fleet.hasLived(since: asked)
-                since = hasLiveGateway ? asked : nil
+                since = hasLiveGateway && hungUpAt < asked ? asked : nil
                 if hasLiveGateway { await noteWait(since: asked, event) }
             }
         }

@@ -17,7 +17,8 @@ actor Phone {
     var log = PhoneLog()
 
     var client: SocketIOClient?
-    var connectedAt = LoopInstant(nanoseconds: 0)
+    /// When it last ended its socket by itself, with requests under way.
+    private(set) var hungUpAt = LoopInstant(nanoseconds: 0)
     /// It has all its rooms open.
     var isSettled = false
     var cursor: String?
@@ -82,7 +83,10 @@ actor Phone {
     /// Sends a last message to each of its rooms.
     func say(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
 
-    func dropSocket() { client?.drop() }
+    func hangUp() {
+        hungUpAt = .now()
+        client?.drop()
+    }
 
     // MARK: Hearing
 
