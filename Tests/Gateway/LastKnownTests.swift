@@ -55,6 +55,20 @@ struct LastKnownTests {
         #expect(values(["9", "1"]) == ["[90]", "[10]"])
     }
 
+    @Test("what is known of some rooms does not keep the answers alive that they were a part of")
+    func copies() throws {
+        let ids = (0..<400).map(String.init)
+        let answer = try #require(try JSONValue(parsing: "[" + ids.joined(separator: ",") + "]").array)
+        let parts = { [known] in known.values("chat", "ada", ids).filter { $0?.bytes.startIndex != 0 }.count }
+        known.noteAll("chat", "ada", ids, answer)
+        #expect(parts() == 400)
+        known.note("chat", "ada", Array(ids[..<100]), Array(answer[..<100]))
+        #expect(parts() == 300)
+        // Too many to be remembered beside the list: then all of it is made anew.
+        known.note("chat", "ada", Array(ids[100..<300]), Array(answer[100..<300]))
+        #expect(parts() == 0)
+    }
+
     @Test("however many rooms were told of since the list, nothing is lost of it, nor of them")
     func many() {
         let (all, some) = ((0..<1000).map(String.init), (500..<1200).map(String.init))

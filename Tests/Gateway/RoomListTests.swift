@@ -56,7 +56,7 @@ struct RoomListTests {
                 method, "/api/rooms/my-rooms\(query)", as: caller, headers: tag.map { ["If-None-Match: \($0)"] } ?? [])
         }
 
-        /// Asks until the answer is one that was kept, as none is before all logs are followed.
+        /// Asks until the answer is one that was kept.
         @discardableResult
         func keptList(_ query: String = "") async throws -> RawResponse {
             while true {

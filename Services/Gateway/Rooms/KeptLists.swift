@@ -27,9 +27,17 @@ final class KeptLists: Sendable {
         /// Whether the rooms that were changed are all that is to be asked for: a new one has no place in it yet.
         var isMendable: Bool { !isUseless && stale.isSubset(of: list.roomIDs) }
 
-        /// A room that is asked for by itself takes about twice what it takes among all of them; and each is a question to its service, of which
-        /// so many may be on their way.
-        private var maxStale: Int { min(max(list.count / 2, 16), 256) }
+        /// A room that is asked for by itself takes about twice what it takes among all of them. Of a short list all may be: that is over in a
+        /// millisecond, and the next change finds a list to mend. Of a long one no more than a few requests' worth of questions, as those of
+        /// other people wait in the same line.
+        private var maxStale: Int {
+            min(max(list.count / 2, Self.maxStaleRange.lowerBound), Self.maxStaleRange.upperBound)
+        }
+        private static let maxStaleRange = 16...256
+
+        /// In bytes.
+        var size: Int { list.size + stale.count * Self.sizeOfID }
+        private static let sizeOfID = 64
     }
 
     /// A list that is being composed.
@@ -80,7 +88,7 @@ final class KeptLists: Sendable {
         state = Mutex(
             State(
                 people: Generations(maxBytes: generationBytes) { lists in
-                    lists.values.reduce(0) { $0 + $1.list.size }
+                    lists.values.reduce(0) { $0 + $1.size }
                 }))
     }
 

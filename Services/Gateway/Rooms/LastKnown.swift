@@ -12,8 +12,7 @@ final class LastKnown: Sendable {
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
-        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list. Copies, or each kept all of the
-        /// answer alive that it came in.
+        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0
@@ -24,14 +23,14 @@ final class LastKnown: Sendable {
         }
 
         mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {
-            for (id, value) in zip(roomIDs, values) { setOwn(JSONValue(trusted: Array(value.bytes)), of: id) }
+            for (id, value) in zip(roomIDs, values) { setOwn(value, of: id) }
             if own.count > Self.maxOwn { joinOwn() }
         }
 
-        /// Makes what is known of rooms by themselves part of the list.
+        /// Makes what is known of rooms by themselves part of the list, of which what is left no longer keeps all of its answer alive.
         private mutating func joinOwn() {
-            var (ids, values) = (roomIDs, values)
-            for (index, id) in ids.enumerated() { if let value = own.removeValue(forKey: id) { values[index] = value } }
+            var ids = roomIDs
+            var values = zip(ids, values).map { id, value in own.removeValue(forKey: id) ?? LastKnown.copy(of: value) }
             for (id, value) in own {
                 ids.append(id)
                 values.append(value)
@@ -77,8 +76,12 @@ final class LastKnown: Sendable {
 
     /// - Parameter roomIDs: some of the person's; what is known of others stays.
     func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
+        let values = values.map(Self.copy)
         change(service, userID) { $0.note(roomIDs, values) }
     }
+
+    /// A part of an answer keeps all of it alive.
+    private static func copy(of value: JSONValue) -> JSONValue { JSONValue(trusted: Array(value.bytes)) }
 
     private func change(_ service: String, _ userID: String, _ change: (inout Answers) -> Void) {
         state.withLock { people in
