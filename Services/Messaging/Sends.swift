@@ -49,8 +49,9 @@ package final class Sends: PendingChanges {
                 Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
                 message.createdAt.milliseconds, message.tempID) == 1
         guard isNew else { return false }
-        var chat = chats.removeValue(forKey: message.roomID) ?? Chat()
-        precondition(message.seq == chat.lastSeq + 1, "not the place that it was given")
+        guard var chat = chats.removeValue(forKey: message.roomID), message.seq == chat.lastSeq + 1 else {
+            preconditionFailure("not the place that it was given")
+        }
         chat.lastSeq = message.seq
         chat.updatedAt = message.createdAt
         chat.hasNew = true

@@ -6,8 +6,8 @@ import Workers
 /// Alone, a write is committed at once; while the disk takes its time over one commit, the next one gathers. So one
 /// fsync serves as many writes as arrive during the one before it, and nobody waits for a batch to fill.
 ///
-/// A savepoint for each write would cost a batch a fifth of its time. As nearly all of them succeed, they have none; where one fails, the
-/// batch is undone and run once more, with savepoints, so that only what fails is undone.
+/// A savepoint for each write would cost a batch a fifth of its time. As nearly all of them succeed, they have none; where one fails after it
+/// has changed something, the batch is undone and run once more, with savepoints, so that only what fails is undone.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Runs a write's body, in the transaction of its batch.
     ///
@@ -15,7 +15,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     typealias Perform = @Sendable (Writer, _ isolated: Bool) throws(StorageError) -> Outcome
 
     struct Outcome: Sendable {
-        let hasFailed: Bool
+        /// With all of its batch: it failed, and could not be undone alone.
+        let mustBeUndone: Bool
         /// Answers the caller.
         let answer: @Sendable () -> Void
     }
@@ -101,7 +102,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         }
     }
 
-    /// - Returns: false, with nothing done, if a write failed that could not be undone alone.
+    /// - Returns: false, with nothing done, if a write had to be undone that could not be undone alone.
     @discardableResult
     private func commit(_ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?) -> Bool {
         var attempt = 1
@@ -128,7 +129,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         answers.reserveCapacity(batch.count)
         for write in batch {
             let outcome = try write.perform(connection, isolated)
-            guard !outcome.hasFailed || isolated else {
+            guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
                 // It counts as a commit, of nothing.

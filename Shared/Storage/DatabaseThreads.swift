@@ -61,8 +61,9 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
             do {
                 try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
                     let result = try connection.perform(isolated: isolated, body)
-                    let hasFailed = if case .failure = result { true } else { false }
-                    return .init(hasFailed: hasFailed) { continuation.resume(with: result) }
+                    return .init(mustBeUndone: !isolated && connection.mustUndo(result)) {
+                        continuation.resume(with: result)
+                    }
                 } fail: {
                     continuation.resume(throwing: $0)
                 }

@@ -154,7 +154,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         if let failure { throw failure }
         let parameters = try PostgresParameters(values)
         let statement = try prepare(sql, types: parameters.types)
-        return try checked(PostgresResult(parameters.execute(statement, on: handle)), sql)
+        let result = try checked(PostgresResult(parameters.execute(statement, on: handle)), sql)
+        if result.changes > 0 { record.hasChanges = true }
+        return result
     }
 
     private func prepare(_ sql: String, types: [Oid]) throws(StorageError) -> String {

@@ -66,11 +66,14 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         }
         // Not `sqlite3_changes`, which keeps the number of the last statement that was no SELECT. What triggers and
         // foreign keys change counts too; services have none that do.
-        return Int(sqlite3_total_changes64(handle) - before)
+        let changes = Int(sqlite3_total_changes64(handle) - before)
+        if changes > 0 { record.hasChanges = true }
+        return changes
     }
 
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws {
         let result: Result<Void, any Error> = try withStatement(sql, parameters) { statement throws(StorageError) in
+            if !statement.isReadOnly { record.hasChanges = true }
             let row = Row(source: SQLiteRow(statement: statement.handle))
             var isWanted = true
             // A writing statement with RETURNING has done its work with the first step, but ends only with the last; a step

@@ -6,6 +6,8 @@ public final class TransactionRecord {
     /// Of the event log, to be told after the commit.
     private(set) var entries: [LogEntry] = []
     @usableFromInline var pending: (any PendingChanges)?
+    /// Whether the write that is being performed has changed rows, or left anything here: then it has to be undone if it fails.
+    @usableFromInline var hasChanges = false
     /// Of writing what was pending. The transaction lacks it, whatever the body that met the error made of it.
     private(set) var failure: StorageError?
 
@@ -35,6 +37,7 @@ public final class TransactionRecord {
 
     fileprivate func add(_ hook: @escaping () -> Void) {
         precondition(isWriting, "a read commits nothing")
+        hasChanges = true
         hooks.append(hook)
     }
 
@@ -43,6 +46,9 @@ public final class TransactionRecord {
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
         guard let changes = pending else { return }
         pending = nil
+        // They may be those of the writes before, which succeeded.
+        let hasChanges = hasChanges
+        defer { self.hasChanges = hasChanges }
         do {
             try changes.write(on: connection)
         } catch {
@@ -65,6 +71,7 @@ extension Connection {
     /// The transaction's own, made when it is first asked for. It is no more the transaction's once it is written.
     @inlinable
     public func pending<Changes: PendingChanges>(_: Changes.Type) -> Changes {
+        record.hasChanges = true
         guard let pending = record.pending else {
             let changes = Changes()
             record.pending = changes

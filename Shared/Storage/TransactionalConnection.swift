@@ -12,8 +12,8 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
 
     /// Runs the body.
     ///
-    /// - Parameter isolated: whether it is undone alone if it fails. Otherwise the transaction has to be rolled back then, with all that
-    ///   is in it.
+    /// - Parameter isolated: whether it is undone alone if it fails. Otherwise `mustUndo` says whether the transaction has to be rolled back
+    ///   then, with all that is in it.
     /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
     func perform(
         isolated: Bool, _ body: (any Connection) throws -> Void
@@ -53,12 +53,19 @@ extension TransactionalConnection {
 
     /// For `perform`: what the body comes to with what it has left pending, which is undone with it where it is undone alone.
     func result(of body: (any Connection) throws -> Void, isolated: Bool) -> Result<Void, any Error> {
+        record.hasChanges = false
         let result = Result {
             try body(self)
             if isolated { try writePending() }
         }
         if let failure = record.failure, case .success = result { return .failure(failure) }
         return result
+    }
+
+    /// Whether a write that was not isolated, and has come to this, takes its batch with it: it failed, and may have left something behind.
+    func mustUndo(_ result: Result<Void, any Error>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return record.hasChanges || error is StorageError || hasLostTransaction
     }
 
     /// Runs the body in a transaction of its own.

@@ -134,7 +134,7 @@ struct SendingTests {
     }
 
     @Test(
-        "a retry has nothing done again of what is committed with it, also of a message that was deleted",
+        "a retry has nothing done again of what is committed with it, also of a message that was deleted, and of its deletion",
         .timeLimit(.minutes(1)))
     func retryAmongOthers() async throws {
         try await MessagingWorld.serving { world in
@@ -155,6 +155,11 @@ struct SendingTests {
                 {
                     try await world.expect(.messageNotFound) {
                         try await world.send(by: "alice", in: room, tempID: "deleted")
+                    }
+                },
+                {
+                    try await world.expect(.messageNotFound) {
+                        try await world.delete(try #require(deleted), by: "alice", in: room)
                     }
                 },
                 { _ = try await world.send(by: "bob", in: room) },

@@ -66,6 +66,62 @@ struct WriteConformanceTests {
         #expect(entries.map(\.at) == kept)
     }
 
+    @Test(
+        "a write that throws before it has changed anything costs its batch no second run", arguments: Engine.allCases)
+    func refusal(engine: Engine) async throws {
+        struct Refused: Error {}
+        let database = try engine.open(in: folder)
+        try await database.insert("0")
+        let runs = Told()
+        let gate = DatabaseGate()
+        let blocked = await database.close(gate)
+        let writes = (1...9).map { n in
+            Task.immediate {
+                try await database.write { connection in
+                    runs.add(["\(n)"])
+                    if n.isMultiple(of: 3) {
+                        _ = try connection.first("SELECT id FROM items WHERE id = $1", "0") { $0.text(0) }
+                        try connection.execute("DELETE FROM items WHERE id = $1", "no such item")
+                        throw Refused()
+                    }
+                    try connection.execute("INSERT INTO items (id) VALUES ($1)", "\(n)")
+                }
+            }
+        }
+        try gate.open()
+        try await blocked.value
+        for (index, write) in writes.enumerated() {
+            switch await write.result {
+            case .success: #expect(!(index + 1).isMultiple(of: 3))
+            case .failure(let error): #expect((index + 1).isMultiple(of: 3) && error is Refused)
+            }
+        }
+        #expect(runs.all == (1...9).map { "\($0)" })
+        #expect(try await database.ids() == ["0", "1", "2", "4", "5", "7", "8"])
+    }
+
+    @Test("a write that caught a failed statement and throws takes no other along", arguments: Engine.allCases)
+    func caughtFailure(engine: Engine) async throws {
+        struct Refused: Error {}
+        let database = try engine.open(in: folder)
+        let gate = DatabaseGate()
+        let blocked = await database.close(gate)
+        let first = Task.immediate { try await database.insert("first") }
+        let refused = Task.immediate {
+            try await database.write { connection in
+                _ = try? connection.execute("INSERT INTO items (id) VALUES ($1)", "first")
+                throw Refused()
+            }
+        }
+        let last = Task.immediate { try await database.insert("last") }
+        try gate.open()
+        try await blocked.value
+        try await first.value
+        await #expect(throws: Refused.self) { try await refused.value }
+        try await last.value
+        #expect(try await database.ids() == ["first", "last"])
+    }
+
     @Test("writes that come together share a commit", arguments: Engine.allCases)
     func groupCommit(engine: Engine) async throws {
         let database = try engine.open(in: folder)
