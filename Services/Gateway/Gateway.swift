@@ -94,7 +94,11 @@ public struct Gateway: Component {
         try presence.start()
         try directory.start()
         try await node.bus.settle()
-        await directory.settle(within: patienceAtStart)
+        let services = node.services.union(settings.requiredServices)
+        let missing = await directory.settle(with: services, within: patienceAtStart)
+        if !missing.isEmpty {
+            log.warning("services are not there yet", ["names": missing.sorted().joined(separator: ", ")])
+        }
         let host = configuration.text(Setting.host.name)
         let server = try await EdgeServer.start(
             host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,
@@ -106,7 +110,7 @@ public struct Gateway: Component {
         return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
     }
 
-    /// Services that are there answer within milliseconds. Without them there is nothing but 503 to be had, which says so.
+    /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.
     private static let patienceAtStart: Duration = .seconds(1)
 
     private static func edge(_ settings: GatewaySettings, gatewayID: String) -> EdgeConfiguration {

@@ -16,12 +16,10 @@ struct DirectoryTests {
     private let announced = Arrivals<String>()
     private let followed = Arrivals<String>()
 
-    private func run(required: Set<String> = [], _ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void)
-        async throws
-    {
+    private func run(_ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            required: required, bus: bus, on: group.loops[0], file: file, log: .silent,
+            required: [], bus: bus, on: group.loops[0], file: file, log: .silent,
             deliver: { [delivered] _, entries in for entry in entries { delivered.add(entry.seq) } },
             onStart: { [followed] stream, _ in followed.add(stream) },
             onAnnouncement: { [announced] in announced.add($0.service) })
@@ -50,24 +48,60 @@ struct DirectoryTests {
         }
     }
 
-    @Test("who starts waits until each required service was heard from and its log is followed")
+    @Test("who starts waits until each service was heard from and its log is followed", .timeLimit(.minutes(1)))
     func settled() async throws {
-        try await run(required: ["chat"]) { directory in
+        try await run { directory in
             try directory.start()
-            async let settled: Void = directory.settle(within: .seconds(60))
+            let settling = Task { [followed] in
+                let missing = await directory.settle(with: ["chat", "people"], within: .seconds(600))
+                followed.add("settled")
+                return missing
+            }
+            _ = try FakeService.start(Manifest(service: "people"), on: bus)
+            #expect(try await announced.next() == "people")
             _ = try FakeService.start(manifest, on: bus)
-            await settled
-            #expect(directory.catalog.isWhole)
-            #expect(try await followed.next() == "chat")
+            #expect(try await followed.next(2) == ["chat", "settled"])
+            #expect(await settling.value.isEmpty)
         }
     }
 
-    @Test("no longer than it is told: a service may be away")
-    func neverSettled() async throws {
-        try await run(required: ["chat"]) { directory in
+    @Test("what the file says of a service is not its own word", .timeLimit(.minutes(1)))
+    func onlyInTheFile() async throws {
+        let folder = TemporaryFolder()
+        let earlier = ManifestFile(folder.file("m.json"), log: .silent)
+        earlier.save([Manifest(service: "chat", hasEventLog: true), Manifest(service: "people")])
+        await earlier.close()
+        try await run(ManifestFile(folder.file("m.json"), log: .silent)) { directory in
             try directory.start()
-            await directory.settle(within: .milliseconds(1))
-            #expect(!directory.catalog.isWhole)
+            #expect(directory.catalog.manifests["people"] != nil)
+            #expect(await directory.settle(with: ["people"], within: .zero) == ["people", "chat"])
+        }
+    }
+
+    @Test("a start waits no longer than it is told, nor when it is given up", .timeLimit(.minutes(1)))
+    func neverSettled() async throws {
+        try await run { directory in
+            try directory.start()
+            #expect(await directory.settle(with: ["chat"], within: .milliseconds(1)) == ["chat"])
+            let settling = Task { await directory.settle(with: ["chat"], within: .seconds(600)) }
+            settling.cancel()
+            #expect(await settling.value == ["chat"])
+        }
+    }
+
+    @Test("a log without a subscription has nobody who follows it", .timeLimit(.minutes(1)))
+    func unfollowed() async throws {
+        try await run { directory in
+            try directory.start()
+            bus.refuse(Subject.events(of: "chat"))
+            let chat = try FakeService.start(manifest, on: bus)
+            #expect(try await announced.next() == "chat")
+            #expect(await directory.settle(with: ["chat"], within: .zero) == ["chat"])
+            bus.refuse(nil)
+            chat.announce()
+            #expect(await directory.settle(with: ["chat"], within: .seconds(600)).isEmpty)
+            followed.add("no other")
+            #expect(try await followed.next(2) == ["chat", "no other"])
         }
     }
 

@@ -11,15 +11,10 @@ final class Directory: Sendable {
         var catalog: Catalog
         var followers: [String: StreamFollower] = [:]
         var subscriptions: [BusSubscription] = []
-        /// The logs of which it is known where they are followed from.
-        var followed: Set<String> = []
-        /// Whoever waits for what `isSettled` says.
-        var settling: CheckedContinuation<Void, Never>?
+        /// The services that were heard from, and of whose log, if there is one, it is known where it is followed from.
+        var present: Set<String> = []
         /// What the file holds, to write it only when it changes.
         var saved: [String: JSONValue] = [:]
-
-        /// Each required service was heard from, and each log is followed.
-        var isSettled: Bool { catalog.isWhole && followers.keys.allSatisfy(followed.contains) }
     }
 
     private let state: Mutex<State>
@@ -30,6 +25,8 @@ final class Directory: Sendable {
     private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
     private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
     private let onAnnouncement: @Sendable (Manifest) -> Void
+
+    private static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
     ///   - file: where manifests are kept over restarts; nil where all services are in this process.
@@ -70,24 +67,17 @@ final class Directory: Sendable {
         discover()
     }
 
-    /// Returns once each required service was heard from and each log is followed, so that nobody is refused for want of that; or when the
-    /// time is over. For one at a time.
-    func settle(within limit: Duration) async {
-        await withCheckedContinuation { continuation in
-            state.withLock { $0.settling = continuation }
-            endSettling()
-            loop.execute { [loop, weak self] in
-                loop.schedule(after: limit) { self?.endSettling(isOver: true) }
-            }
+    /// Returns once these services, and those with a log that the file knows of, were heard from and are followed, so that nobody is refused
+    /// for want of that; or when the time is over, or the task cancelled.
+    ///
+    /// - Returns: those it was in vain for.
+    func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
+        let end = LoopInstant.now() + limit
+        while true {
+            let missing = state.withLock { services.union($0.catalog.streams).subtracting($0.present) }
+            if missing.isEmpty || LoopInstant.now() >= end || Task.isCancelled { return missing }
+            try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
         }
-    }
-
-    private func endSettling(isOver: Bool = false) {
-        let settling = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard isOver || state.isSettled else { return nil }
-            return state.settling.take()
-        }
-        settling?.resume()
     }
 
     /// Returns when the file is written, too.
@@ -116,11 +106,13 @@ final class Directory: Sendable {
         guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(Bookmark.init)
         else { return log.warning("an announcement makes no sense") }
-        learn(manifest)?.announced(head)
+        let follower = learn(manifest)
+        follower?.announced(head)
+        if !manifest.hasEventLog { notePresent(manifest.service) }
         keep(manifest)
     }
 
-    /// - Returns: who follows its event log, if it has one.
+    /// - Returns: who follows its event log, if it has one that can be followed.
     @discardableResult
     private func learn(_ manifest: Manifest) -> StreamFollower? {
         let name = manifest.service
@@ -134,29 +126,27 @@ final class Directory: Sendable {
                 name, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(name, $0) },
                 onStart: { [onStart, weak self] place in
                     onStart(name, place)
-                    self?.noteFollowed(name)
+                    self?.notePresent(name)
                 })
             state.followers[name] = follower
             return (follower, true)
         }
-        if isNew, let follower { start(follower) }
+        let isFollowed = if isNew, let follower { start(follower) } else { true }
         onAnnouncement(manifest)
-        endSettling()
-        return follower
+        return isFollowed ? follower : nil
     }
 
-    private func noteFollowed(_ stream: String) {
-        _ = state.withLock { $0.followed.insert(stream) }
-        endSettling()
-    }
+    private func notePresent(_ service: String) { state.withLock { _ = $0.present.insert(service) } }
 
-    private func start(_ follower: StreamFollower) {
+    /// - Returns: false if it has no subscription: the next announcement makes another try.
+    private func start(_ follower: StreamFollower) -> Bool {
         do throws(BusError) {
             try follower.start()
+            return true
         } catch {
             log.error("a service cannot be followed", ["service": follower.service, "error": "\(error)"])
-            // The next announcement makes another try.
             state.withLock { $0.followers[follower.service] = nil }
+            return false
         }
     }
 

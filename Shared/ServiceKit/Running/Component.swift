@@ -41,10 +41,12 @@ public struct Node: Sendable {
     public let clock: any WallClock
     public let log: Logger
     public let metrics: Metrics
+    /// The names of all services in the process.
+    public let services: Set<String>
 
     public init(
         configuration: Configuration, bus: any MessageBus, isBusShared: Bool, group: EventLoopGroup,
-        clock: any WallClock = SystemClock(), log: Logger, metrics: Metrics = Metrics()
+        clock: any WallClock = SystemClock(), log: Logger, metrics: Metrics = Metrics(), services: Set<String> = []
     ) {
         self.configuration = configuration
         self.bus = bus
@@ -53,16 +55,24 @@ public struct Node: Sendable {
         self.clock = clock
         self.log = log
         self.metrics = metrics
+        self.services = services
     }
 }
 
 /// How a component is made: its settings are known before anything runs.
 public struct ComponentFactory: Sendable {
     public let settings: [Setting]
+    /// The name of the service that it makes, if it is one.
+    let service: String?
     public let start: @Sendable (Node) async throws -> any Component
 
     public init(settings: [Setting], start: @escaping @Sendable (Node) async throws -> any Component) {
+        self.init(settings: settings, service: nil, start: start)
+    }
+
+    init(settings: [Setting], service: String?, start: @escaping @Sendable (Node) async throws -> any Component) {
         self.settings = settings
+        self.service = service
         self.start = start
     }
 }

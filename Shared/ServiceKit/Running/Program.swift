@@ -125,7 +125,7 @@ public struct Program: Sendable {
         let (bus, address) = try await connect(configuration, log, group)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
-            clock: try Self.clock(configuration), log: log)
+            clock: try Self.clock(configuration), log: log, services: Set(components.compactMap(\.service)))
         node.metrics.watchProcess()
         node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
             output.dropped
