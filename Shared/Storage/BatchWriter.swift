@@ -35,7 +35,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
 
     /// How often a batch is run at most that the engine has undone for a reason of its own.
     private static var attempts: Int { 3 }
-    /// Batches that have savepoints from the start after one in which a write failed: who asks for what cannot be done often does it again.
+    /// Batches that have savepoints from the start after one in which a write had to be undone: who asks for what cannot be done often does it
+    /// again.
     private static var carefulBatches: Int { 16 }
 
     private let connection: Writer
@@ -127,8 +128,10 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         try connection.begin(batch.allSatisfy { $0.durability == .relaxed } ? .relaxed : .synced)
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(batch.count)
+        var hasChanges = false
         for write in batch {
             let outcome = try write.perform(connection, isolated)
+            hasChanges = hasChanges || connection.record.hasChanges
             guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
@@ -147,7 +150,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
         let (hooks, entries) = try connection.commit()
         if crashPoint?.place == .afterCommit { crashPoint?.crash() }
-        counters.committed(writes: batch.count)
+        counters.committed(writes: batch.count, hasChanges: hasChanges)
         for hook in hooks { hook() }
         if !entries.isEmpty { hook.withLock { $0.call }?(entries) }
         if crashPoint?.place == .afterPublish { crashPoint?.crash() }

@@ -3,7 +3,8 @@
 /// Parameters are `$1 … $n` in the SQL; each has to be given. SQL that cannot be prepared, a wrong number of parameters
 /// and a write inside `read` are our own mistakes and end the process; what the world does is thrown as `StorageError`.
 /// Statements are kept prepared by their text: build a text from values never, and from a count only if need be (a list
-/// of ids goes in as one parameter, see `SQLValue.list`).
+/// of ids goes in as one parameter, see `SQLValue.list`). Statements that define or drop something are for migrations alone: a write that
+/// throws after one is not undone, as it has changed no row.
 public protocol Connection: AnyObject {
     /// - Returns: how many rows it inserted, changed or deleted.
     @discardableResult

@@ -64,6 +64,11 @@ extension Database {
         try await transaction(holding: bytes, durability) { result.value = try body($0) }
         return result.taken()
     }
+
+    /// Writes something that changes nothing, for whoever has to know whether that is possible.
+    ///
+    /// - Throws: `StorageError`, if it is not.
+    public func tryWriting() async throws { try await write { try DatabaseIdentity.rewrite(on: $0) } }
 }
 
 /// What a body has returned. An engine knows nothing of it: it and all beneath are compiled for no type, and `read` and

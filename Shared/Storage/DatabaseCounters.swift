@@ -10,10 +10,11 @@ final class DatabaseCounters: Sendable {
 
     func beganSnapshot() { counted.withLock { $0.snapshots += 1 } }
 
-    func committed(writes: Int) {
+    /// - Parameter hasChanges: whether there was anything to be written.
+    func committed(writes: Int, hasChanges: Bool) {
         counted.withLock {
             $0.commits += 1
-            $0.isWritingFailing = false
+            if hasChanges { $0.isWritingFailing = false }
             $0.writes += writes
         }
     }

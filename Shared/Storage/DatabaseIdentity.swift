@@ -25,6 +25,13 @@ enum DatabaseIdentity {
         return id
     }
 
+    /// Writes it anew as it is. An UPDATE to the same value would leave SQLite's page as it is, and nothing to be written.
+    static func rewrite(on connection: any Connection) throws {
+        guard let id = try connection.first("SELECT id FROM database_identity", body: { $0.text(0) }) else { return }
+        try connection.execute("DELETE FROM database_identity")
+        try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
+    }
+
     /// Has it given another when it is opened the next time.
     static func forget(on connection: any Connection) throws(StorageError) {
         try connection.execute("DELETE FROM database_identity")

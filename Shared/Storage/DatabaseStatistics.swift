@@ -3,7 +3,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     /// Reads that ran; with `snapshots`, how many share one.
     public var reads = 0
     public var snapshots = 0
-    /// Writes that were committed or undone alone; with `commits`, how many share one.
+    /// Writes that a commit has ended, those that were refused or undone alone included; with `commits`, how many share one.
     public var writes = 0
     public var commits = 0
     /// Commits that failed, with all of their writes.
@@ -12,7 +12,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
-    /// Whether the last batch of writes failed as a whole: nobody can write, or could not then.
+    /// Whether the last batch that had anything to write failed as a whole: nobody can write, or could not then.
     public var isWritingFailing = false
 
     public init() {}

@@ -195,6 +195,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let error = StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)))
         precondition(code & 0xFF != SQLITE_MISUSE, "a statement was misused")
         if isInTransaction, sqlite3_get_autocommit(handle) != 0 { lost = error }
+        // A statement of many rows may have changed some of them, and SQLite has not undone that for every reason to fail.
+        record.hasChanges = true
         throw error
     }
 }

@@ -6,7 +6,7 @@ public final class TransactionRecord {
     /// Of the event log, to be told after the commit.
     private(set) var entries: [LogEntry] = []
     @usableFromInline var pending: (any PendingChanges)?
-    /// Whether the write that is being performed has changed rows, or left anything here: then it has to be undone if it fails.
+    /// Whether the write that is being performed, or was last, has changed rows or left anything here: then it has to be undone if it fails.
     @usableFromInline var hasChanges = false
     /// Of writing what was pending. The transaction lacks it, whatever the body that met the error made of it.
     private(set) var failure: StorageError?
@@ -26,6 +26,7 @@ public final class TransactionRecord {
         entries.removeSubrange(mark.entries...)
         pending = nil
         failure = nil
+        hasChanges = false
     }
 
     func clear() {
@@ -41,7 +42,10 @@ public final class TransactionRecord {
         hooks.append(hook)
     }
 
-    fileprivate func add(_ entry: LogEntry) { entries.append(entry) }
+    fileprivate func add(_ entry: LogEntry) {
+        hasChanges = true
+        entries.append(entry)
+    }
 
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
         guard let changes = pending else { return }

@@ -65,7 +65,7 @@ extension TransactionalConnection {
     /// Whether a write that was not isolated, and has come to this, takes its batch with it: it failed, and may have left something behind.
     func mustUndo(_ result: Result<Void, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
-        return record.hasChanges || error is StorageError || hasLostTransaction
+        return record.hasChanges || record.failure != nil || error is StorageError || hasLostTransaction
     }
 
     /// Runs the body in a transaction of its own.

@@ -153,7 +153,9 @@ async def test_a_full_disk_is_said_reads_go_on_and_room_is_all_it_takes(cluster,
         answer = await alice.request(method, path, body)
         assert answer.status_code == 503 and answer.headers["Retry-After"].isdigit(), answer.text
         assert len(await alice.get(path)) == 1
+        assert ask_readiness(cluster.address)[0] == 503
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
     assert (await alice.request(method, path, body)).status_code == 201
     assert len(await alice.get(path)) == 2
+    assert ask_readiness(cluster.address)[0] == 200
     assert cluster.programs[name].is_running()

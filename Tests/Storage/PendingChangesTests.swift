@@ -89,21 +89,30 @@ struct PendingChangesTests {
         await database.close()
     }
 
+    enum Met: CaseIterable {
+        case atTheCommit, byItself, byTheNextWhichThrows
+    }
+
     @Test(
-        "what cannot be written fails the write that it is of, also if that goes on, and no other",
-        arguments: Engine.allCases, [false, true])
-    func unwritable(engine: Engine, isCaught: Bool) async throws {
+        "what cannot be written fails the write that it is of, whoever meets it and goes on, and no other",
+        arguments: Engine.allCases, Met.allCases)
+    func unwritable(engine: Engine, met: Met) async throws {
         let database = try engine.open(in: folder)
         let results = try await together(
             (0..<5).map { n in
                 { connection in
+                    if met == .byTheNextWhichThrows, n == 3 {
+                        try? connection.writePending()
+                        throw Refused()
+                    }
                     connection.pending(Additions.self).add(to: n == 2 ? "\0" : "item")
-                    if isCaught, n == 2 { try? connection.writePending() }
+                    if met == .byItself, n == 2 { try? connection.writePending() }
                 }
             }, on: database)
-        #expect(results.map { (try? $0.get()) != nil } == [true, true, false, true, true])
+        let isRefused = met == .byTheNextWhichThrows
+        #expect(results.map { (try? $0.get()) != nil } == [true, true, false, !isRefused, true])
         #expect(throws: StorageError.unstorableText) { try results[2].get() }
-        #expect(try await database.read { try Self.sum(of: "item", on: $0) } == 4)
+        #expect(try await database.read { try Self.sum(of: "item", on: $0) } == (isRefused ? 3 : 4))
         await database.close()
     }
 }

@@ -100,26 +100,67 @@ struct WriteConformanceTests {
         #expect(try await database.ids() == ["0", "1", "2", "4", "5", "7", "8"])
     }
 
-    @Test("a write that caught a failed statement and throws takes no other along", arguments: Engine.allCases)
-    func caughtFailure(engine: Engine) async throws {
+    /// How a write can leave something behind.
+    enum Trace: CaseIterable {
+        case row, returnedRow, rowOfAThrowingBody, changedRow, hook, failedStatement
+
+        func leave(on connection: any Connection, in told: Told) throws {
+            let insert = "INSERT INTO items (id, n) VALUES ($1, 1) RETURNING id"
+            switch self {
+            case .row: try connection.execute("INSERT INTO items (id) VALUES ($1)", "trace")
+            case .returnedRow: _ = try connection.first(insert, "trace") { $0.text(0) }
+            case .rowOfAThrowingBody: try connection.query(insert, "trace") { _ in throw StorageError.closed }
+            case .changedRow:
+                _ = try connection.first(
+                    "INSERT INTO items (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET n = 1 RETURNING n", "first"
+                ) { $0.int(0) }
+            case .hook: connection.afterCommit { told.add(["hook"]) }
+            case .failedStatement: try connection.execute("INSERT INTO items (id) VALUES ($1)", "first")
+            }
+        }
+    }
+
+    @Test(
+        "nothing is left of a write that throws, however it came to be; the others of its batch are, and are answered once",
+        arguments: Engine.allCases, Trace.allCases)
+    func undone(engine: Engine, trace: Trace) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
+        let told = Told()
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let first = Task.immediate { try await database.insert("first") }
         let refused = Task.immediate {
-            try await database.write { connection in
-                _ = try? connection.execute("INSERT INTO items (id) VALUES ($1)", "first")
+            try await database.write { _ in
+                told.add(["refused"])
                 throw Refused()
             }
         }
-        let last = Task.immediate { try await database.insert("last") }
+        // The last of its batch: nothing that comes after it finds the transaction useless.
+        let undone = Task.immediate {
+            try await database.write { connection in
+                try? trace.leave(on: connection, in: told)
+                throw Refused()
+            }
+        }
         try gate.open()
         try await blocked.value
         try await first.value
-        await #expect(throws: Refused.self) { try await refused.value }
-        try await last.value
-        #expect(try await database.ids() == ["first", "last"])
+        for write in [refused, undone] { await #expect(throws: Refused.self) { try await write.value } }
+        #expect(told.all == ["refused", "refused"])
+        let rows = try await database.read { try $0.all("SELECT id, n FROM items") { ($0.text(0), $0.isNull(1)) } }
+        #expect(rows.map(\.0) == ["first"] && rows.allSatisfy { $0.1 })
+    }
+
+    @Test("that something can be written is tried with what changes nothing", arguments: Engine.allCases)
+    func trial(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let id = { @Sendable in
+            try await database.read { try $0.all("SELECT id FROM database_identity") { $0.text(0) } }
+        }
+        let before = try await id()
+        try await database.tryWriting()
+        #expect(try await id() == before && before == [database.databaseID])
     }
 
     @Test("writes that come together share a commit", arguments: Engine.allCases)

@@ -11,7 +11,7 @@ extension Metrics {
         }
         count("reads", "Reads.", \.reads)
         count("snapshots", "Snapshots that reads were made over.", \.snapshots)
-        count("writes", "Writes that were committed or undone alone.", \.writes)
+        count("writes", "Writes that a commit has ended.", \.writes)
         count("commits", "Commits.", \.commits)
         count("failed_commits", "Commits that failed, with all of their writes.", \.failedCommits)
         count("checkpoints", "Times that the log was copied into the database.", \.checkpoints)

@@ -62,8 +62,8 @@ public final class ServiceHost: Sendable {
         try service.start()
         var table = table
         table.on(Subject.health(of: name)) { [context] _ in
-            // A write for its own sake only where writes have failed: it finds out whether they still do.
-            if context.database.statistics.isWritingFailing { try await context.database.write { _ in } }
+            // Only where writes have failed: it finds out whether they still do.
+            if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
             return try await context.database.read { _ in Reply() }
         }
         table.on(Subject.eventsSince(of: name)) { try await log.entries(for: $0) }
