@@ -178,8 +178,9 @@ extension Phone {
                 client.drop()
                 // While the gateway is away nobody can answer, nor can anybody on a socket that was hung up: the wait counts from the
                 // reconnect then.
+                let hasHungUp = hungUpAt >= asked
                 let hasLiveGateway = await fleet.hasLived(since: asked)
-                since = hasLiveGateway && hungUpAt < asked ? asked : nil
+                since = hasLiveGateway && !hasHungUp ? asked : nil
                 if hasLiveGateway { await noteWait(since: asked, event) }
             }
         }

@@ -84,8 +84,9 @@ actor Phone {
     func say(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
 
     func hangUp() {
+        guard let client else { return }
         hungUpAt = .now()
-        client?.drop()
+        client.drop()
     }
 
     // MARK: Hearing
