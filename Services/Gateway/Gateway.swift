@@ -96,8 +96,9 @@ public struct Gateway: Component {
         try await node.bus.settle()
         let services = node.services.union(settings.requiredServices)
         let missing = await directory.settle(with: services, within: patienceAtStart)
-        if !missing.isEmpty {
-            log.warning("services are not there yet", ["names": missing.sorted().joined(separator: ", ")])
+        if !missing.isEmpty, !Task.isCancelled {
+            log.warning(
+                "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
         let host = configuration.text(Setting.host.name)
         let server = try await EdgeServer.start(

@@ -52,7 +52,7 @@ struct DirectoryTests {
     func settled() async throws {
         try await run { directory in
             try directory.start()
-            let settling = Task { [followed] in
+            let settling = Task.immediate { [followed] in
                 let missing = await directory.settle(with: ["chat", "people"], within: .seconds(600))
                 followed.add("settled")
                 return missing

@@ -56,6 +56,16 @@ struct KeptListsTests {
         #expect(kept.list(key(), at: ["board": start], after: ["board": start]) == nil)
     }
 
+    @Test("the rooms that were changed count for what is kept, until the list is mended")
+    func sizeOfChanges() {
+        keep(key())
+        let before = kept.size
+        note(6, ["ada"])
+        #expect(kept.size > before)
+        keep(key())
+        #expect(kept.size == before)
+    }
+
     @Test("an end that the log had passed before, or another entry at it, is of another past")
     func anotherPast() {
         keep(key())

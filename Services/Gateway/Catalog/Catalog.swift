@@ -63,5 +63,4 @@ final class Catalog: Sendable {
 
     /// Until every required service was heard from, what is unknown may be theirs.
     var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
-    var requiredServices: [String] { required.sorted() }
 }

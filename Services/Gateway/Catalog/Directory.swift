@@ -11,8 +11,8 @@ final class Directory: Sendable {
         var catalog: Catalog
         var followers: [String: StreamFollower] = [:]
         var subscriptions: [BusSubscription] = []
-        /// The services that were heard from, and of whose log, if there is one, it is known where it is followed from.
-        var present: Set<String> = []
+        /// The services that were ever heard from, and of whose log, if there is one, it is known where it is followed from.
+        var settled: Set<String> = []
         /// What the file holds, to write it only when it changes.
         var saved: [String: JSONValue] = [:]
     }
@@ -67,14 +67,14 @@ final class Directory: Sendable {
         discover()
     }
 
-    /// Returns once these services, and those with a log that the file knows of, were heard from and are followed, so that nobody is refused
-    /// for want of that; or when the time is over, or the task cancelled.
+    /// Returns once these services, and all that are known to have a log, were heard from and are followed, so that nobody is refused for want
+    /// of that; or when the time is over, or the task cancelled.
     ///
     /// - Returns: those it was in vain for.
     func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
         let end = LoopInstant.now() + limit
         while true {
-            let missing = state.withLock { services.union($0.catalog.streams).subtracting($0.present) }
+            let missing = state.withLock { services.union($0.catalog.streams).subtracting($0.settled) }
             if missing.isEmpty || LoopInstant.now() >= end || Task.isCancelled { return missing }
             try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
         }
@@ -108,7 +108,7 @@ final class Directory: Sendable {
         else { return log.warning("an announcement makes no sense") }
         let follower = learn(manifest)
         follower?.announced(head)
-        if !manifest.hasEventLog { notePresent(manifest.service) }
+        if !manifest.hasEventLog { noteSettled(manifest.service) }
         keep(manifest)
     }
 
@@ -116,39 +116,43 @@ final class Directory: Sendable {
     @discardableResult
     private func learn(_ manifest: Manifest) -> StreamFollower? {
         let name = manifest.service
-        let (follower, isNew) = state.withLock { state -> (StreamFollower?, Bool) in
-            let isUnknown = state.catalog.manifests[name] == nil
-            if isUnknown { log.info("a service is there", ["name": name]) }
-            state.catalog = state.catalog.adding(manifest)
-            guard manifest.hasEventLog else { return (nil, false) }
-            if let known = state.followers[name] { return (known, false) }
-            let follower = StreamFollower(
-                name, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(name, $0) },
-                onStart: { [onStart, weak self] place in
-                    onStart(name, place)
-                    self?.notePresent(name)
-                })
-            state.followers[name] = follower
-            return (follower, true)
+        // First: whoever finds it in the catalog may be told of an entry to expect.
+        let follower = manifest.hasEventLog ? follower(of: name) : nil
+        let isUnknown = state.withLock { state in
+            defer { state.catalog = state.catalog.adding(manifest) }
+            return state.catalog.manifests[name] == nil
         }
-        let isFollowed = if isNew, let follower { start(follower) } else { true }
+        if isUnknown { log.info("a service is there", ["name": name]) }
         onAnnouncement(manifest)
-        return isFollowed ? follower : nil
+        return follower
     }
 
-    private func notePresent(_ service: String) { state.withLock { _ = $0.present.insert(service) } }
-
-    /// - Returns: false if it has no subscription: the next announcement makes another try.
-    private func start(_ follower: StreamFollower) -> Bool {
+    /// - Returns: nil if the bus takes no subscription: the next announcement makes another try.
+    private func follower(of service: String) -> StreamFollower? {
+        if let known = state.withLock({ $0.followers[service] }) { return known }
+        let follower = StreamFollower(
+            service, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(service, $0) },
+            onStart: { [onStart, weak self] place in
+                onStart(service, place)
+                self?.noteSettled(service)
+            })
         do throws(BusError) {
             try follower.start()
-            return true
         } catch {
-            log.error("a service cannot be followed", ["service": follower.service, "error": "\(error)"])
-            state.withLock { $0.followers[follower.service] = nil }
-            return false
+            log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
+            return nil
         }
+        // Another thread may have heard of it meanwhile.
+        let kept = state.withLock { state in
+            let kept = state.followers[service] ?? follower
+            state.followers[service] = kept
+            return kept
+        }
+        if kept !== follower { follower.stop() }
+        return kept
     }
+
+    private func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
 
     private func keep(_ manifest: Manifest) {
         guard let file else { return }

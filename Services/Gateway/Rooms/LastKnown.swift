@@ -12,6 +12,8 @@ final class LastKnown: Sendable {
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
+        /// Whether the values are parts of one answer, which they keep alive.
+        private var areParts = false
         /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
@@ -19,6 +21,7 @@ final class LastKnown: Sendable {
 
         mutating func noteAll(_ roomIDs: [String], _ values: [JSONValue]) {
             setList(roomIDs, values)
+            areParts = true
             if !own.isEmpty { for id in roomIDs { setOwn(nil, of: id) } }
         }
 
@@ -27,10 +30,13 @@ final class LastKnown: Sendable {
             if own.count > Self.maxOwn { joinOwn() }
         }
 
-        /// Makes what is known of rooms by themselves part of the list, of which what is left no longer keeps all of its answer alive.
+        /// Makes what is known of rooms by themselves part of the list. What is left of its answer no longer keeps all of it alive.
         private mutating func joinOwn() {
             var ids = roomIDs
-            var values = zip(ids, values).map { id, value in own.removeValue(forKey: id) ?? LastKnown.copy(of: value) }
+            var values = zip(ids, values).map { id, value in
+                own.removeValue(forKey: id) ?? (areParts ? LastKnown.copy(of: value) : value)
+            }
+            areParts = false
             for (id, value) in own {
                 ids.append(id)
                 values.append(value)
