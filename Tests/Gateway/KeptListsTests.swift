@@ -148,9 +148,12 @@ struct KeptListsTests {
         }
         #expect(kept.size <= 2 * (Self.generationBytes + 2 * bytes))
         #expect(kept.has(key("99")) && !kept.has(key("1")))
+        keep(key("large"), bytes: Self.generationBytes * 15 / 16)
+        #expect(kept.has(key("large")) && kept.has(key("99")))
         keep(key("huge"), bytes: Self.generationBytes)
-        #expect(!kept.has(key("huge")))
-        for number in 0..<100 { note(6 + number, ["\(number)"], room: "") }
+        #expect(!kept.has(key("huge")) && kept.has(key("large")))
+        note(6, ["large"], room: "")
+        for number in 0..<100 { note(7 + number, ["\(number)"], room: "") }
         #expect(kept.size == 0)
     }
 }

@@ -8,7 +8,8 @@ import Synchronization
 /// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
 /// answer. Whose lists were not asked for for the longest time loses them first.
 final class KeptLists: Sendable {
-    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20.
+    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000: a longer
+    /// one is not kept.
     static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
@@ -172,7 +173,7 @@ final class KeptLists: Sendable {
 
     /// Keeps a list, unless something came meanwhile that it may lack.
     func keep(_ list: RoomList, _ key: Key, _ ticket: Ticket) {
-        guard list.size <= generationBytes / 4 else { return }
+        guard list.size <= generationBytes else { return }
         state.withLock { state in
             guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
             var lists = state.people.remove(key.userID) ?? [:]
