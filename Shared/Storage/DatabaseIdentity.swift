@@ -27,8 +27,10 @@ enum DatabaseIdentity {
 
     /// Writes it anew as it is. An UPDATE to the same value would leave SQLite's page as it is, and nothing to be written.
     static func rewrite(on connection: any Connection) throws {
-        guard let id = try connection.first("SELECT id FROM database_identity", body: { $0.text(0) }) else { return }
-        try connection.execute("DELETE FROM database_identity")
+        // One that is deleted by hand meanwhile stays so.
+        guard let id = try connection.first("DELETE FROM database_identity RETURNING id", body: { $0.text(0) }) else {
+            return
+        }
         try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
     }
 

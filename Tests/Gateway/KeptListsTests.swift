@@ -152,6 +152,8 @@ struct KeptListsTests {
         #expect(kept.has(key("large")) && kept.has(key("99")))
         keep(key("huge"), bytes: Self.generationBytes)
         #expect(!kept.has(key("huge")) && kept.has(key("large")))
+        keep(key("large", sort: .content), bytes: Self.generationBytes / 2)
+        #expect(kept.has(key("large", sort: .content)) && !kept.has(key("large")))
         note(6, ["large"], room: "")
         for number in 0..<100 { note(7 + number, ["\(number)"], room: "") }
         #expect(kept.size == 0)

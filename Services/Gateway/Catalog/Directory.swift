@@ -106,8 +106,7 @@ final class Directory: Sendable {
         guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(Bookmark.init)
         else { return log.warning("an announcement makes no sense") }
-        let follower = learn(manifest)
-        follower?.announced(head)
+        learn(manifest)?.announced(head)
         if !manifest.hasEventLog { noteSettled(manifest.service) }
         keep(manifest)
     }

@@ -8,8 +8,8 @@ import Synchronization
 /// It knows how far each log was followed, so that whoever knows where the logs end can tell whether a list is still what its services would
 /// answer. Whose lists were not asked for for the longest time loses them first.
 final class KeptLists: Sendable {
-    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000: a longer
-    /// one is not kept.
+    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000, which leaves
+    /// little room to others; a longer one is not kept.
     static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
@@ -88,10 +88,10 @@ final class KeptLists: Sendable {
         self.generationBytes = generationBytes
         state = Mutex(
             State(
-                people: Generations(maxBytes: generationBytes) { lists in
-                    lists.values.reduce(0) { $0 + $1.size }
-                }))
+                people: Generations(maxBytes: generationBytes, sizeOf: Self.size)))
     }
+
+    private static func size(of lists: [ComposedRoom.Sort: Kept]) -> Int { lists.values.reduce(0) { $0 + $1.size } }
 
     // MARK: What logs tell
 
@@ -178,6 +178,8 @@ final class KeptLists: Sendable {
             guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
             var lists = state.people.remove(key.userID) ?? [:]
             lists[key.sort] = Kept(list: list)
+            // All of a person's go together: no more of them than a generation has room for.
+            if Self.size(of: lists) > generationBytes { lists = [key.sort: Kept(list: list)] }
             state.people.put(lists, for: key.userID)
         }
     }

@@ -63,14 +63,12 @@ public struct Node: Sendable {
 public struct ComponentFactory: Sendable {
     public let settings: [Setting]
     /// The name of the service that it makes, if it is one.
-    let service: String?
+    public let service: String?
     public let start: @Sendable (Node) async throws -> any Component
 
-    public init(settings: [Setting], start: @escaping @Sendable (Node) async throws -> any Component) {
-        self.init(settings: settings, service: nil, start: start)
-    }
-
-    init(settings: [Setting], service: String?, start: @escaping @Sendable (Node) async throws -> any Component) {
+    public init(
+        settings: [Setting], service: String? = nil, start: @escaping @Sendable (Node) async throws -> any Component
+    ) {
         self.settings = settings
         self.service = service
         self.start = start
