@@ -15,6 +15,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
     /// Replaced where a test needs a kernel that has run out.
     private let acceptNext: @Sendable (Socket) throws(SystemError) -> (Socket, PeerAddress)?
     private let onError: @Sendable (SystemError) -> Void
+    private let refusal: @Sendable (EventLoop, PeerAddress) -> [UInt8]?
     private let makeHandler: @Sendable (Channel) -> any ChannelHandler
     private var token: Poller.Token?
     private var isClosed = false
@@ -25,12 +26,14 @@ final class Acceptor: PollSource, @unchecked Sendable {
             (socket) throws(SystemError) in try socket.accept()
         },
         onError: @escaping @Sendable (SystemError) -> Void,
+        refusal: @escaping @Sendable (EventLoop, PeerAddress) -> [UInt8]? = { _, _ in nil },
         makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
     ) {
         self.socket = socket
         self.loop = loop
         acceptNext = accept
         self.onError = onError
+        self.refusal = refusal
         self.makeHandler = makeHandler
     }
 
@@ -64,6 +67,10 @@ final class Acceptor: PollSource, @unchecked Sendable {
         for _ in 0..<limit {
             do throws(SystemError) {
                 guard let (accepted, peer) = try acceptNext(socket) else { return }
+                if let answer = refusal(loop, peer) {
+                    refuse(accepted, with: answer)
+                    continue
+                }
                 accepted.setNoDelay()
                 let channel = Channel(accepted, peer: peer, loop: loop)
                 channel.start(makeHandler(channel))
@@ -77,6 +84,13 @@ final class Acceptor: PollSource, @unchecked Sendable {
                 }
             }
         }
+    }
+
+    /// Sends what the kernel takes at once, and closes. What has come is read, as unread input would turn the close into a reset.
+    private func refuse(_ socket: Socket, with answer: [UInt8]) {
+        _ = socket.receive(into: loop.readBuffer)
+        if !answer.isEmpty { _ = answer.withUnsafeBytes { socket.send($0) } }
+        socket.close()
     }
 
     private func pause(after error: SystemError) {

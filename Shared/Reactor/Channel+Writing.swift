@@ -2,7 +2,7 @@ extension Channel {
     /// Queues bytes by reference, to be written at the end of the turn together with what else the turn brings.
     ///
     /// A broadcast writes the same array to one channel after the other, and costs a few nanoseconds each. There is no limit here: whoever
-    /// writes looks at `pendingBytes` and decides. After `close()` they are dropped.
+    /// writes looks at `pendingCost` and decides. After `close()` they are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
@@ -21,6 +21,18 @@ extension Channel {
     public var pendingBytes: Int {
         loop.preconditionCurrent()
         return output.byteCount
+    }
+
+    /// The memory that this takes, about: each piece costs some bytes of its own, however small it is. What limits are about.
+    public var pendingCost: Int {
+        loop.preconditionCurrent()
+        return output.cost
+    }
+
+    /// Whether the kernel takes no more for now, because the peer does not read.
+    public var isStalled: Bool {
+        loop.preconditionCurrent()
+        return isBlocked
     }
 
     /// Since when the kernel has taken nothing of what is pending, because the peer does not read; nil if all goes well.
@@ -70,6 +82,7 @@ extension Channel {
         output.settle(loop.turnOutput.buffer)
         watch()
         if state == .closing { awaitClosing() }
+        owner?.channelDidStall(self)
     }
 
     private func drained() {

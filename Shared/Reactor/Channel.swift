@@ -14,6 +14,10 @@ public final class Channel: @unchecked Sendable {
     /// reset, which may destroy our last bytes before they are read (RFC 1122, section 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
 
+    /// Connections of a loop that linger at a time. They are closed for their handlers, whose limits no longer count them: without an
+    /// end, peers that are hung up on and stay would use up the descriptors.
+    public static let maxLingering = 64
+
     enum State {
         case open
         /// `close()` was called; output is pending.
@@ -112,6 +116,12 @@ public final class Channel: @unchecked Sendable {
     /// All is written.
     func finishOutput() {
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
+        guard loop.lingeringChannels < Self.maxLingering else {
+            // Unread input would turn the close into a reset.
+            _ = socket.receive(into: loop.readBuffer)
+            return closeDescriptor(.closed)
+        }
+        loop.lingeringChannels += 1
         state = .lingering
         socket.shutdownOutput()
         notice(.closed)
@@ -122,6 +132,7 @@ public final class Channel: @unchecked Sendable {
 
     func closeDescriptor(_ reason: CloseReason) {
         guard state != .ended else { return }
+        if state == .lingering { loop.lingeringChannels -= 1 }
         state = .ended
         unwatch()
         socket.close()

@@ -9,6 +9,10 @@ public protocol ChannelHandler: AnyObject {
     /// Everything written so far has gone to the kernel: go on writing, if a limit made you wait.
     func channelDidDrain(_ channel: Channel)
 
+    /// The kernel took less than was written, as the peer does not read: the rest is held here until `channelDidDrain`. Called again
+    /// when it took a part of it.
+    func channelDidStall(_ channel: Channel)
+
     /// The peer has sent its last byte, and may still read. Unless this is implemented, the channel closes, after what is
     /// pending has been written.
     func channelPeerDidFinish(_ channel: Channel)
@@ -20,6 +24,7 @@ public protocol ChannelHandler: AnyObject {
 
 extension ChannelHandler {
     public func channelDidDrain(_ channel: Channel) {}
+    public func channelDidStall(_ channel: Channel) {}
     public func channelPeerDidFinish(_ channel: Channel) { channel.close() }
 }
 

@@ -10,7 +10,7 @@ import Workers
 /// (handlers, timers) enters that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs
 /// on it with `Task(executorPreference: loop)`.
 ///
-/// A turn: events, then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
+/// A turn: events, then what an earlier turn left (`inNextTurn`), then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
 /// output, then the closing notices. Nothing on a loop may block.
 ///
 /// `inbox`, `threadID` and `counters` are synchronised, and all other state is touched by the loop's thread alone, which
@@ -48,6 +48,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var nextInBatch = 0
     private var endOfTurn: [() -> Void] = []
     private var whenIdle: [() -> Void] = []
+    private var nextTurn: [() -> Void] = []
+    /// Channels that have sent FIN and wait for the peer's (`Channel.maxLingering`).
+    var lingeringChannels = 0
     /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
     @exclusivity(unchecked) private var unflushed: [Channel] = []
     private var spareList: [Channel] = []
@@ -121,6 +124,13 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         whenIdle.append(work)
     }
 
+    /// Makes a call once, in the next turn, after its events: for what has used up its share of this one. In the order of the calls, on
+    /// the loop only.
+    public func inNextTurn(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        nextTurn.append(work)
+    }
+
     // MARK: - The turn
 
     /// Runs until `stop`, on the thread that the loop then owns.
@@ -151,7 +161,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
             // What the events hand to the loop needs no wake-up.
             inbox.withLock { $0.isAsleep = false }
         }
-        let hadJobs = runJobs(wakeups)
+        let hadRest = !nextTurn.isEmpty
+        if hadRest { for work in take(&nextTurn) { work() } }
+        let hadJobs = runJobs(wakeups) || hadRest
         let hadTimers = fireTimers()
         if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
         // Before the writing, which may take long.
@@ -162,7 +174,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// Whether the turn left something for the next one.
     private var hasRest: Bool {
-        nextInBatch < batch.count || !whenIdle.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty || !unnoticed.isEmpty
+        nextInBatch < batch.count || !whenIdle.isEmpty || !nextTurn.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty
+            || !unnoticed.isEmpty
     }
 
     private func timeout() -> Int32 {
@@ -254,6 +267,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
         // from running for ever.
         for _ in 0..<Self.maxJobsPerTurn {
+            for work in take(&nextTurn) { work() }
             for work in take(&whenIdle) { work() }
             finishTurn()
             let sources = poller.sources

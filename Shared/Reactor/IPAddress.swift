@@ -54,6 +54,10 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             high: high & UInt64.max << (64 - min(kept, 64)), low: low & UInt64.max << (64 - max(kept - 64, 0)))
     }
 
+    /// What limits per address count: the address, or of IPv6 the network that one subscriber gets at the least (RFC 6177): whoever
+    /// has one address of it has them all.
+    public var subscriber: IPAddress { isIPv6 ? keeping(firstBits: 64) : self }
+
     /// `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.
     public var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in

@@ -16,7 +16,13 @@ struct OutputQueue: Sendable {
     /// less than a system call each.
     private static let largePiece = 16 * 1024
 
+    /// What a piece costs beside its bytes: an array's header, its place in the list, and what the allocator rounds up.
+    static let pieceOverhead = 64
+
     var isEmpty: Bool { byteCount == 0 }
+
+    /// The memory that it holds, about: a queue of two-byte pieces holds thirty times its bytes.
+    var cost: Int { byteCount + (rest.count - Int(nextInRest)) * Self.pieceOverhead }
 
     private var sharedCount: Int { Int(sharedEnd - sharedStart) }
 

@@ -15,11 +15,14 @@ public final class TCPListener: Sendable {
     /// - Parameter host: an IP address or a name. A name is looked up on the calling thread.
     /// - Parameter onError: told when the process has no descriptor or memory left for a connection. It waits in the
     ///   backlog meanwhile, and accepting is tried again after `Acceptor.pause`.
+    /// - Parameter refusal: called on the loop for each connection before it is taken. nil: it is. Else it is sent these bytes, if any,
+    ///   and closed, at no further cost.
     /// - Parameter makeHandler: called on the connection's loop.
     /// - Throws: `ListenError`, also if someone else listens there.
     public static func bind(
         host: String, port: UInt16, on group: EventLoopGroup, backlog: Int32 = defaultBacklog,
         onError: @escaping @Sendable (SystemError) -> Void = { _ in },
+        refusal: @escaping @Sendable (EventLoop, PeerAddress) -> [UInt8]? = { _, _ in nil },
         makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
     ) throws(ListenError) -> TCPListener {
         var address = try resolve(host: host, port: port)
@@ -38,7 +41,7 @@ public final class TCPListener: Sendable {
             throw .failed(host: host, port: port, error)
         }
         let acceptors = zip(group.loops, sockets).map { loop, socket in
-            Acceptor(socket, loop: loop, onError: onError, makeHandler: makeHandler)
+            Acceptor(socket, loop: loop, onError: onError, refusal: refusal, makeHandler: makeHandler)
         }
         for acceptor in acceptors { acceptor.start() }
         return TCPListener(port: address.port, acceptors: acceptors)

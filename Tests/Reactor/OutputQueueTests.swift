@@ -4,6 +4,17 @@ import Testing
 @testable import Reactor
 
 @Suite struct OutputQueueTests {
+    @Test("a queue of tiny pieces costs what the pieces take, and not their bytes alone")
+    func cost() {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
+        defer { buffer.deallocate() }
+        var queue = OutputQueue()
+        for _ in 0..<1000 { queue.append([1, 2], after: buffer) }
+        #expect(queue.byteCount == 2000 && queue.cost >= 60_000)
+        while !queue.isEmpty { queue.consume(min(100, queue.byteCount)) }
+        #expect(queue.cost == 0)
+    }
+
     @Test("whatever is written to whom, and however little is taken, each queue's bytes come out whole and in order")
     func anyPieces() throws {
         var random = SeededGenerator(seed: 11)
