@@ -46,10 +46,11 @@ public struct HTTPHeaders: Sendable {
         return false
     }
 
-    /// The members of a list, over all its fields, in order and in lower case; empty members are kept.
+    /// The members of a list, over all its fields, in order; empty members are kept. ASCII letters are in lower case, and no others are
+    /// touched: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one field in two ways.
     public func members(_ name: String) -> [String] {
         all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
-            let member = Array(member.lowercased().utf8)
+            let member = member.utf8.map(\.lowercased)
             return member.span.text(member.span.trimming(0..<member.count))
         }
     }

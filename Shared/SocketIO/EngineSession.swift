@@ -30,8 +30,8 @@ public struct EngineSession: Sendable {
     public private(set) var holdsPoll = false
     private var awaitsPong = false
     private var queue: [OutgoingPacket] = []
-    /// What waits for a GET.
-    public private(set) var queuedBytes = 0
+    /// The memory that what waits for a GET takes, about.
+    public private(set) var queuedCost = 0
 
     /// A session that a handshake just made. Its `handshakePacket` goes out first; then do what `start` says.
     public init(id: String, transport: Transport, configuration: EngineConfiguration) {
@@ -123,7 +123,7 @@ public struct EngineSession: Sendable {
     private mutating func dequeue(closing: Bool = false) -> [UInt8] {
         var packets = Array(queue.prefix(closing ? PollingPayload.maxPackets - 1 : PollingPayload.maxPackets))
         queue.removeFirst(packets.count)
-        queuedBytes -= packets.reduce(0) { $0 + $1.bytes.count }
+        queuedCost -= packets.reduce(0) { $0 + $1.cost }
         if closing && queue.isEmpty { packets.append(.close) }
         return PollingPayload.encode(packets)
     }
@@ -153,7 +153,7 @@ public struct EngineSession: Sendable {
             state = .webSocket
             probe = .none
             queue = []
-            queuedBytes = 0
+            queuedCost = 0
             return released + [.stopTimer(.upgrade), .promoteProbe] + waiting
         default:
             return abandonProbe()
@@ -243,7 +243,7 @@ public struct EngineSession: Sendable {
         case .webSocket: return .webSocket
         case .polling:
             queue.append(packet)
-            queuedBytes += packet.bytes.count
+            queuedCost += packet.cost
             return .queue
         case .leaving, .closed: return .nowhere
         }
@@ -282,7 +282,7 @@ public struct EngineSession: Sendable {
         actions += release() + abandonProbe() + [.close(reason)]
         state = .closed
         queue = []
-        queuedBytes = 0
+        queuedCost = 0
         return actions
     }
 }

@@ -10,6 +10,9 @@ public struct OutgoingPacket: Sendable, Equatable {
 
     public var payload: ArraySlice<UInt8> { bytes[payloadOffset...] }
 
+    /// The memory that it takes in a queue, about: an array's header and its place there come to the bytes.
+    var cost: Int { bytes.count + 64 }
+
     /// A text packet, from what it consists of: the kind's digit and what follows it.
     public init(text payload: [UInt8]) { self.init(of: payload.count, isBinary: false) { $0 += payload } }
 

@@ -18,7 +18,7 @@ public struct SocketIOConfiguration: Sendable {
     public var maxAttachments: Int
     /// Of one packet's attachments together; more close the session.
     public var maxAttachmentBytes: Int
-    /// Of events that wait while their namespace's CONNECT is checked; more close the session.
+    /// Memory, about, of events that wait while their namespace's CONNECT is checked; more close the session.
     public var maxQueuedBytes: Int
 
     public init(

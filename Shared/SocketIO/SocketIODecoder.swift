@@ -43,8 +43,9 @@ public struct SocketIODecoder: Sendable {
         let packet = try SocketIOPacket(parsing: text)
         guard packet.attachmentCount > 0 else { return Message(packet: packet, attachments: []) }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
-        // Placeholders are looked for level by level, which one that is too deep must not be.
-        if !packet.isTooDeep, let payload = packet.payload,
+        // Placeholders are looked for level by level, which one that is too deep must not be; and not where attachments are dropped, for each
+        // level is read anew.
+        if keepsAttachments, !packet.isTooDeep, let payload = packet.payload,
             !Self.placeholdersFit(payload, count: packet.attachmentCount)
         {
             throw ProtocolViolation("a placeholder without its attachment")

@@ -14,7 +14,7 @@ public struct SocketIOSession: Sendable {
     private var decoder: SocketIODecoder
     /// A client has one or two: an array is smaller than a table, and no slower.
     private var namespaces: [(name: String, state: State)] = []
-    private var queuedBytes = 0
+    private var queuedCost = 0
     private var isClosed = false
 
     public init(configuration: SocketIOConfiguration) {
@@ -73,8 +73,8 @@ public struct SocketIOSession: Sendable {
             return [action(for: message)]
         case (.event, .checking(var queue)), (.binaryEvent, .checking(var queue)):
             queue.append(message)
-            queuedBytes += message.byteCount
-            guard queuedBytes <= configuration.maxQueuedBytes else {
+            queuedCost += message.cost
+            guard queuedCost <= configuration.maxQueuedBytes else {
                 throw ProtocolViolation("too many events before CONNECT was answered")
             }
             self[packet.namespace] = .checking(queue: queue)
@@ -101,7 +101,7 @@ public struct SocketIOSession: Sendable {
     }
 
     private mutating func forget(_ queue: [SocketIODecoder.Message]) {
-        queuedBytes -= queue.reduce(0) { $0 + $1.byteCount }
+        queuedCost -= queue.reduce(0) { $0 + $1.cost }
     }
 
     /// Answers a CONNECT that is being checked; what waited for it follows. Nothing if the client did not wait.
@@ -137,7 +137,8 @@ public struct SocketIOSession: Sendable {
 }
 
 extension SocketIODecoder.Message {
-    fileprivate var byteCount: Int {
-        attachments.reduce(packet.payload?.bytes.count ?? 0) { $0 + $1.count }
+    /// The memory that it takes in a queue, about: a packet without a payload takes some, too.
+    fileprivate var cost: Int {
+        attachments.reduce(256 + (packet.payload?.bytes.count ?? 0)) { $0 + $1.count + 64 }
     }
 }

@@ -43,10 +43,14 @@ public enum WebSocketHandshake {
     static func list(_ values: [String], contains token: String) -> Bool {
         values.contains { value in
             value.split(separator: ",").contains { member in
-                member.split(whereSeparator: { $0 == " " || $0 == "\t" }).map { $0.lowercased() } == [token]
+                // Byte by byte, as Unicode has letters that become ASCII ones in lower case.
+                let words = member.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                return words.count == 1 && words[0].map(lowercased) == Array(token.utf8)
             }
         }
     }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
     /// A start line and fields, in which nothing but their end ends a line.
     static func head(_ startLine: String, _ fields: [(name: String, value: String)]) -> [UInt8] {

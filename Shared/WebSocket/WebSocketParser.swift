@@ -24,7 +24,8 @@ public struct WebSocketParser: Sendable {
     }
 
     private let role: Role
-    private let maxMessageBytes: Int
+    /// Over it, all fragments together, the connection fails with 1009, as soon as a frame says so. A change counts from the next frame on.
+    public var maxMessageBytes: Int
     private let maxFragments: Int
     private var state = State.open
     private var input = WebSocketInput()
@@ -63,6 +64,9 @@ public struct WebSocketParser: Sendable {
 
     /// How much is held: what was appended and not yet used, and the message that is not yet complete.
     public var bufferedBytes: Int { input.count + message.count + control.count }
+
+    /// Whether a frame may be waiting that `next` would give.
+    public var hasInput: Bool { input.count > 0 }
 
     /// The next event; nil until more has arrived, and for ever after a close.
     ///

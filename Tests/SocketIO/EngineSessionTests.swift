@@ -32,7 +32,7 @@ struct EngineSessionTests {
         #expect(engine.send(OutgoingPacket("4a")) == .queue)
         #expect(engine.send(OutgoingPacket("4b")) == .queue)
         #expect(engine.flush() == [.answerHeldPoll(Array("4a\u{1E}4b".utf8))])
-        #expect(engine.flush() == [] && engine.queuedBytes == 0)
+        #expect(engine.flush() == [] && engine.queuedCost == 0)
     }
 
     @Test("a GET is answered at once with what waits, sixteen packets at most")
@@ -41,7 +41,7 @@ struct EngineSessionTests {
         for number in 0..<40 { _ = engine.send(OutgoingPacket("4\(number)")) }
         var sizes: [Int] = []
         var numbers: [String] = []
-        while engine.queuedBytes > 0 {
+        while engine.queuedCost > 0 {
             guard case .answer(let body) = engine.poll().first else { break }
             let packets = body.text.split(separator: "\u{1E}").map { String($0.dropFirst()) }
             sizes.append(packets.count)

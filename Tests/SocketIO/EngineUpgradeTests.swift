@@ -39,7 +39,7 @@ struct EngineUpgradeTests {
         #expect(engine.send(OutgoingPacket("4a")) == .queue && engine.flush() == [])
         #expect(
             engine.receiveOnProbe("5".bytes) == [.stopTimer(.upgrade), .promoteProbe, .write(OutgoingPacket("4a"))])
-        #expect(engine.send(OutgoingPacket("4b")) == .webSocket && engine.queuedBytes == 0)
+        #expect(engine.send(OutgoingPacket("4b")) == .webSocket && engine.queuedCost == 0)
     }
 
     @Test("requests and WebSockets of a session that is upgraded are refused; the session goes on")
@@ -134,7 +134,7 @@ struct EngineUpgradeTests {
                 if engine.send(packet) == .webSocket { perform([.write(packet)]) }
             }
         }
-        while engine.queuedBytes > 0 { perform(engine.holdsPoll ? engine.flush() : engine.poll()) }
+        while engine.queuedCost > 0 { perform(engine.holdsPoll ? engine.flush() : engine.poll()) }
         #expect(received == (0..<sent).map(String.init))
     }
 }

@@ -33,6 +33,12 @@ struct SocketIODecoderTests {
         #expect(try decoder.decode(EnginePacket(binary: [1, 2]))?.attachments == [])
     }
 
+    @Test("where attachments are not wanted, nobody looks for their placeholders")
+    func looksForNone() throws {
+        var decoder = decoder(keeps: false)
+        #expect(try decoder.decode(EnginePacket(#"51-["e",{"_placeholder":true,"num":9}]"#)) == nil)
+    }
+
     @Test("an attachment to nothing, and a text where one is due, are refused")
     func outOfPlace() throws {
         var idle = decoder()

@@ -72,7 +72,7 @@ struct SocketIOSessionTests {
 
     @Test("too much before CONNECT is answered closes the session")
     func queueLimit() {
-        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 20))
+        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 500))
         _ = session.receive(EnginePacket("0"))
         #expect(session.receive(EnginePacket(#"2["a","0123456789"]"#)) == [])
         #expect(isClosed(session.receive(EnginePacket("2[\"b\"]"))))
@@ -80,7 +80,7 @@ struct SocketIOSessionTests {
 
     @Test("what waits is counted anew after each answer")
     func queueIsReleased() {
-        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 20))
+        var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 500))
         for _ in 0..<5 {
             _ = session.receive(EnginePacket("0"))
             #expect(session.receive(EnginePacket(#"2["a","0123456789"]"#)) == [])

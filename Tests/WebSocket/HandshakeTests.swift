@@ -51,6 +51,8 @@ struct HandshakeTests {
     func noUpgrade() {
         #expect(refusal(["Upgrade": []]) == 426)
         #expect(refusal(["Upgrade": ["websockets"]]) == 426)
+        // KELVIN SIGN, which Unicode makes a k.
+        #expect(refusal(["Upgrade": ["websoc\u{212A}et"]]) == 426)
         #expect(refusal(["Connection": ["keep-alive"]]) == 426)
     }
 
