@@ -80,7 +80,7 @@ public struct Gateway: Component {
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(
-                isOn: configuration.text("RATE_LIMITS") == "on",
+                isOn: settings.hasRateLimits,
                 overrides: Dictionary(
                     GatewaySettings.limits.compactMap { name in
                         configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
@@ -101,26 +101,34 @@ public struct Gateway: Component {
                 "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
         let host = configuration.text(Setting.host.name)
+        let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(
             host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,
-            configuration: edge(settings, gatewayID: gatewayID),
+            configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
             makeDelegate: { loop in ShardDelegate(shards[loop.index]) })
         measure(server, node.metrics)
-        log.info("serving", ["gateway": gatewayID, "port": Int(server.port)])
+        log.info(
+            "serving",
+            [
+                "gateway": gatewayID, "port": Int(server.port), "connections": edge.limits.connections.total,
+                "buffered": edge.limits.bufferedBytes.total,
+            ])
         return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
     }
 
     /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.
     private static let patienceAtStart: Duration = .seconds(1)
 
-    private static func edge(_ settings: GatewaySettings, gatewayID: String) -> EdgeConfiguration {
+    private static func edge(_ settings: GatewaySettings, gatewayID: String, loops: Int) -> EdgeConfiguration {
         let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)
         // A client that was refused sends on until it reads that; it may then connect on the same engine.
         let socketIO = SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false)
         var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(engine, socketIO))
         endpoint.takesMissingVersion = true
         var configuration = EdgeConfiguration(endpoints: [endpoint])
+        configuration.limits = settings.edgeLimits(
+            descriptors: DescriptorLimit.raise(), memory: MemoryLimit.bytes, loops: loops)
         configuration.maxPendingBytes = settings.maxPendingBytes
         configuration.writeTimeout = settings.writeTimeout
         configuration.trustedProxies = settings.trustedProxies
@@ -140,6 +148,23 @@ public struct Gateway: Component {
         }
         metrics.counter("parlor_dropped_packets_total", "Signs of typing not sent to clients that were behind.") {
             counters.dropped.value
+        }
+        metrics.gauge("parlor_pending_sockets", "Open sockets that have not connected to a namespace.") {
+            Double(counters.pendingSockets)
+        }
+        metrics.gauge("parlor_buffered_bytes", "Unfinished requests and unread answers, in bytes.") {
+            Double(counters.bufferedBytes)
+        }
+        for (what, refusals) in [
+            ("connection", counters.refusedConnections), ("socket", counters.refusedSockets),
+            ("bytes", counters.refusedBytes),
+        ] {
+            for (scope, count) in [("all", refusals.total), ("address", refusals.perAddress)] {
+                metrics.counter(
+                    "parlor_refused_total", "What clients were refused, by the limit that they were over.",
+                    labels: ["what": what, "limit": scope]
+                ) { count.value }
+            }
         }
     }
 

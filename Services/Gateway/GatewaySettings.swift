@@ -1,4 +1,5 @@
 import Contracts
+import Edge
 import Reactor
 import ServiceKit
 
@@ -12,6 +13,11 @@ struct GatewaySettings: Sendable {
     let writeTimeout: Duration
     let requiredServices: [String]
     let trustedProxies: [IPNetwork]
+    /// Whether anything is counted by person and address.
+    let hasRateLimits: Bool
+    private let connections: EdgeLimits.Limit
+    private let pendingSockets: EdgeLimits.Limit
+    private let bufferedBytes: EdgeLimits.Limit
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits =
@@ -22,7 +28,11 @@ struct GatewaySettings: Sendable {
         RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10),
         RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10),
         RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60),
+        requests,
     ]
+
+    /// Of whatever comes over HTTP, before it is looked at. Of addresses alone.
+    static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
 
     static let all: [Setting] =
         [
@@ -45,6 +55,25 @@ struct GatewaySettings: Sendable {
             Setting(
                 "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
                 "How long a socket may take nothing of what waits for it"),
+            Setting(
+                "MAX_CONNECTIONS", .number(0...1_000_000), default: "0",
+                "Open connections; 0: as the system's limits for descriptors and memory allow"),
+            Setting(
+                "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
+                "Connections of one address whose sockets have not connected; 0: a quarter of all, 1000 at most"),
+            Setting(
+                "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
+                "Sockets that have not connected yet; 0: half as many as connections"),
+            Setting(
+                "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
+                "Of these, those of one address; 0: an eighth of all connections, 500 at most"),
+            Setting(
+                "MAX_BUFFERED_BYTES", .size(0...(1 << 40)), default: "0",
+                "What may be buffered for all clients together: unfinished requests, unread answers; 0: a quarter of the memory, 128m at most"
+            ),
+            Setting(
+                "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
+                "Of this, for one address; 0: a quarter"),
             Setting(
                 "TRUSTED_PROXIES", .networks, default: "",
                 "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
@@ -71,6 +100,7 @@ struct GatewaySettings: Sendable {
         case "joins": "join rooms"
         case "typing": "say that they type"
         case "sync": "ask for what they missed"
+        case "requests": "ask for anything over HTTP (the address alone counts)"
         case "elements": "change elements"
         case "devices": "register or remove devices"
         case "register": "register"
@@ -90,5 +120,31 @@ struct GatewaySettings: Sendable {
         writeTimeout = configuration.duration("WRITE_TIMEOUT")
         requiredServices = configuration.list("REQUIRED_SERVICES")
         trustedProxies = configuration.networks("TRUSTED_PROXIES")
+        hasRateLimits = configuration.text("RATE_LIMITS") == "on"
+        func limit(_ name: String) -> EdgeLimits.Limit {
+            EdgeLimits.Limit(
+                total: configuration.number(name), perAddress: configuration.number("\(name)_PER_ADDRESS"))
+        }
+        connections = limit("MAX_CONNECTIONS")
+        pendingSockets = limit("MAX_PENDING_SOCKETS")
+        bufferedBytes = limit("MAX_BUFFERED_BYTES")
+    }
+
+    /// What clients may hold at once: as it is set, and the rest as the machine allows.
+    func edgeLimits(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
+        var limits = EdgeLimits.fitting(descriptors: descriptors, memory: memory, loops: loops)
+        func set(_ limit: inout EdgeLimits.Limit, to given: EdgeLimits.Limit) {
+            if given.total > 0 {
+                // What one address may have keeps its proportion, if it is not set itself.
+                limit.perAddress = limit.perAddress.map { min($0, max(given.total / 4, 1)) }
+                limit.total = given.total
+            }
+            if let share = given.perAddress, share > 0 { limit.perAddress = share }
+            if !hasRateLimits { limit.perAddress = nil }
+        }
+        set(&limits.connections, to: connections)
+        set(&limits.pendingSockets, to: pendingSockets)
+        set(&limits.bufferedBytes, to: bufferedBytes)
+        return limits
     }
 }

@@ -18,5 +18,8 @@ extension EdgeConfiguration {
         return client
     }
 
+    /// Who a connection's limits count; nil for a trusted proxy, which speaks for many.
+    func countedAddress(of peer: IPAddress) -> IPAddress? { isTrusted(peer) ? nil : peer.subscriber }
+
     private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
 }

@@ -14,7 +14,10 @@ public struct EdgeConfiguration: Sendable {
     /// Between two requests. Longer than the minute that proxies keep their side open.
     public var idleTimeout: Duration = .seconds(75)
 
-    /// What may wait to be sent to one client; over it, the client is a slow reader and is cut off.
+    /// What clients may hold at once: connections, sockets, memory.
+    public var limits = EdgeLimits()
+
+    /// The memory, about, of what may wait to be sent to one client; over it, the client is a slow reader and is cut off.
     public var maxPendingBytes = 1 << 20
     /// How long a client may take nothing of what waits for it.
     public var writeTimeout: Duration = .seconds(10)

@@ -13,8 +13,23 @@ public final class EdgeCounters: Sendable {
     public let slowCloses = Count()
     /// Packets that were not sent to a client that was behind.
     public let dropped = Count()
+    /// Connections that were refused on arrival, or had to make place for another, as there were too many: in all, and of one address.
+    public let refusedConnections = Refusals()
+    /// Sockets, the same.
+    public let refusedSockets = Refusals()
+    /// Requests, messages and unread answers that clients may not have buffered: in all, and of one address.
+    public let refusedBytes = Refusals()
     /// Requests that moved to another loop, where their session is.
     public let moves = Count()
+
+    private let usage: ClientUsage
+
+    init(_ usage: ClientUsage) { self.usage = usage }
+
+    /// Of `sockets`, those that have not connected to a namespace.
+    public var pendingSockets: Int { usage.pendingSockets }
+    /// What is buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
+    public var bufferedBytes: Int { usage.bufferedBytes }
 
     public final class Count: Sendable {
         private let count = Atomic<Int>(0)
@@ -22,5 +37,18 @@ public final class EdgeCounters: Sendable {
         public var value: Int { count.load(ordering: .relaxed) }
 
         @inline(__always) func add(_ amount: Int) { count.wrappingAdd(amount, ordering: .relaxed) }
+    }
+
+    /// What was refused, by the limit that it was over.
+    public final class Refusals: Sendable {
+        public let total = Count()
+        public let perAddress = Count()
+
+        func note(_ excess: ClientUsage.Excess) {
+            switch excess {
+            case .total: total.add(1)
+            case .perAddress: perAddress.add(1)
+            }
+        }
     }
 }

@@ -5,6 +5,18 @@ import SocketIO
 
 /// What an application does with requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
+    /// A request came, to an endpoint or elsewhere, and nothing was done for it yet.
+    ///
+    /// - Returns: after how many seconds its client may come back, as it has asked too often: it gets a 429, and its connection ends. nil: the
+    ///   request is served.
+    func secondsToWait(of client: IPAddress) -> Int?
+
+    /// A request's head came, to a path that is no endpoint's, and its body is larger than `HTTPLimits.maxUnaskedBodyBytes`.
+    ///
+    /// - Parameter request: without its body.
+    /// - Returns: what it is answered with instead; nil: the body is taken, and the request then served.
+    func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse?
+
     /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
     ///
     /// - Parameter client: the peer, or whom a trusted proxy speaks for.
@@ -44,6 +56,10 @@ public protocol EdgeDelegate: AnyObject {
 }
 
 extension EdgeDelegate {
+    public func secondsToWait(of client: IPAddress) -> Int? { nil }
+    public func refusal(
+        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
+    ) -> HTTPResponse? { nil }
     public func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {}
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
     public func socketIsPinged(_ socket: Socket) {}

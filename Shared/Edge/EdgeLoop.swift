@@ -10,6 +10,7 @@ final class EdgeLoop {
     let configuration: EdgeConfiguration
     let endpoints: [ServedEndpoint]
     let counters: EdgeCounters
+    let usage: ClientUsage
     let randomness: any Randomness
     let delegate: any EdgeDelegate
     /// Those of all loops, by index. Emptied when drained: it is a cycle.
@@ -20,19 +21,23 @@ final class EdgeLoop {
     private var webSockets: [ObjectIdentifier: WebSocketConnection] = [:]
     private var webSocketCount = 0
     private var sessions: [String: EngineConnection] = [:]
+    /// Connections that have no request under way, and sockets that have not connected: who has waited longest makes place for a newcomer.
+    private var waitingConnections = WaitingList<HTTPConnection>()
+    private var pendingSockets = WaitingList<EngineConnection>()
     private(set) var isDraining = false
     private var onDrained: (() -> Void)?
     private var drainTimer: LoopTimer?
     private var date = (second: -1, text: "")
 
     init(
-        loop: EventLoop, configuration: EdgeConfiguration, counters: EdgeCounters, randomness: any Randomness,
-        delegate: any EdgeDelegate
+        loop: EventLoop, configuration: EdgeConfiguration, counters: EdgeCounters, usage: ClientUsage,
+        randomness: any Randomness, delegate: any EdgeDelegate
     ) {
         self.loop = loop
         self.configuration = configuration
         endpoints = configuration.endpoints.map(ServedEndpoint.init)
         self.counters = counters
+        self.usage = usage
         self.randomness = randomness
         self.delegate = delegate
     }
@@ -44,8 +49,64 @@ final class EdgeLoop {
         return date.text
     }
 
+    /// nil: a plain request's path.
+    func endpoint(at path: String) -> ServedEndpoint? { endpoints.first { $0.matches(path) } }
+
     // MARK: Connections
 
+    /// Counts a connection that has arrived.
+    ///
+    /// - Returns: nil if it may come in; else what it is answered.
+    func refusal(ofConnectionFrom peer: IPAddress) -> [UInt8]? {
+        let address = configuration.countedAddress(of: peer)
+        do throws(ClientUsage.Excess) {
+            try withPlace { () throws(ClientUsage.Excess) in try usage.addConnection(of: address) }
+            return nil
+        } catch {
+            counters.refusedConnections.note(error)
+            return refusal(because: error).encode(keepAlive: false, headOnly: false, date: httpDate).flatMap { $0 }
+        }
+    }
+
+    private func refusal(because excess: ClientUsage.Excess) -> HTTPResponse {
+        let failure = HTTPFailure(excess, of: "connections", requestID: RequestID.of(nil, randomness: randomness))
+        var response = delegate.response(to: failure)
+        response.headers.add(RequestID.header, failure.requestID)
+        response.headers.add("Retry-After", HTTPFailure.retryAfter)
+        return response
+    }
+
+    /// Takes a place; where all are taken, those who have waited longest are sent away for it, a few at most.
+    private func withPlace(_ take: () throws(ClientUsage.Excess) -> Void) throws(ClientUsage.Excess) {
+        for _ in 0..<4 {
+            do throws(ClientUsage.Excess) {
+                return try take()
+            } catch {
+                guard error == .total, sendAwayOldest() else { throw error }
+            }
+        }
+        try take()
+    }
+
+    private func sendAwayOldest() -> Bool {
+        if let connection = waitingConnections.first {
+            counters.refusedConnections.note(.total)
+            connection.giveWay()
+        } else if let socket = pendingSockets.first {
+            counters.refusedSockets.note(.total)
+            socket.close(.overload)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// A connection has no request under way any more.
+    func noteWaiting(_ connection: HTTPConnection) { waitingConnections.append(connection) }
+
+    func noteBusy(_ connection: HTTPConnection) { waitingConnections.remove(connection) }
+
+    /// The connection has been counted when it arrived.
     func accept(_ channel: Channel) -> HTTPConnection {
         let connection = HTTPConnection(channel, edge: self)
         connections[ObjectIdentifier(connection)] = connection
@@ -53,8 +114,11 @@ final class EdgeLoop {
         return connection
     }
 
-    func forget(_ connection: HTTPConnection) {
+    /// - Parameter goesOn: whether the connection stays counted: on another loop, or as a WebSocket.
+    func forget(_ connection: HTTPConnection, goesOn: Bool) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        waitingConnections.remove(connection)
+        if !goesOn { usage.removeConnection(of: connection.countedAddress) }
         counters.connections.add(-1)
         finishDrainIfEmpty()
     }
@@ -64,12 +128,31 @@ final class EdgeLoop {
         counters.connections.add(1)
     }
 
+    /// Counts what a client has buffered, in steps: whoever has next to nothing costs nothing to count.
+    ///
+    /// - Parameter address: nil for a trusted proxy.
+    /// - Returns: false if the client may not have so much; it stays counted as before.
+    func count(_ bytes: Int, of address: IPAddress?, in counted: inout Int, isConnected: Bool) -> Bool {
+        let step = 4096
+        let bytes = bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
+        if bytes == counted { return true }
+        do throws(ClientUsage.Excess) {
+            try usage.changeBuffer(of: address, from: counted, to: bytes, isConnected: isConnected)
+            counted = bytes
+            return true
+        } catch {
+            counters.refusedBytes.note(error)
+            return false
+        }
+    }
+
     /// Lists it, as one that no session closes.
     func addPlain(_ webSocket: WebSocketConnection) { webSockets[ObjectIdentifier(webSocket)] = webSocket }
 
     func forget(_ webSocket: WebSocketConnection) {
         webSockets[ObjectIdentifier(webSocket)] = nil
         webSocketCount -= 1
+        usage.removeConnection(of: webSocket.countedAddress)
         counters.connections.add(-1)
         finishDrainIfEmpty()
     }
@@ -87,6 +170,28 @@ final class EdgeLoop {
     }
 
     // MARK: Sessions
+
+    /// Counts a socket that has not connected yet; `makeSession` or `usage.removePendingSocket` follows.
+    func addPendingSocket(of client: IPAddress) throws(ClientUsage.Excess) {
+        do throws(ClientUsage.Excess) {
+            return try usage.addPendingSocket(of: client.subscriber)
+        } catch {
+            guard error == .total, let oldest = pendingSockets.first else {
+                counters.refusedSockets.note(error)
+                throw error
+            }
+            counters.refusedSockets.note(.total)
+            oldest.close(.overload)
+        }
+        try usage.addPendingSocket(of: client.subscriber)
+    }
+
+    func notePending(_ session: EngineConnection) { pendingSockets.append(session) }
+
+    func removePending(_ session: EngineConnection) {
+        pendingSockets.remove(session)
+        usage.removePendingSocket(of: session.handshake.client.subscriber)
+    }
 
     func makeSession(
         _ transport: EngineSession.Transport, at endpoint: ServedEndpoint, configuration engine: EngineConfiguration,

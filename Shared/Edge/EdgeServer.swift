@@ -21,22 +21,24 @@ public final class EdgeServer: Sendable {
         onAcceptError: @escaping @Sendable (SystemError) -> Void = { _ in },
         makeDelegate: @escaping @Sendable (EventLoop) -> any EdgeDelegate
     ) async throws(ListenError) -> EdgeServer {
-        let counters = EdgeCounters()
+        let usage = ClientUsage(configuration.limits)
+        let counters = EdgeCounters(usage)
         var loops: [LoopBound<EdgeLoop>] = []
         for loop in group.loops {
             loops.append(
                 await loop.run {
                     let edge = EdgeLoop(
-                        loop: loop, configuration: configuration, counters: counters, randomness: randomness,
-                        delegate: makeDelegate(loop))
+                        loop: loop, configuration: configuration, counters: counters, usage: usage,
+                        randomness: randomness, delegate: makeDelegate(loop))
                     return LoopBound(edge, to: loop)
                 })
         }
         let all = loops
         for bound in all { await bound.loop.run { bound.object.all = all } }
-        let listener = try TCPListener.bind(host: host, port: port, on: group, onError: onAcceptError) { channel in
-            all[channel.loop.index].object.accept(channel)
-        }
+        let listener = try TCPListener.bind(
+            host: host, port: port, on: group, onError: onAcceptError,
+            refusal: { loop, peer in all[loop.index].object.refusal(ofConnectionFrom: peer.ip) },
+            makeHandler: { channel in all[channel.loop.index].object.accept(channel) })
         return EdgeServer(listener: listener, loops: loops, counters: counters)
     }
 

@@ -6,6 +6,7 @@ import SocketIO
 extension EngineConnection {
     func deliver(_ message: EnginePacket) {
         guard takesMessages else { return }
+        guard admitMessage() else { return close(.tooManyMessages) }
         if socketIO == nil {
             edge.delegate.socket(socket, received: message)
         } else if let actions = socketIO?.receive(message) {
@@ -26,7 +27,9 @@ extension EngineConnection {
             case .event, .refuse: break
             case .ack(let namespace, let id, let arguments, _):
                 edge.delegate.socket(socket, receivedAck: id, namespace: namespace, arguments: arguments)
-            case .disconnected(let namespace): edge.delegate.socket(socket, leftNamespace: namespace)
+            case .disconnected(let namespace):
+                edge.delegate.socket(socket, leftNamespace: namespace)
+                if socketIO?.connectedNamespaces.isEmpty == true { didLeave() }
             case .close(let violation): close(.engine(.violation(violation)))
             }
         }
@@ -37,8 +40,7 @@ extension EngineConnection {
     func accept(_ namespace: String, payload: JSONValue?) {
         let sid = Base64URL.encode(edge.randomness.bytes(15))
         guard let actions = socketIO?.accept(namespace, sid: sid, payload: payload), !actions.isEmpty else { return }
-        connectTimer?.cancel()
-        connectTimer = nil
+        didConnect()
         perform(actions)
     }
 

@@ -3,7 +3,7 @@ import Reactor
 import SocketIO
 
 /// One Engine.IO session on its loop: does what its state machines say, with connections and timers.
-final class EngineConnection {
+final class EngineConnection: Waiting {
     let endpoint: ServedEndpoint
     let handshake: SocketHandshake
     let edge: EdgeLoop
@@ -29,7 +29,13 @@ final class EngineConnection {
     /// The others, which few sessions have.
     private var timers: [EngineTimer: LoopTimer] = [:]
     private var heartbeatDue = LoopInstant(nanoseconds: .max)
-    var connectTimer: LoopTimer?
+    private var connectTimer: LoopTimer?
+
+    /// Whether its client has still to connect to a namespace: it is held short, and others may take its place.
+    private(set) var isPending = false
+    private var pendingMessages = 0
+    private var countedBytes = 0
+    var place = WaitingPlace<EngineConnection>()
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
         self.engine = engine
@@ -64,8 +70,53 @@ final class EngineConnection {
 
     private func start() {
         perform(engine.start())
-        guard socketIO != nil, let timeout = endpoint.settings.connectTimeout else { return }
+        if socketIO != nil { awaitConnect() }
+    }
+
+    /// The client has to connect to a namespace from now on. It has been counted (`EdgeLoop.addPendingSocket`).
+    private func awaitConnect() {
+        isPending = true
+        pendingMessages = 0
+        edge.notePending(self)
+        webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes)
+        guard let timeout = endpoint.settings.connectTimeout else { return }
         connectTimer = edge.loop.schedule(after: timeout) { [unowned self] in close(.connectTimeout) }
+    }
+
+    private func endPending() {
+        guard isPending else { return }
+        isPending = false
+        edge.removePending(self)
+        connectTimer?.cancel()
+        connectTimer = nil
+    }
+
+    /// The client has connected to its first namespace.
+    func didConnect() {
+        endPending()
+        webSocket?.note(isConnected: true, maxMessageBytes: maxMessageBytes)
+    }
+
+    /// The client has left its last namespace: it is as new. There is room for it, as it had come in before.
+    func didLeave() {
+        guard !isPending, engine.isOpen else { return }
+        edge.usage.returnPendingSocket(of: handshake.client.subscriber)
+        awaitConnect()
+    }
+
+    /// Counts a message of a client that has not connected.
+    ///
+    /// - Returns: whether it may be taken.
+    func admitMessage() -> Bool {
+        guard isPending else { return true }
+        pendingMessages += 1
+        return pendingMessages <= edge.configuration.limits.maxPendingMessages
+    }
+
+    /// What its client may send in one message or POST.
+    var maxMessageBytes: Int {
+        let limit = endpoint.settings.maxMessageBytes
+        return isPending ? min(limit, edge.configuration.limits.maxPendingMessageBytes) : limit
     }
 
     // MARK: Long-polling
@@ -92,6 +143,7 @@ final class EngineConnection {
         let actions = engine.attachWebSocket()
         if actions.contains(.refuse) { return webSocket.close(.normal) }
         probe = webSocket
+        webSocket.note(isConnected: false, maxMessageBytes: edge.configuration.limits.maxPendingMessageBytes)
         perform(actions)
         webSocket.start(for: self)
     }
@@ -123,6 +175,7 @@ final class EngineConnection {
             switch action {
             case .answer(let body):
                 request?.connection.answer(request?.exchange ?? 0, with: .enginePayload(body))
+                countQueue()
             case .refuse:
                 request?.connection.answer(request?.exchange ?? 0, with: .engineError(.badRequest))
             case .hold:
@@ -133,11 +186,14 @@ final class EngineConnection {
                 let held = heldPoll
                 heldPoll = nil
                 held?.connection.answer(held?.exchange ?? 0, with: .enginePayload(body))
+                countQueue()
             case .write(let packet): webSocket?.write(packet.bytes)
             case .writeToProbe(let packet): probe?.write(packet.bytes)
             case .promoteProbe:
                 webSocket = probe
                 probe = nil
+                webSocket?.note(isConnected: !isPending, maxMessageBytes: maxMessageBytes)
+                countQueue()
                 edge.counters.webSockets.add(1)
             case .closeProbe:
                 let closed = probe
@@ -155,14 +211,23 @@ final class EngineConnection {
 
     // MARK: Sending
 
-    /// What the client has not taken yet.
-    var pendingBytes: Int { engine.queuedBytes + (webSocket?.pendingBytes ?? 0) }
+    /// The memory, about, of what the client has not taken yet.
+    var pendingCost: Int { engine.queuedCost + (webSocket?.pendingCost ?? 0) }
+
+    /// Counts what waits for a GET. What waits for a WebSocket is counted there.
+    ///
+    /// - Returns: false if it is more than the client may have.
+    @discardableResult
+    private func countQueue() -> Bool {
+        edge.count(
+            engine.queuedCost, of: handshake.client.subscriber, in: &countedBytes, isConnected: !isPending)
+    }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.
     /// - Returns: false if it was dropped.
     @discardableResult
     func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
-        let pending = pendingBytes + packet.bytes.count
+        let pending = pendingCost + packet.bytes.count
         let limit = edge.configuration.maxPendingBytes
         if droppable, pending > limit / 2 {
             edge.counters.dropped.add(1)
@@ -175,7 +240,13 @@ final class EngineConnection {
         }
         switch engine.send(packet) {
         case .webSocket: webSocket?.write(packet.bytes)
-        case .queue: flushAtEndOfTurn()
+        case .queue:
+            flushAtEndOfTurn()
+            guard countQueue() else {
+                edge.counters.slowCloses.add(1)
+                close(.slowReader)
+                return true
+            }
         case .nowhere: break
         }
         return true
@@ -183,7 +254,7 @@ final class EngineConnection {
 
     /// The same for what goes to many sockets.
     func send(_ batch: OutgoingBatch) {
-        guard engine.sendsOnWebSocket, pendingBytes + batch.frames.count <= edge.configuration.maxPendingBytes else {
+        guard engine.sendsOnWebSocket, pendingCost + batch.frames.count <= edge.configuration.maxPendingBytes else {
             for packet in batch.packets { send(packet) }
             return
         }
@@ -253,16 +324,18 @@ final class EngineConnection {
         heartbeat?.cancel()
         heartbeat = nil
         heartbeatDue = LoopInstant(nanoseconds: .max)
-        connectTimer?.cancel()
-        connectTimer = nil
+        endPending()
+        countQueue()
         edge.forget(self)
         if let webSocket {
             self.webSocket = nil
             edge.counters.webSockets.add(-1)
-            if closeReason == .slowReader {
-                webSocket.abort()
-            } else {
-                webSocket.close(closeReason == .draining ? .goingAway : .normal)
+            switch closeReason {
+            // Whoever does not read would not read a close frame either; and a place is wanted at once.
+            case .slowReader, .overload: webSocket.abort()
+            case .draining: webSocket.close(.goingAway)
+            case .tooManyMessages: webSocket.close(.policyViolation, reason: "too many messages before CONNECT")
+            default: webSocket.close(.normal)
             }
         }
         edge.delegate.socketDidClose(socket, reason: closeReason ?? .engine(reason))

@@ -46,7 +46,7 @@ extension HTTPConnection {
         }
         switch request.method {
         case "GET": session.poll(self, exchange: id)
-        case "POST" where request.body.count > (endpoint.engine?.maxPayload ?? 0):
+        case "POST" where request.body.count > session.maxMessageBytes:
             fail(id, status: 413, reason: "the payload is too large")
         case "POST": session.post(request.body, on: self, exchange: id)
         default: throw .badRequest
@@ -64,16 +64,39 @@ extension HTTPConnection {
         guard let engine = endpoint.engine else { throw .badRequest }
         if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
 
-        let handshake = SocketHandshake(
-            queryText: request.query ?? "", authorization: request.headers["Authorization"], client: client(of: request)
-        )
+        let handshake = SocketHandshake(of: request, query, from: client(of: request))
+        if endpoint.socketIO != nil {
+            do throws(ClientUsage.Excess) {
+                try edge.addPendingSocket(of: handshake.client)
+            } catch {
+                return fail(
+                    id, status: error.status, reason: error.reason("sockets that have not connected"),
+                    headers: [("Retry-After", HTTPFailure.retryAfter)])
+            }
+        }
         if query["transport"] == "websocket" {
-            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
+            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else {
+                if endpoint.socketIO != nil { edge.usage.removePendingSocket(of: handshake.client.subscriber) }
+                return
+            }
             edge.makeSession(.webSocket, at: endpoint, configuration: engine, handshake: handshake).start(on: webSocket)
         } else {
             edge.makeSession(.polling, at: endpoint, configuration: engine, handshake: handshake)
                 .start(on: self, exchange: id)
         }
+    }
+
+    /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
+    /// and up to `maxPendingMessageBytes` of anyone. Who is connected on another loop is seen there.
+    func mayHaveLargeBody(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
+        guard let sid = request.queryItems?["sid"],
+            let id = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
+        else { return false }
+        guard id.loop == edge.loop.index else { return true }
+        guard let session = edge.session(sid, at: endpoint) else { return false }
+        if !session.isPending { return true }
+        let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
+        return length <= edge.configuration.limits.maxPendingMessageBytes
     }
 
     /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered.
@@ -84,7 +107,9 @@ extension HTTPConnection {
             let response = try WebSocketHandshake.accept(
                 method: request.method, isHTTP11: request.version == .http11,
                 additionalHeaders: [(RequestID.header, requestID)], header: request.headers.all)
-            return WebSocketConnection(channel, at: endpoint, received: upgrade(with: response), edge: edge)
+            let client = client(of: request)
+            return WebSocketConnection(
+                channel, of: client, at: endpoint, received: upgrade(with: response), edge: edge)
         } catch {
             fail(id, status: error.status, reason: error.reason, headers: error.headers)
             return nil

@@ -2,20 +2,29 @@ import HTTP
 import Reactor
 
 /// One HTTP connection: takes its requests one after the other, and answers each before the next is looked at.
-final class HTTPConnection: ChannelHandler {
+///
+/// What a client can make this hold is bounded: no request is taken while it has not read the answers to those before, nor more than a
+/// few in a turn, and what is buffered is counted (`EdgeLimits`).
+final class HTTPConnection: ChannelHandler, Waiting {
     /// The request that is being answered.
     private struct Exchange {
         let id: Int
         let requestID: String
-        let keepsAlive: Bool
+        var keepsAlive: Bool
         let isHead: Bool
         let allowsAnyOrigin: Bool
+        /// Of its body, which whoever answers holds.
+        let bodyBytes: Int
         /// The session that holds it as its GET.
         var poll: EngineConnection?
     }
 
     /// What a client may send ahead while its request is answered; then it is no longer read from.
     private static let maxPipelinedBytes = 64 * 1024
+    /// What of its answers a client may leave unread, and still have its next request taken.
+    private static let maxUnreadCost = 64 * 1024
+    /// Requests of one connection that are taken in a turn, before others have theirs.
+    private static let maxRequestsPerTurn = 16
 
     let channel: Channel
     let edge: EdgeLoop
@@ -23,6 +32,8 @@ final class HTTPConnection: ChannelHandler {
     private var exchange: Exchange?
     private var exchangeCount = 0
     private var isProcessing = false
+    /// It has had its share of this turn, and goes on in the next one.
+    private var isResting = false
     /// The client sends nothing more.
     private var isFinished = false
 
@@ -33,12 +44,19 @@ final class HTTPConnection: ChannelHandler {
     /// Ends what is awaited; nil while a request is answered.
     private var deadline: LoopInstant?
 
+    /// Whose connection it is counted as; nil for a trusted proxy's.
+    let countedAddress: IPAddress?
+    private var countedBytes = 0
+    var place = WaitingPlace<HTTPConnection>()
+
     init(_ channel: Channel, edge: EdgeLoop) {
         self.channel = channel
         self.edge = edge
+        countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
         parser = HTTPRequestParser(limits: edge.configuration.http)
         deadline = edge.loop.now + edge.configuration.headTimeout
         timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [unowned self] in timerFired() }
+        noteWaiting()
     }
 
     // MARK: From the channel
@@ -47,13 +65,27 @@ final class HTTPConnection: ChannelHandler {
         hasReceived = true
         parser.append(bytes)
         process()
+        if !countBytes() { refuseBytes() }
+    }
+
+    func channelDidStall(_ channel: Channel) {
+        if !countBytes() { cutOff() }
+    }
+
+    func channelDidDrain(_ channel: Channel) {
+        // Less is always granted.
+        _ = countBytes()
+        process()
     }
 
     func channelPeerDidFinish(_ channel: Channel) {
         isFinished = true
-        // Half-closed by a client that still wants its answer; but one that polls has gone.
-        if let exchange, exchange.poll == nil { return }
-        channel.close()
+        // Half-closed by a client that still wants its answers; but one that polls has gone.
+        if exchange?.poll != nil { channel.close() } else { closeIfFinished() }
+    }
+
+    private func closeIfFinished() {
+        if isFinished, exchange == nil, !isResting, !isUnread { channel.close() }
     }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
@@ -62,27 +94,67 @@ final class HTTPConnection: ChannelHandler {
         poll?.pollLost()
     }
 
-    private func release() {
+    /// - Parameter goesOn: whether the connection does, on another loop or as a WebSocket.
+    private func release(goesOn: Bool = false) {
         exchange = nil
         timer?.cancel()
         timer = nil
-        edge.forget(self)
+        _ = edge.count(0, of: countedAddress, in: &countedBytes, isConnected: false)
+        edge.forget(self, goesOn: goesOn)
+    }
+
+    /// Closes at once, as others want its place and it has nothing under way.
+    func giveWay() {
+        release()
+        channel.abort()
+    }
+
+    /// A trusted proxy's connections are others', and stay.
+    private func noteWaiting() {
+        if countedAddress != nil { edge.noteWaiting(self) }
+    }
+
+    // MARK: What is buffered
+
+    /// - Returns: false if it is more than the client may have.
+    private func countBytes() -> Bool {
+        let unread = channel.isStalled ? channel.pendingCost : 0
+        return edge.count(
+            parser.heldBytes + unread + (exchange?.bodyBytes ?? 0), of: countedAddress, in: &countedBytes,
+            isConnected: false)
+    }
+
+    private func refuseBytes() {
+        guard exchange == nil, channel.isOpen else { return cutOff() }
+        fail(
+            open(nil), status: 503, reason: "too much is being sent", headers: [("Retry-After", HTTPFailure.retryAfter)]
+        )
+    }
+
+    /// Closes at once, as the client does not read.
+    private func cutOff() {
+        edge.counters.slowCloses.add(1)
+        channel.abort()
     }
 
     // MARK: Requests
 
     private func process() {
-        guard !isProcessing else { return }
+        guard !isProcessing, !isResting else { return }
         isProcessing = true
         defer { isProcessing = false }
+        var left = Self.maxRequestsPerTurn
         do throws(HTTPParseError) {
-            while exchange == nil, channel.isOpen, let event = try parser.next() {
+            while left > 0, exchange == nil, channel.isOpen, !isUnread, let event = try parser.next() {
                 switch event {
                 case .request(let request):
+                    left -= 1
                     edge.counters.requests.add(1)
                     begin(request)
+                case .largeBody(let request): ask(about: request)
                 case .continueExpected: channel.write(HTTPResponse.continueBytes)
                 case .bodyTooLarge(let request):
+                    left -= 1
                     edge.counters.requests.add(1)
                     fail(open(request), status: 413, reason: "the body is too large")
                 case .drained: break
@@ -91,16 +163,58 @@ final class HTTPConnection: ChannelHandler {
         } catch {
             fail(open(nil), status: error.status, reason: error.reason)
         }
-        if exchange == nil {
-            setDeadline()
-        } else if parser.bufferedBytes > Self.maxPipelinedBytes {
+        if exchange == nil { setDeadline() }
+        if left == 0, parser.bufferedBytes > 0 { rest() }
+        closeIfFinished()
+        if parser.bufferedBytes > (exchange == nil ? 0 : Self.maxPipelinedBytes),
+            isResting || isUnread || exchange != nil
+        {
             channel.pauseReading()
+        } else {
+            channel.resumeReading()
         }
     }
 
+    /// The client has not read what it was answered.
+    private var isUnread: Bool { channel.pendingCost > Self.maxUnreadCost }
+
+    private func rest() {
+        isResting = true
+        edge.loop.inNextTurn { [self] in
+            isResting = false
+            process()
+        }
+    }
+
+    /// A body is larger than what anyone may send.
+    private func ask(about request: HTTPRequest) {
+        let client = client(of: request)
+        let response: HTTPResponse?
+        let id = open(request)
+        if let endpoint = edge.endpoint(at: request.path) {
+            let isTaken = mayHaveLargeBody(request, at: endpoint)
+            response = isTaken ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
+        } else {
+            response = edge.delegate.refusal(ofLargeBody: request, from: client, requestID: requestID)
+        }
+        guard let response else {
+            close(exchange: id)
+            return parser.takeBody()
+        }
+        edge.counters.requests.add(1)
+        if !parser.dropBody() { exchange?.keepsAlive = false }
+        answer(id, with: response)
+    }
+
     private func begin(_ request: HTTPRequest) {
-        let endpoint = edge.endpoints.first { $0.matches(request.path) }
+        let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
+        if let wait = edge.delegate.secondsToWait(of: client(of: request)) {
+            exchange?.keepsAlive = false
+            return fail(
+                id, status: 429, reason: "there are too many requests from this address",
+                headers: [("Retry-After", String(wait))])
+        }
         if let endpoint {
             serve(request, at: endpoint, exchange: id)
         } else {
@@ -114,7 +228,7 @@ final class HTTPConnection: ChannelHandler {
 
     /// Goes on with a request that came in on another loop. Before anything else is received here.
     func resume(with request: HTTPRequest) {
-        let endpoint = edge.endpoints.first { $0.matches(request.path) }
+        let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
         // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
         edge.loop.atEndOfTurn { [self] in
@@ -127,7 +241,7 @@ final class HTTPConnection: ChannelHandler {
     func detach() -> (DetachedConnection, received: [UInt8])? {
         guard let detached = channel.detach() else { return nil }
         let received = parser.takeRemaining()
-        release()
+        release(goesOn: true)
         return (detached, received)
     }
 
@@ -135,18 +249,27 @@ final class HTTPConnection: ChannelHandler {
     func upgrade(with response: [UInt8]) -> [UInt8] {
         channel.write(response)
         let received = parser.takeRemaining()
-        release()
+        release(goesOn: true)
         return received
     }
 
     private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
         exchangeCount += 1
         deadline = nil
+        edge.noteBusy(self)
         exchange = Exchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
-            keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD", allowsAnyOrigin: allowsAnyOrigin
-        )
+            keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",
+            allowsAnyOrigin: allowsAnyOrigin,
+            bodyBytes: request?.body.count ?? 0)
         return exchangeCount
+    }
+
+    /// The request is answered, or is none that is to be answered.
+    private func close(exchange id: Int) {
+        guard exchange?.id == id else { return }
+        exchange = nil
+        noteWaiting()
     }
 
     // MARK: Answers
@@ -165,7 +288,7 @@ final class HTTPConnection: ChannelHandler {
 
     func answer(_ id: Int, with response: HTTPResponse) {
         guard let answered = exchange, answered.id == id else { return }
-        exchange = nil
+        close(exchange: id)
         var response = response
         response.headers.add(RequestID.header, answered.requestID)
         if answered.allowsAnyOrigin { response.headers.add("Access-Control-Allow-Origin", "*") }
@@ -173,19 +296,23 @@ final class HTTPConnection: ChannelHandler {
         for piece in response.encode(keepAlive: keepsAlive, headOnly: answered.isHead, date: edge.httpDate) {
             channel.write(piece)
         }
-        timer?.rearm(after: edge.configuration.writeTimeout)
+        // Who has read nothing since gets no more time by asking for more.
+        if !channel.isStalled { timer?.rearm(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
-        channel.resumeReading()
         process()
-        if isFinished, exchange == nil { channel.close() }
+        // Less is always granted.
+        _ = countBytes()
     }
 
     func fail(_ id: Int, status: Int, reason: String, headers: [(name: String, value: String)] = []) {
-        guard let exchange, exchange.id == id else { return }
-        let failure = HTTPFailure(status: status, reason: reason, requestID: exchange.requestID)
-        var response = edge.delegate.response(to: failure)
+        guard exchange?.id == id else { return }
+        var response = edge.delegate.response(to: failure(status, reason))
         for header in headers { response.headers.add(header.name, header.value) }
         answer(id, with: response)
+    }
+
+    private func failure(_ status: Int, _ reason: String) -> HTTPFailure {
+        HTTPFailure(status: status, reason: reason, requestID: requestID)
     }
 
     // MARK: Time
@@ -201,8 +328,8 @@ final class HTTPConnection: ChannelHandler {
             case .body: edge.configuration.bodyTimeout
             }
         deadline = edge.loop.now + timeout
-        // Sooner, to see whether the last answer is being taken.
-        timer?.rearm(after: min(timeout, edge.configuration.writeTimeout))
+        // Sooner, to see whether the last answer is being taken; but not later than that is looked at anyway.
+        if !channel.isStalled { timer?.rearm(after: min(timeout, edge.configuration.writeTimeout)) }
     }
 
     private func timerFired() {
@@ -212,8 +339,7 @@ final class HTTPConnection: ChannelHandler {
             if left > .zero {
                 timer?.rearm(after: left)
             } else {
-                edge.counters.slowCloses.add(1)
-                channel.abort()
+                cutOff()
             }
         } else if let deadline {
             if deadline > now {

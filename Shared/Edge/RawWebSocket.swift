@@ -14,7 +14,7 @@ public struct RawWebSocket: Sendable, Hashable {
     }
 
     /// What the client has not taken yet.
-    public var pendingBytes: Int { connection.object.pendingBytes }
+    public var pendingCost: Int { connection.object.pendingCost }
 
     public func close() { connection.object.close(.normal) }
 }

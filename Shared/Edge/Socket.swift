@@ -66,8 +66,8 @@ public struct Socket: Sendable, Hashable {
         send(.ack(id, arguments, namespace: namespace))
     }
 
-    /// What the client has not taken yet.
-    public var pendingBytes: Int { connection.object.pendingBytes }
+    /// The memory, about, of what the client has not taken yet.
+    public var pendingCost: Int { connection.object.pendingCost }
 
     // MARK: Closing
 

@@ -7,6 +7,10 @@ public enum SocketCloseReason: Sendable, Equatable {
     case slowReader
     /// No CONNECT in time.
     case connectTimeout
+    /// Too much was sent before CONNECT.
+    case tooManyMessages
+    /// There are too many, or too much is buffered for them.
+    case overload
     /// The server is shutting down.
     case draining
 }

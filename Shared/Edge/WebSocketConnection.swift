@@ -8,6 +8,10 @@ final class WebSocketConnection: ChannelHandler {
         case normal = 1000
         /// The server goes; clients come back.
         case goingAway = 1001
+        /// Of a client that does what clients don't.
+        case policyViolation = 1008
+        /// There is too much to do; clients come back later (IANA's registry).
+        case tryAgainLater = 1013
     }
 
     private let channel: Channel
@@ -17,19 +21,47 @@ final class WebSocketConnection: ChannelHandler {
     private var session: EngineConnection?
     private var isClosing = false
     private var isSlow = false
+    /// It has had its share of this turn, and goes on in the next one.
+    private var isResting = false
+    /// The last ping that has not been answered. Of several that came together one answer does (RFC 6455, section 5.5.3).
+    private var ping: [UInt8]?
+
+    /// Messages and control frames of one client that are taken in a turn, before others have theirs.
+    private static let maxEventsPerTurn = 64
+
+    private let client: IPAddress
+    /// Whose connection it is counted as; nil once its socket has connected.
+    private(set) var countedAddress: IPAddress?
+    private var countedBytes = 0
 
     /// There is one while something was written lately.
     private var stallTimer: LoopTimer?
 
-    init(_ channel: Channel, at endpoint: ServedEndpoint, received: [UInt8], edge: EdgeLoop) {
+    /// The connection has been counted as its peer's.
+    init(_ channel: Channel, of client: IPAddress, at endpoint: ServedEndpoint, received: [UInt8], edge: EdgeLoop) {
         self.channel = channel
         self.edge = edge
+        self.client = client
+        // Behind a proxy only the request says whose it is.
+        countedAddress = client.subscriber
+        edge.usage.moveConnection(
+            from: edge.configuration.countedAddress(of: channel.peer.ip), to: client.subscriber)
         parser = WebSocketParser(
             role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes,
             maxFragments: endpoint.settings.maxFragments)
         parser.append(received)
         channel.handler = self
         edge.add(self)
+    }
+
+    /// Its socket has connected to a namespace, or left the last one: it may send messages of this size, and is counted by address only
+    /// while it has not.
+    func note(isConnected: Bool, maxMessageBytes: Int) {
+        parser.maxMessageBytes = maxMessageBytes
+        let address = isConnected ? nil : client.subscriber
+        if isReleased || address == countedAddress { return }
+        edge.usage.moveConnection(from: countedAddress, to: address)
+        countedAddress = address
     }
 
     /// Starts to read, beginning with what came along with the handshake.
@@ -44,25 +76,36 @@ final class WebSocketConnection: ChannelHandler {
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         parser.append(bytes)
         process()
+        if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
     }
 
-    func channelDidDrain(_ channel: Channel) { channel.resumeReading() }
+    func channelDidStall(_ channel: Channel) {
+        if !countBytes() { cutOff() }
+    }
+
+    func channelDidDrain(_ channel: Channel) {
+        // Less is always granted.
+        _ = countBytes()
+        process()
+    }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
-        stopWatching()
-        edge.forget(self)
+        release()
         let session = session
         self.session = nil
         session?.webSocketDidClose(self, isSlow: isSlow)
     }
 
     private func process() {
+        guard !isResting else { return }
+        var left = Self.maxEventsPerTurn
         do throws(WebSocketError) {
-            while !isClosing, let event = try parser.next() {
+            while !isClosing, !isUnread, left > 0, let event = try parser.next() {
+                left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
                 case .binary(let bytes): deliver(bytes, isBinary: true)
-                case .ping(let bytes): write(WebSocketFrame.encode(.pong, bytes))
+                case .ping(let bytes): ping = bytes
                 case .pong: break
                 case .close(let code, _): close(code, reason: "")
                 }
@@ -70,8 +113,29 @@ final class WebSocketConnection: ChannelHandler {
         } catch {
             close(error.closeCode, reason: error.reason)
         }
-        // A client that takes none of its answers has no more of its messages read.
-        if !isClosing, channel.pendingBytes > edge.configuration.maxPendingBytes / 2 { channel.pauseReading() }
+        if isClosing { return }
+        if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
+        if left == 0, parser.hasInput { rest() }
+        if isResting || isUnread { channel.pauseReading() } else { channel.resumeReading() }
+    }
+
+    /// A client that takes none of its answers has no more of its messages read.
+    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxPendingBytes / 2 }
+
+    private func rest() {
+        isResting = true
+        edge.loop.inNextTurn { [self] in
+            isResting = false
+            if !isClosing { process() }
+        }
+    }
+
+    /// - Returns: false if it is more than the client may have.
+    private func countBytes() -> Bool {
+        if isReleased { return true }
+        return edge.count(
+            parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
+            in: &countedBytes, isConnected: countedAddress == nil)
     }
 
     private func deliver(_ message: [UInt8], isBinary: Bool) {
@@ -85,11 +149,12 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Writing
 
-    var pendingBytes: Int { channel.pendingBytes }
+    var pendingCost: Int { channel.pendingCost }
 
     /// Takes a whole frame.
     func write(_ frame: [UInt8]) {
         channel.write(frame)
+        if channel.isStalled, !countBytes() { return cutOff() }
         guard stallTimer == nil, channel.isOpen else { return }
         // It is cancelled before this goes, at the latest when the channel has closed.
         stallTimer = edge.loop.schedule(after: edge.configuration.writeTimeout) { [unowned self] in checkStall() }
@@ -101,10 +166,14 @@ final class WebSocketConnection: ChannelHandler {
         if left > .zero {
             stallTimer?.rearm(after: left)
         } else {
-            edge.counters.slowCloses.add(1)
-            isSlow = true
-            abort()
+            cutOff()
         }
+    }
+
+    private func cutOff() {
+        edge.counters.slowCloses.add(1)
+        isSlow = true
+        abort()
     }
 
     private func stopWatching() {
@@ -115,7 +184,7 @@ final class WebSocketConnection: ChannelHandler {
     // MARK: Closing
 
     /// Says so, then closes once what is pending is written. The client's own close frame is read and dropped.
-    func close(_ code: CloseCode) { close(code.rawValue, reason: "") }
+    func close(_ code: CloseCode, reason: String = "") { close(code.rawValue, reason: reason) }
 
     private func close(_ code: UInt16?, reason: String) {
         guard !isClosing else { return }
@@ -128,5 +197,16 @@ final class WebSocketConnection: ChannelHandler {
     func abort() {
         isClosing = true
         channel.abort()
+        release()
+    }
+
+    private var isReleased = false
+
+    private func release() {
+        if isReleased { return }
+        stopWatching()
+        _ = edge.count(0, of: client.subscriber, in: &countedBytes, isConnected: true)
+        isReleased = true
+        edge.forget(self)
     }
 }

@@ -2,6 +2,9 @@
 public enum HTTPEvent: Sendable, Equatable {
     /// A whole request. If it is answered with 101, `takeRemaining` gives what belongs to the new protocol.
     case request(HTTPRequest)
+    /// The body is, or has become, larger than `HTTPLimits.maxUnaskedBodyBytes`. The request is given without it. Nothing follows until
+    /// `takeBody` or `dropBody` says what to do with it.
+    case largeBody(HTTPRequest)
     /// The client waits for `100 Continue` before it sends its body. Comes before the request's other events.
     case continueExpected
     /// The body is over the limit: to be answered with 413. The request is given without it; the rest of the body is

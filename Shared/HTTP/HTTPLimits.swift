@@ -8,6 +8,9 @@ public struct HTTPLimits: Sendable {
     public var maxHeaders = 100
     /// Over it: `bodyTooLarge`, 413. The contract's limit for every route.
     public var maxBodyBytes = 1024 * 1024
+    /// Over it, `largeBody` asks whether the body is to be taken, before it is kept: bodies of those who have not said who they are can
+    /// be kept small.
+    public var maxUnaskedBodyBytes = 16 * 1024
     /// How much of a body that is too large is read and dropped, so that a client which writes it all before it reads
     /// gets to see the 413. Beyond it the connection is closed, which such a client sees as a reset.
     public var maxDrainBytes = 16 * 1024 * 1024

@@ -17,6 +17,8 @@ public struct HTTPRequestParser: Sendable {
     private enum State {
         case head
         case body
+        /// `largeBody` was given.
+        case asking
         case draining
         case ended
         case failed(HTTPParseError)
@@ -32,13 +34,16 @@ public struct HTTPRequestParser: Sendable {
     private var pending: HTTPRequest?
     private var body = HTTPBodyReader.chunked
     private var bodyBytes = 0
+    private var mayTakeLargeBody = false
+    /// The client waits for 100 Continue.
+    private var expectsContinue = false
 
     public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
 
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .ended, .failed: break
-        case .head, .body, .draining: input.append(bytes)
+        case .head, .body, .asking, .draining: input.append(bytes)
         }
     }
 
@@ -49,10 +54,13 @@ public struct HTTPRequestParser: Sendable {
     /// How much has been appended and not yet been used.
     public var bufferedBytes: Int { input.count }
 
+    /// The memory that is held, about: `bufferedBytes`, and what has come of the request under way.
+    public var heldBytes: Int { input.count + headBytes + (pending?.body.count ?? 0) }
+
     public var progress: Progress {
         switch state {
         case .head: !head.hasRequestLine && input.isEmpty ? .idle : .head
-        case .body, .draining: .body
+        case .body, .asking, .draining: .body
         case .ended, .failed: .idle
         }
     }
@@ -67,13 +75,31 @@ public struct HTTPRequestParser: Sendable {
             case .head: return try readHead()
             case .body: return try readBody()
             case .draining: return try drain()
-            case .ended: return nil
+            case .asking, .ended: return nil
             case .failed(let error): throw error
             }
         } catch {
             end(in: .failed(error))
             throw error
         }
+    }
+
+    /// Goes on with the body that `largeBody` asked about.
+    public mutating func takeBody() {
+        guard case .asking = state else { return }
+        mayTakeLargeBody = true
+        state = .body
+    }
+
+    /// Drops the body that `largeBody` asked about as it comes; `drained` follows.
+    ///
+    /// - Returns: false if the connection has to be closed after the answer: the client waits to be asked for the body, and may send it or
+    ///   leave it out (RFC 9110, section 10.1.1).
+    public mutating func dropBody() -> Bool {
+        guard case .asking = state else { return true }
+        pending = nil
+        state = .draining
+        return !expectsContinue
     }
 
     /// Ends the parsing, and hands over what has not been used: the first bytes of the protocol that was upgraded to.
@@ -117,13 +143,14 @@ public struct HTTPRequestParser: Sendable {
 
     private mutating func begin(_ request: HTTPRequest) throws(HTTPParseError) -> HTTPEvent? {
         let framing = try HTTPHead.framing(of: request)
-        let expectsContinue = try HTTPHead.expectsContinue(request)
+        expectsContinue = try HTTPHead.expectsContinue(request)
         headBytes = 0
         skippedEmptyLine = false
         guard let framing else { return .request(request) }
 
         body = framing
         bodyBytes = 0
+        mayTakeLargeBody = false
         if let length = framing.announcedLength, length > limits.maxBodyBytes {
             // Told 413 instead of 100, the client may send its body or leave it out (RFC 9110, section 10.1.1): what
             // comes next could be either.
@@ -131,9 +158,13 @@ public struct HTTPRequestParser: Sendable {
             state = .draining
             return .bodyTooLarge(request)
         }
-        state = .body
         pending = request
-        return expectsContinue ? .continueExpected : try readBody()
+        if let length = framing.announcedLength, length > limits.maxUnaskedBodyBytes {
+            state = .asking
+            return .largeBody(request)
+        }
+        state = .body
+        return try readBody()
     }
 
     // MARK: Body
@@ -143,6 +174,10 @@ public struct HTTPRequestParser: Sendable {
     private static let initialBodyCapacity = 16 * 1024
 
     private mutating func readBody() throws(HTTPParseError) -> HTTPEvent? {
+        if expectsContinue {
+            expectsContinue = false
+            return .continueExpected
+        }
         // Taken out while it grows: a second reference to its body would copy it with every piece.
         guard var request = pending.take() else { return nil }
         if request.body.isEmpty {
@@ -160,6 +195,13 @@ public struct HTTPRequestParser: Sendable {
                 return .bodyTooLarge(request)
             }
             request.body.append(contentsOf: data)
+            if bodyBytes > limits.maxUnaskedBodyBytes, !mayTakeLargeBody {
+                state = .asking
+                var asked = request
+                asked.body = []
+                pending = request
+                return .largeBody(asked)
+            }
         }
         pending = request
         return nil

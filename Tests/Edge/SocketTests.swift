@@ -12,14 +12,14 @@ struct SocketTests {
         SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false))
     private static let unauthorized = JSONWriter.object { $0.member("message", "unauthorized") }
 
-    @Test("the delegate learns what the client came with")
+    @Test("the delegate learns what the client came with: of two tokens outside of CONNECT, the query's")
     func handshake() async throws {
         try await TestServer.run { server in
             let client = try server.webSocket(query: "&token=q", headers: ["Authorization: Bearer h"])
             try client.sendFrame(#"40{"token":"p"}"#)
             #expect(
                 await server.next()
-                    == .asked(namespace: "/", auth: #"{"token":"p"}"#, query: "q", authorization: "Bearer h"))
+                    == .asked(namespace: "/", auth: #"{"token":"p"}"#, query: "q", authorization: nil))
             #expect(try client.receiveFrame()?.hasPrefix(#"40{"sid":""#) == true)
             #expect(server.edge.counters.sockets.value == 1 && server.edge.counters.webSockets.value == 1)
             try client.sendFrame("41")
@@ -27,6 +27,10 @@ struct SocketTests {
             try client.sendFrame("1")
             #expect(await server.next() == .closed(.engine(.closedByClient)))
             #expect(try client.receiveFrame() == "close 1000" && client.isClosed())
+
+            let other = try server.webSocket(headers: ["Authorization: Bearer h"])
+            try other.sendFrame("40")
+            #expect(await server.next() == .asked(namespace: "/", auth: nil, query: nil, authorization: "Bearer h"))
         }
     }
 
@@ -173,7 +177,7 @@ struct SocketTests {
     private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
         let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
         for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }
-        if let id = event.ackID { socket.ack(id, JSONValue(socket.pendingBytes)) }
+        if let id = event.ackID { socket.ack(id, JSONValue(socket.pendingCost)) }
     })
 
     @Test("a client with too much waiting is cut off; the others are not")

@@ -23,6 +23,8 @@ final class TestDelegate: EdgeDelegate {
         var onRequest: @Sendable (HTTPRequest, IPAddress, HTTPResponder) -> Void = { _, _, responder in
             responder.send(HTTPResponse(status: 404))
         }
+        var onLargeBody: @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil }
+        var secondsToWait: @Sendable (IPAddress) -> Int? = { _ in nil }
         var onConnect: @Sendable (Socket, JSONValue?) -> Void = { socket, _ in socket.accept() }
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
@@ -41,10 +43,16 @@ final class TestDelegate: EdgeDelegate {
         behaviour.onRequest(request, client, responder)
     }
 
+    func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
+        behaviour.onLargeBody(request)
+    }
+
+    func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
+
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
         told.yield(
             .asked(
-                namespace: namespace, auth: auth?.text, query: socket.handshake.query?["token"],
+                namespace: namespace, auth: auth?.text, query: socket.handshake.token,
                 authorization: socket.handshake.authorization))
         behaviour.onConnect(socket, auth)
     }
@@ -108,8 +116,9 @@ struct TestServer {
         return nil
     }
 
-    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
-        try RawClient(port: edge.port, receiveBuffer: receiveBuffer)
+    /// - Parameter host: the last byte of the address that it comes from: 127.0.0.`host`.
+    func client(receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws -> RawClient {
+        try RawClient(port: edge.port, receiveBuffer: receiveBuffer, from: [127, 0, 0, host])
     }
 
     /// A client past the handshake, and the session's id.

@@ -17,6 +17,7 @@ struct LargeBodyTests {
             case .continueExpected: "continue"
             case .bodyTooLarge(let request): "too large \(request.method) \(request.body.count)"
             case .drained: "drained"
+            case .largeBody(let request): "large \(request.method) \(request.body.count)"
             }
         }
     }
@@ -93,6 +94,67 @@ struct LargeBodyTests {
         let outcome = Outcome(post("Expect: 100-continue", "Content-Length: 11"), limits: limits)
         #expect(outcome.events.isEmpty)
         #expect(outcome.error?.status == 413)
+    }
+
+    // MARK: Bodies that are asked about
+
+    private var asking: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.maxUnaskedBodyBytes = 10
+        return limits
+    }
+
+    @Test("a body of the size that anyone may send is not asked about; a larger one is before it is kept, in both framings")
+    func asks() {
+        #expect(kinds(Outcome(post("Content-Length: 10", body: bytes(10)), limits: asking)) == ["POST 10"])
+        #expect(kinds(Outcome(post("Content-Length: 11"), limits: asking)) == ["large POST 0"])
+        let whole = Outcome(post("Content-Length: 11", body: bytes(11)) + get(), limits: asking)
+        #expect(kinds(whole) == ["large POST 0", "POST 11", "GET 0"])
+        let chunks = "6\r\nxxxxxx\r\n6\r\nxxxxxx\r\n0\r\n\r\n"
+        let chunked = Outcome(post("Transfer-Encoding: chunked", body: chunks) + get(), limits: asking)
+        #expect(kinds(chunked) == ["large POST 0", "POST 12", "GET 0"])
+    }
+
+    @Test("one that is not taken is dropped as it comes, and the next request is read", arguments: [1, 7, 4096])
+    func dropsAsked(pieceSize: Int) {
+        let chunks = "6\r\nxxxxxx\r\n6\r\nxxxxxx\r\n0\r\n\r\n"
+        for request in [
+            post("Content-Length: 11", body: bytes(11)), post("Transfer-Encoding: chunked", body: chunks),
+        ] {
+            let input = Array((request + get()).utf8)
+            let pieces = stride(from: 0, to: input.count, by: pieceSize).map {
+                input[$0..<min($0 + pieceSize, input.count)]
+            }
+            let outcome = Outcome(feeding: pieces, limits: asking, takesLargeBodies: false)
+            #expect(kinds(outcome) == ["large POST 0", "drained", "GET 0"] && outcome.mayGoOn)
+        }
+    }
+
+    @Test("whoever waits for 100 is asked for a large body once it is taken; if not, the connection has to end")
+    func asksBeforeContinue() {
+        let waiting = post("Expect: 100-continue", "Content-Length: 11", body: bytes(11))
+        #expect(kinds(Outcome(waiting, limits: asking)) == ["large POST 0", "continue", "POST 11"])
+        let dropped = Outcome(feeding: [Array(waiting.utf8)[...]], limits: asking, takesLargeBodies: false)
+        #expect(!dropped.mayGoOn)
+    }
+
+    @Test("nothing of what comes is used before the answer")
+    func waitsForAnswer() throws {
+        var parser = HTTPRequestParser(limits: asking)
+        parser.append(post("Content-Length: 11", body: bytes(11)).utf8)
+        guard case .largeBody = try parser.next() else {
+            Issue.record("the body was not asked about")
+            return
+        }
+        #expect(try parser.next() == nil)
+        #expect(parser.heldBytes >= 11)
+        parser.takeBody()
+        guard case .request(let request) = try parser.next() else {
+            Issue.record("the request did not follow")
+            return
+        }
+        #expect(request.body.count == 11)
+        #expect(parser.heldBytes == 0)
     }
 
     @Test("other expectations are refused")

@@ -4,14 +4,22 @@ import HTTP
 struct Outcome: Equatable {
     var events: [HTTPEvent] = []
     var error: HTTPParseError?
+    /// Of a body that was dropped.
+    var mayGoOn = true
 
     /// Feeds the pieces one after the other, taking all events in between.
-    init(feeding pieces: [ArraySlice<UInt8>], limits: HTTPLimits = HTTPLimits()) {
+    ///
+    /// - Parameter takesLargeBodies: what is answered when the parser asks.
+    init(feeding pieces: [ArraySlice<UInt8>], limits: HTTPLimits = HTTPLimits(), takesLargeBodies: Bool = true) {
         var parser = HTTPRequestParser(limits: limits)
         do throws(HTTPParseError) {
             for piece in pieces {
                 parser.append(piece)
-                while let event = try parser.next() { events.append(event) }
+                while let event = try parser.next() {
+                    events.append(event)
+                    guard case .largeBody = event else { continue }
+                    if takesLargeBodies { parser.takeBody() } else { mayGoOn = parser.dropBody() }
+                }
             }
         } catch {
             self.error = error

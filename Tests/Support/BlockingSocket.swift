@@ -12,8 +12,9 @@ public final class BlockingSocket: Sendable {
     private static let patience = timeval(tv_sec: 60, tv_usec: 0)
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
+    /// - Parameter source: the address to connect from, of 127.0.0.0/8: as bytes, in the order they are written.
     /// - Throws: `WireError`; `.refused` if nobody listens.
-    public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    public init(port: UInt16, receiveBuffer: Int32? = nil, from source: [UInt8]? = nil) throws {
         // Not for a process that another test starts meanwhile: it would hold the connection open.
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
@@ -22,19 +23,27 @@ public final class BlockingSocket: Sendable {
         // Tests send lines byte by byte: each is to be a packet of its own.
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
         if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafeBytes(of: address) {
-            connect(
-                descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-                socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
+        if let source, call(bind, [UInt8](source), 0) != 0 { throw WireError.failed("bind", errno) }
+        let result = call(connect, [127, 0, 0, 1], port)
         guard result == 0 else { throw errno == ECONNREFUSED ? WireError.refused : WireError.failed("connect", errno) }
     }
 
     deinit { disconnect() }
+
+    /// `bind` or `connect`.
+    private func call(
+        _ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32, _ bytes: [UInt8], _ port: UInt16
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }.bigEndian
+        return withUnsafeBytes(of: address) {
+            function(
+                descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
 
     private func setOption(_ level: Int32, _ name: Int32, _ value: some BitwiseCopyable) {
         var value = value

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// A client of whatever is spoken on a TCP connection: bytes as they come, lines, HTTP, WebSocket. It checks little, and
@@ -8,8 +9,17 @@ public final class RawClient {
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
     /// - Throws: `WireError`, as everything here.
-    public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
-        socket = try BlockingSocket(port: port, receiveBuffer: receiveBuffer)
+    public init(port: UInt16, receiveBuffer: Int32? = nil, from source: [UInt8]? = nil) throws {
+        socket = try BlockingSocket(port: port, receiveBuffer: receiveBuffer, from: source)
+    }
+
+    /// Sends the same over and over on a thread of its own, and reads nothing, until the connection ends.
+    public func flood(_ bytes: [UInt8]) {
+        let socket = socket
+        Thread.detachNewThread {
+            // Its end is what the caller waits for.
+            while (try? socket.send(bytes)) != nil {}
+        }
     }
 
     // MARK: Bytes

@@ -67,6 +67,7 @@ extension HTTPResponse {
         let code: ErrorCode =
             switch status {
             case 413: .payloadTooLarge
+            case 429: .rateLimited
             case 500: .internal
             case 503: .serviceUnavailable
             default: .malformedRequest

@@ -42,7 +42,7 @@ extension Shard {
         if let given = auth?["token"], !given.isNull {
             return given.string.flatMap { context.tokens.verify($0) }
         }
-        if let given = handshake.query?["token"] { return context.tokens.verify(given) }
+        if let given = handshake.token { return context.tokens.verify(given) }
         return context.tokens.verify(authorization: handshake.authorization)
     }
 

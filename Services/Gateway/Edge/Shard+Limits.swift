@@ -1,4 +1,5 @@
 import Contracts
+import HTTP
 import Reactor
 
 /// Something that rate limits let pass, until it is known how it ended.
@@ -49,6 +50,26 @@ extension Shard {
             settle(pass, error)
             throw error
         }
+    }
+
+    /// Counts one more request of this address, or says how long it has to wait.
+    func secondsToWait(of client: IPAddress) -> Int? {
+        context.limiter.take(
+            [GatewaySettings.requests], person: nil, address: client, now: monotonicMilliseconds)
+    }
+
+    /// Large bodies are taken from those who are logged in: an unfinished one is memory.
+    ///
+    /// - Parameter request: without its body.
+    func refusal(ofLargeBody request: HTTPRequest) -> ServiceError? {
+        if context.tokens.verify(authorization: request.headers["Authorization"]) != nil { return nil }
+        if let segments = request.pathSegments,
+            case .route(let route, _) = context.directory.catalog.routes.match(request.method, segments),
+            !route.needsLogin
+        {
+            return ServiceError(.payloadTooLarge, "The body is too large for this address.")
+        }
+        return ServiceError(.unauthenticated, "Log in first.")
     }
 
     private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }

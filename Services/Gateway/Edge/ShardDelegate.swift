@@ -10,6 +10,14 @@ final class ShardDelegate: EdgeDelegate {
 
     init(_ shard: Shard) { self.shard = shard }
 
+    func secondsToWait(of client: IPAddress) -> Int? { shard.assumeIsolated { $0.secondsToWait(of: client) } }
+
+    func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
+        shard.assumeIsolated { shard in
+            shard.refusal(ofLargeBody: request).map { .error($0, requestID: requestID) }
+        }
+    }
+
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         shard.assumeIsolated { $0.respond(to: request, from: client, using: responder) }
     }

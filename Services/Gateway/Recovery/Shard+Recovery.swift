@@ -142,7 +142,7 @@ extension Shard {
                 let packets = page.events.compactMap(\.item.packet)
                 // What has no packet is composed first.
                 guard !page.isMore, packets.count == page.events.count else { return nil }
-                return packets.isEmpty || client.socket.pendingBytes <= Self.maxReplayBacklog ? packets : nil
+                return packets.isEmpty || client.socket.pendingCost <= Self.maxReplayBacklog ? packets : nil
             }
         }
     }
@@ -206,7 +206,7 @@ extension Shard {
     private func send(_ events: [Replay.Event], to client: Client) async -> Bool {
         let badges = await context.composer.otherBadges(for: events, of: client.caller)
         for event in events {
-            while client.isConnected, client.socket.pendingBytes > Self.maxReplayBacklog {
+            while client.isConnected, client.socket.pendingCost > Self.maxReplayBacklog {
                 await pause(for: Self.backlogInterval)
             }
             guard client.isConnected else { return false }

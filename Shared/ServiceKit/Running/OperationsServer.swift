@@ -10,12 +10,19 @@ struct OperationsServer: Component {
 
     var address: String? { nil }
 
+    /// Health checks and a few scrapers: more are nobody's. Who has waited longest makes place, so that one who opens many keeps nobody out.
+    private static let maxConnections = 32
+
     static func start(for components: [any Component], in node: Node) async throws -> OperationsServer {
+        var configuration = EdgeConfiguration(endpoints: [])
+        configuration.limits.connections = .init(total: maxConnections, perAddress: nil)
+        configuration.limits.bufferedBytes = .init(total: 8 << 20, perAddress: nil)
+        configuration.http.maxBodyBytes = 0
         let server = try await EdgeServer.start(
             host: node.configuration.text(Setting.operationsHost.name),
             port: UInt16(clamping: node.configuration.number(Setting.operationsPort.name)),
             on: node.group,
-            configuration: EdgeConfiguration(endpoints: [])
+            configuration: configuration
         ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }
         return OperationsServer(server: server)
     }

@@ -1,0 +1,34 @@
+/// How much clients may hold of a server at once: in all, over all loops, and from one address (`IPAddress.subscriber`).
+///
+/// Over the limit in all, a newcomer takes the place of whoever has waited longest without finishing a request or a CONNECT; those who
+/// are in keep theirs. Over the limit of its address it is refused.
+public struct EdgeLimits: Sendable {
+    public struct Limit: Sendable {
+        public var total: Int
+        /// nil: addresses are not counted.
+        public var perAddress: Int?
+
+        public init(total: Int, perAddress: Int?) {
+            self.total = total
+            self.perAddress = perAddress
+        }
+    }
+
+    /// Open connections. One whose socket has connected to a namespace counts in all only: thousands of people may share an address.
+    public var connections = Limit(total: 10_000, perAddress: 1_000)
+    /// Sockets that have not connected to a namespace yet.
+    public var pendingSockets = Limit(total: 5_000, perAddress: 500)
+    /// Bytes that are buffered for clients over more than a turn: parts of requests and messages, and answers that are not read.
+    /// Clients that have not connected may use half of them. `smallBuffer` bytes are always granted.
+    public var bufferedBytes = Limit(total: 128 << 20, perAddress: 32 << 20)
+
+    /// What a client may buffer however much others do. The number of connections bounds it.
+    static let smallBuffer = 16 * 1024
+
+    /// What a socket may send in one message or one POST before it has connected to a namespace.
+    public var maxPendingMessageBytes = 64 * 1024
+    /// Messages that a socket may send before it has connected to a namespace. Clients send one.
+    public var maxPendingMessages = 64
+
+    public init() {}
+}

@@ -1,0 +1,307 @@
+import Edge
+import HTTP
+import Reactor
+import SocketIO
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("What clients may hold", .timeLimit(.minutes(1)))
+struct ClientLimitsTests {
+    private func configuration(_ change: (inout EdgeLimits) -> Void) -> EdgeConfiguration {
+        .socketIO().with { change(&$0.limits) }
+    }
+
+    // MARK: Connections
+
+    @Test("where all places are taken, who has waited longest makes place for a newcomer")
+    func evictsOldest() async throws {
+        try await TestServer.run(configuration: configuration { $0.connections = .init(total: 3, perAddress: nil) }) {
+            server in
+            let halfOpen = try server.client()
+            try halfOpen.send("GET / HT")
+            let second = try server.client()
+            #expect(try second.request("GET", "/").status == 404)
+            let third = try server.client()
+            #expect(try third.request("GET", "/").status == 404)
+            let newcomer = try server.client()
+            #expect(try newcomer.request("GET", "/").status == 404)
+            #expect(try halfOpen.isClosed())
+            #expect(try second.request("GET", "/").status == 404)
+            #expect(server.edge.counters.refusedConnections.total.value == 1)
+        }
+    }
+
+    @Test("who is answered, or has connected, keeps their place; a newcomer is refused then")
+    func keepsBusy() async throws {
+        let held = Mutex<HTTPResponder?>(nil)
+        let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in held.withLock { $0 = responder } })
+        try await TestServer.run(
+            configuration: configuration { $0.connections = .init(total: 2, perAddress: nil) }, behaviour
+        ) { server in
+            let connected = try server.connected()
+            let busy = try server.client()
+            try busy.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            while held.withLock({ $0 == nil }) { await Task.yield() }
+            let newcomer = try server.client()
+            let refusal = try newcomer.response()
+            #expect(refusal.status == 503 && refusal.header("Retry-After") != nil)
+            #expect(refusal.header("X-Request-Id") != nil)
+            #expect(try newcomer.isClosed())
+            let responder = held.withLock { $0.take() }
+            responder?.loop.execute { responder?.send(HTTPResponse(status: 200)) }
+            #expect(try busy.response().status == 200)
+            try connected.sendFrame("421[\"e\"]")
+            #expect(try connected.receiveFrame() == "431[]")
+        }
+    }
+
+    @Test("an address has its share of connections; others get theirs")
+    func connectionsOfAddress() async throws {
+        try await TestServer.run(configuration: configuration { $0.connections = .init(total: 100, perAddress: 2) }) {
+            server in
+            let (first, second) = (try server.client(), try server.client())
+            #expect(try first.request("GET", "/").status == 404 && second.request("GET", "/").status == 404)
+            let refusal = try server.client().response()
+            #expect(refusal.status == 429 && refusal.header("Retry-After") != nil)
+            #expect(try server.client(from: 2).request("GET", "/").status == 404)
+            #expect(server.edge.counters.refusedConnections.perAddress.value == 1)
+            first.close()
+            while server.edge.counters.connections.value > 1 { await Task.yield() }
+            #expect(try server.client().request("GET", "/").status == 404)
+        }
+    }
+
+    @Test("sockets that have connected do not count against their address")
+    func connectedAreFree() async throws {
+        try await TestServer.run(configuration: configuration { $0.connections = .init(total: 100, perAddress: 2) }) {
+            server in
+            var connected: [RawClient] = []
+            for _ in 0..<5 { connected.append(try server.connected()) }
+            let (first, second) = (try server.client(), try server.client())
+            #expect(try first.request("GET", "/").status == 404 && second.request("GET", "/").status == 404)
+            #expect(try server.client().response().status == 429)
+        }
+    }
+
+    @Test("connections that a trusted proxy makes are counted for whoever it speaks for")
+    func proxies() async throws {
+        let configuration = configuration {
+            $0.connections = .init(total: 100, perAddress: 2)
+            $0.pendingSockets = .init(total: 100, perAddress: 1)
+        }.with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
+        try await TestServer.run(configuration: configuration) { server in
+            var clients: [RawClient] = []
+            for _ in 0..<5 { clients.append(try server.client()) }
+            for client in clients { #expect(try client.request("GET", "/").status == 404) }
+            let upgrade = "/socket.io/?EIO=4&transport=websocket"
+            let one = ["X-Forwarded-For: 192.0.2.1"]
+            #expect(try clients[0].openWebSocket(upgrade, headers: one).status == 101)
+            #expect(try clients[1].openWebSocket(upgrade, headers: one).status == 429)
+            #expect(try clients[2].openWebSocket(upgrade, headers: ["X-Forwarded-For: 192.0.2.2"]).status == 101)
+        }
+    }
+
+    @Test("the addresses of one IPv6 subscriber are one, of IPv4 each is")
+    func subscribers() throws {
+        func subscriber(_ text: String) -> IPAddress? { IPAddress(text)?.subscriber }
+        #expect(subscriber("2001:db8:1:2::1") == subscriber("2001:db8:1:2:ffff::9"))
+        #expect(subscriber("2001:db8:1:2::1") != subscriber("2001:db8:1:3::1"))
+        #expect(subscriber("192.0.2.1") != subscriber("192.0.2.2"))
+        #expect(subscriber("::ffff:192.0.2.1") == subscriber("192.0.2.1"))
+    }
+
+    // MARK: Sockets
+
+    @Test("an address has its share of sockets that have not connected", arguments: ["websocket", "polling"])
+    func pendingSockets(transport: String) async throws {
+        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 100, perAddress: 2) })
+        {
+            server in
+            func handshake(from host: UInt8) throws -> (RawClient, Int) {
+                let (client, target) = (
+                    try server.client(from: host), "/socket.io/?EIO=4&transport=\(transport)"
+                )
+                return (
+                    client,
+                    transport == "websocket"
+                        ? try client.openWebSocket(target).status : try client.request("GET", target).status
+                )
+            }
+            let first = try handshake(from: 1)
+            let second = try handshake(from: 1)
+            #expect(first.1 < 300 && second.1 < 300)
+            #expect(try handshake(from: 1).1 == 429)
+            #expect(try handshake(from: 2).1 < 300)
+            #expect(server.edge.counters.pendingSockets == 3)
+            #expect(server.edge.counters.refusedSockets.perAddress.value == 1)
+            guard transport == "websocket" else { return }
+            _ = try first.0.receiveFrame()
+            try first.0.sendFrame("40")
+            #expect(try first.0.receiveFrame()?.hasPrefix("40{") == true)
+            #expect(try handshake(from: 1).1 == 101)
+            second.0.close()
+        }
+    }
+
+    @Test("where too many sockets wait in all, the one that has waited longest makes place")
+    func evictsPending() async throws {
+        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 2, perAddress: nil) })
+        {
+            server in
+            let oldest = try server.webSocket()
+            let connected = try server.connected()
+            let other = try server.webSocket()
+            let newcomer = try server.webSocket()
+            #expect(try oldest.isClosed())
+            for client in [other, newcomer] {
+                try client.sendFrame("40")
+                #expect(try client.receiveFrame()?.hasPrefix("40{") == true)
+            }
+            try connected.sendFrame("421[\"e\"]")
+            #expect(try connected.receiveFrame() == "431[]")
+            #expect(server.edge.counters.pendingSockets == 0)
+        }
+    }
+
+    @Test("a socket that leaves its namespace has to connect again, or is closed")
+    func leavesNamespace() async throws {
+        var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), SocketIOConfiguration()))
+        endpoint.connectTimeout = .milliseconds(300)
+        try await TestServer.run(configuration: EdgeConfiguration(endpoints: [endpoint])) { server in
+            let returns = try server.connected()
+            let leaves = try server.connected()
+            try returns.sendFrame("41")
+            try leaves.sendFrame("41")
+            try returns.sendFrame("40")
+            #expect(try returns.receiveFrame()?.hasPrefix("40{") == true)
+            #expect(try leaves.receiveFrame() == "close 1000")
+            #expect(
+                await server.first { if case .closed = $0 { true } else { false } } == .closed(.connectTimeout))
+            try returns.sendFrame("421[\"e\"]")
+            #expect(try returns.receiveFrame() == "431[]")
+            #expect(server.edge.counters.pendingSockets == 0 && server.edge.counters.sockets.value == 1)
+        }
+    }
+
+    @Test("who has not connected may send little: few messages, and none that is large")
+    func beforeConnect() async throws {
+        let limits = configuration {
+            $0.maxPendingMessages = 5
+            $0.maxPendingMessageBytes = 1000
+        }
+        try await TestServer.run(configuration: limits) { server in
+            let many = try server.webSocket()
+            for _ in 0..<6 { try many.sendFrame("42[\"e\"]") }
+            #expect(try many.receiveFrame()?.hasPrefix("close 1") == true)
+            let large = try server.webSocket()
+            try large.sendFrame("42[\"\(String(repeating: "x", count: 1000))\"]")
+            #expect(try large.receiveFrame() == "close 1009")
+            let connected = try server.connected()
+            for _ in 0..<20 { try connected.sendFrame("42[\"\(String(repeating: "x", count: 2000))\"]") }
+            try connected.sendFrame("421[\"e\"]")
+            #expect(try connected.receiveFrame() == "431[]")
+
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let body = "42[\"\(String(repeating: "x", count: 2000))\"]"
+            let polling = try server.client()
+            #expect(try polling.request("POST", target, body: body).status == 413)
+            #expect(try polling.request("POST", target, body: "40").status == 200)
+            #expect(try polling.request("POST", target, body: body).status == 200)
+        }
+    }
+
+    // MARK: Bytes
+
+    @Test("what one address has buffered is bounded, and small requests pass all the same")
+    func bufferedBytes() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
+        try await TestServer.run(configuration: limits) { server in
+            func half(from host: UInt8) throws -> RawClient {
+                let client = try server.client(from: host)
+                try client.send(
+                    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"
+                        + String(repeating: "x", count: 90_000))
+                return client
+            }
+            let (first, second) = (try half(from: 1), try half(from: 1))
+            while server.edge.counters.bufferedBytes < 180_000 { await Task.yield() }
+            let third = try half(from: 1)
+            let refusal = try third.response()
+            #expect(refusal.status == 503 && refusal.header("Retry-After") != nil)
+            #expect(try server.client().request("POST", "/", body: String(repeating: "x", count: 9000)).status == 404)
+            let other = try half(from: 2)
+            while server.edge.counters.bufferedBytes < 270_000 { await Task.yield() }
+            for client in [first, second, third, other] { client.close() }
+            while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 1)
+        }
+    }
+
+    @Test("who has not connected may have half of what is buffered; the rest is for those who have")
+    func reserveForConnected() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 200_000, perAddress: nil) }
+        try await TestServer.run(configuration: limits) { server in
+            let connected = try server.connected()
+            let hold = try server.client(from: 2)
+            try hold.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" + String(repeating: "x", count: 90_000))
+            while server.edge.counters.bufferedBytes < 80_000 { await Task.yield() }
+            let refused = try server.client(from: 3)
+            try refused.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" + String(repeating: "x", count: 90_000))
+            #expect(try refused.response().status == 503)
+            // The first fragment of a message.
+            let payload = [UInt8](repeating: UInt8(ascii: "4"), count: 60_000)
+            try connected.send([0x01, 0x80 | 126, UInt8(60_000 >> 8), UInt8(60_000 & 0xFF), 0, 0, 0, 0] + payload)
+            while server.edge.counters.bufferedBytes < 140_000 { await Task.yield() }
+            hold.close()
+            connected.close()
+            while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("a large body is asked about before it is kept")
+    func largeBodies() async throws {
+        let behaviour = TestDelegate.Behaviour(
+            onRequest: { request, _, responder in
+                responder.send(HTTPResponse(status: 200, body: Array("\(request.body.count)".utf8)))
+            },
+            onLargeBody: { $0.headers.contains("Authorization") ? nil : HTTPResponse(status: 401) })
+        try await TestServer.run(behaviour) { server in
+            let client = try server.client()
+            let body = String(repeating: "x", count: 100_000)
+            #expect(try client.request("POST", "/", body: body).status == 401)
+            #expect(try client.request("POST", "/", headers: ["Authorization: x"], body: body).body == "100000")
+            #expect(try client.request("POST", "/", body: String(repeating: "x", count: 1000)).body == "1000")
+            #expect(server.edge.counters.bufferedBytes == 0)
+        }
+    }
+
+    @Test("an address that asks too often is refused, whatever for, and its connection ends")
+    func tooOften() async throws {
+        let behaviour = TestDelegate.Behaviour(secondsToWait: { "\($0)" == "127.0.0.1" ? 7 : nil })
+        try await TestServer.run(behaviour) { server in
+            for target in ["/", "/socket.io/?EIO=4&transport=polling"] {
+                let client = try server.client()
+                let refusal = try client.request("GET", target)
+                #expect(refusal.status == 429 && refusal.header("Retry-After") == "7")
+                #expect(try client.isClosed())
+            }
+            #expect(try server.client(from: 2).request("GET", "/").status == 404)
+        }
+    }
+
+    @Test("limits follow from what the machine has, and leave descriptors for what is no client's")
+    func machine() {
+        let large = EdgeLimits.fitting(descriptors: 1_048_576, memory: 24 << 30, loops: 2)
+        #expect(large.connections.total > 1_000_000 && large.connections.perAddress == 1_000)
+        #expect(large.bufferedBytes.total == 128 << 20)
+        let container = EdgeLimits.fitting(descriptors: 1_048_576, memory: 256 << 20, loops: 2)
+        #expect(container.connections.total == 16_384 && container.bufferedBytes.total == 64 << 20)
+        let shell = EdgeLimits.fitting(descriptors: 1_024, memory: 24 << 30, loops: 2)
+        #expect((512...900).contains(shell.connections.total))
+        let tiny = EdgeLimits.fitting(descriptors: 64, memory: 1 << 20, loops: 8)
+        #expect(tiny.connections.total >= 16 && (tiny.connections.perAddress ?? 0) > 0)
+    }
+}
