@@ -104,7 +104,7 @@ struct LargeBodyTests {
         return limits
     }
 
-    @Test("a body of the size that anyone may send is not asked about; a larger one is before it is kept, in both framings")
+    @Test("a body that anyone may send is not asked about; a larger one is before it is kept, in both framings")
     func asks() {
         #expect(kinds(Outcome(post("Content-Length: 10", body: bytes(10)), limits: asking)) == ["POST 10"])
         #expect(kinds(Outcome(post("Content-Length: 11"), limits: asking)) == ["large POST 0"])
