@@ -90,11 +90,16 @@ extension Channel: PollSource {
             }
         case .bytes(let count):
             loop.counters.bytesRead.increment(by: count)
-            guard state == .open else { return }
+            guard state == .open else { return drop(count) }
             handOver(count)
         case .wouldBlock: break
         case .failed(let error): closeDescriptor(.failed(error))
         }
+    }
+
+    private func drop(_ count: Int) {
+        droppedBytes += count
+        if droppedBytes > Self.maxDroppedBytes { closeDescriptor(.closed) }
     }
 
     /// Gives the handler what lies in the loop's buffer.

@@ -18,6 +18,9 @@ public final class Channel: @unchecked Sendable {
     /// end, peers that are hung up on and stay would use up the descriptors.
     public static let maxLingering = 64
 
+    /// What a peer may send after `close()` until it is hung up on: the rest of a request that was refused, but no flood.
+    static let maxDroppedBytes = 16 << 20
+
     enum State {
         case open
         /// `close()` was called; output is pending.
@@ -50,6 +53,7 @@ public final class Channel: @unchecked Sendable {
     var peerFinished = false
     var closeReason: CloseReason?
     var closeTimer: LoopTimer?
+    var droppedBytes = 0
 
     /// Takes the socket over. `start` registers it.
     init(_ socket: Socket, peer: PeerAddress, loop: EventLoop) {

@@ -46,6 +46,26 @@ struct ClosingTests {
         }
     }
 
+    @Test("a peer that floods a connection after its close is hung up on")
+    func floodAfterClose() async throws {
+        try await withLoops { group in
+            let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
+                Answering { $0.close() }
+            }
+            let client = try BlockingSocket(port: listener.port)
+            let piece = [UInt8](repeating: 0, count: 1 << 20)
+            var sent = 0
+            // Not for as long as it lingers, in which gigabytes would go through.
+            #expect(throws: WireError.self) {
+                while sent < 256 {
+                    try client.send(piece)
+                    sent += 1
+                }
+            }
+            #expect(sent < 128)
+        }
+    }
+
     @Test("the peer's end closes the channel after what is pending")
     func peerCloses() async throws {
         try await withLoops { group in
