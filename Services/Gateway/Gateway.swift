@@ -67,6 +67,10 @@ public struct Gateway: Component {
             },
             onAnnouncement: { presence.learn($0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
+        let unreadAnswers = UnreadAnswers(maxBytes: settings.maxUnreadAnswerBytes)
+        node.metrics.gauge("parlor_unread_answer_bytes", "Long answers that clients have not taken yet, in bytes.") {
+            Double(unreadAnswers.bytes)
+        }
         let lastKnown = LastKnown()
         let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: lastKnown)
         let context = GatewayContext(
@@ -80,11 +84,15 @@ public struct Gateway: Component {
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
             limiter: RateLimiter(
-                isOn: settings.hasRateLimits,
+                isOn: settings.isLimiting,
                 overrides: Dictionary(
                     GatewaySettings.limits.compactMap { name in
                         configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
                     }, uniquingKeysWith: { first, _ in first })),
+            slots: RequestSlots(
+                isOn: settings.isLimiting, maxPerPerson: settings.maxRequestsPerPerson,
+                maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
+            unreadAnswers: unreadAnswers,
             cursors: SyncCursorCodec(secret: secret),
             missed: missed, crowd: crowd)
         let shards = node.group.loops.map { Shard(on: $0, context) }

@@ -19,6 +19,8 @@ final class GatewayContext: Sendable {
     let memberships: Memberships
     let tokens: TokenVerifier
     let limiter: RateLimiter
+    let slots: RequestSlots
+    let unreadAnswers: UnreadAnswers
     let cursors: SyncCursorCodec
     let missed: MissedEntries
     let crowd: Crowd
@@ -28,7 +30,8 @@ final class GatewayContext: Sendable {
         metrics: Metrics, measured: GatewayMetrics, clock: any WallClock,
         directory: Directory, presence: Presence, composer: RoomComposer,
         lists: RoomLists, memberships: Memberships, tokens: TokenVerifier,
-        limiter: RateLimiter, cursors: SyncCursorCodec, missed: MissedEntries,
+        limiter: RateLimiter, slots: RequestSlots, unreadAnswers: UnreadAnswers, cursors: SyncCursorCodec,
+        missed: MissedEntries,
         crowd: Crowd
     ) {
         self.settings = settings
@@ -44,6 +47,8 @@ final class GatewayContext: Sendable {
         self.memberships = memberships
         self.tokens = tokens
         self.limiter = limiter
+        self.slots = slots
+        self.unreadAnswers = unreadAnswers
         self.cursors = cursors
         self.missed = missed
         self.crowd = crowd

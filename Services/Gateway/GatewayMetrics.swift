@@ -9,6 +9,8 @@ final class GatewayMetrics: Sendable {
     let acks: Histogram
     /// Acks that say that a service failed, for no fault of the client.
     let failedAcks: Counter
+    /// Requests and events that a limit refused.
+    let limited: Counter
     private let fanout: Histogram
     private let metrics: Metrics
     private let clock: any WallClock
@@ -20,6 +22,7 @@ final class GatewayMetrics: Sendable {
         self.clock = clock
         acks = metrics.histogram("parlor_ack_seconds", "From a socket's event to its ack.")
         failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that say that a service failed.")
+        limited = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
         fanout = metrics.histogram(
             "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
     }

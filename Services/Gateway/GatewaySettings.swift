@@ -13,22 +13,32 @@ struct GatewaySettings: Sendable {
     let writeTimeout: Duration
     let requiredServices: [String]
     let trustedProxies: [IPNetwork]
-    /// Whether anything is counted by person and address.
-    let hasRateLimits: Bool
     private let connections: EdgeLimits.Limit
     private let pendingSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
+    /// Whether what is counted for each person and address is limited.
+    let isLimiting: Bool
+    let maxRequestsPerPerson: Int
+    let maxHeavyRequestsPerPerson: Int
+    let maxUnreadAnswerBytes: Int
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits =
         ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"] + ownLimits.map(\.name)
 
-    /// Those of what the gateway answers itself.
+    /// Those of what the gateway answers itself, and of what names no limit.
     static let ownLimits = [
         RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10),
         RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10),
         RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60),
         requests,
+        // At a start a client asks for its lists and for some conversations: thirty a second for all of a person's devices.
+        RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10),
+        RateLimit("writes", perPerson: 200, perAddress: 2000, seconds: 10),
+        // Of a whole office at once, after a deploy or behind a proxy that nobody trusts.
+        RateLimit("connects", perPerson: 60, perAddress: 6000, seconds: 10),
+        RateLimit("unknown", perPerson: 60, perAddress: 600, seconds: 10),
+        RateLimit("bytes", perPerson: 64 << 20, perAddress: 640 << 20, seconds: 3600),
     ]
 
     /// Of whatever comes over HTTP, before it is looked at. Of addresses alone.
@@ -81,13 +91,22 @@ struct GatewaySettings: Sendable {
                 "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),
             Setting(
-                "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether anything below is counted; off for tests"
-            ),
+                "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
+                "HTTP requests of one person that may be under way at once on a gateway"),
+            Setting(
+                "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
+                "Of those that answer at length, replays to sockets among them; the next ones wait"),
+            Setting(
+                "MAX_UNREAD_ANSWER_BYTES", .size(1 << 20...1 << 30), default: "64m",
+                "What long answers that nobody reads may hold in all; beyond, the oldest is cut off"),
+            .rateLimits,
         ]
         + limits.map { name in
             Setting(
                 rateSetting(name), .rate, default: "",
-                "How often a person and an address may \(purpose(of: name)), as 60/10s,600/10s; as the service says by default"
+                name == "bytes"
+                    ? "How many bytes a person and an address may write, as 64m/1h,640m/1h, which is the default"
+                    : "How often a person and an address may \(purpose(of: name)), as 60/10s,600/10s; as the service says by default"
             )
         }
 
@@ -101,6 +120,10 @@ struct GatewaySettings: Sendable {
         case "typing": "say that they type"
         case "sync": "ask for what they missed"
         case "requests": "ask for anything over HTTP (the address alone counts)"
+        case "reads": "read whatever has no limit of its own"
+        case "writes": "change whatever has no limit of its own"
+        case "connects": "connect a socket"
+        case "unknown": "ask for what is not there"
         case "elements": "change elements"
         case "devices": "register or remove devices"
         case "register": "register"
@@ -120,7 +143,10 @@ struct GatewaySettings: Sendable {
         writeTimeout = configuration.duration("WRITE_TIMEOUT")
         requiredServices = configuration.list("REQUIRED_SERVICES")
         trustedProxies = configuration.networks("TRUSTED_PROXIES")
-        hasRateLimits = configuration.text("RATE_LIMITS") == "on"
+        isLimiting = configuration.text(Setting.rateLimits.name) == "on"
+        maxRequestsPerPerson = configuration.number("MAX_REQUESTS_PER_PERSON")
+        maxHeavyRequestsPerPerson = configuration.number("MAX_HEAVY_REQUESTS_PER_PERSON")
+        maxUnreadAnswerBytes = configuration.number("MAX_UNREAD_ANSWER_BYTES")
         func limit(_ name: String) -> EdgeLimits.Limit {
             EdgeLimits.Limit(
                 total: configuration.number(name), perAddress: configuration.number("\(name)_PER_ADDRESS"))
@@ -140,7 +166,7 @@ struct GatewaySettings: Sendable {
                 limit.total = given.total
             }
             if let share = given.perAddress, share > 0 { limit.perAddress = share }
-            if !hasRateLimits { limit.perAddress = nil }
+            if !isLimiting { limit.perAddress = nil }
         }
         set(&limits.connections, to: connections)
         set(&limits.pendingSockets, to: pendingSockets)

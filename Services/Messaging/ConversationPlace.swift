@@ -14,6 +14,12 @@ struct ConversationPlace: Sendable, Equatable, Comparable {
         messageID = message.id
     }
 
+    init(createdAt: Timestamp, seq: Int, messageID: String) {
+        self.createdAt = createdAt
+        self.seq = seq
+        self.messageID = messageID
+    }
+
     /// - Throws: `malformed_request` for anything that is not what `cursor` writes.
     init(cursor: String) throws(ServiceError) {
         let text = Base64URL.decode(cursor).map { String(decoding: $0, as: UTF8.self) }

@@ -8,6 +8,7 @@ import Storage
 struct Messaging: Sendable {
     let database: any Database
     let bus: any MessageBus
+    let memberships: Memberships
     let clock: any WallClock
     let ids: UUIDv7Generator
 

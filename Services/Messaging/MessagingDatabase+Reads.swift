@@ -70,6 +70,41 @@ extension MessagingDatabase {
         ) { Chat(roomID: $0.text(0), lastSeq: $0.int(1), updatedAt: $0.time(2)) }
     }
 
+    /// In a room of no more messages its newest one before a place is found by walking back.
+    private static let shortRoom = 64
+
+    /// Each room's newest message before a place; a room without one is not among them.
+    func heads(of roomIDs: [String], before place: ConversationPlace) throws -> [ConversationHead] {
+        let chats = try chats(of: roomIDs)
+        let short = chats.filter { $0.lastSeq <= Self.shortRoom }
+        // No id has a NUL, and no database need take one: what follows it changes no comparison with an id.
+        let messageID = String(place.messageID.unicodeScalars.prefix { $0.value != 0 })
+        // One statement for all of them: a query for each would cost ten times as much.
+        var heads = try connection.all(
+            """
+            SELECT chats.room_id, head.created_at, head.seq, head.id
+            FROM chats JOIN messages AS head ON head.room_id = chats.room_id AND head.text IS NOT NULL
+                AND head.seq = (
+                    SELECT seq FROM messages AS earlier
+                    WHERE earlier.room_id = chats.room_id AND earlier.text IS NOT NULL
+                        AND (earlier.created_at < $2 OR (earlier.created_at = $2
+                            AND (earlier.seq < $3 OR (earlier.seq = $3 AND earlier.id < $4))))
+                    ORDER BY seq DESC LIMIT 1)
+            WHERE chats.room_id IN (SELECT value FROM json_each($1))
+            """, SQLValue.list(short.map(\.roomID)), place.createdAt.milliseconds, place.seq, messageID
+        ) {
+            ConversationHead(
+                roomID: $0.text(0),
+                place: ConversationPlace(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.text(3)))
+        }
+        for chat in chats where chat.lastSeq > Self.shortRoom {
+            let end = try firstSeq(notBefore: place, in: chat)
+            guard let message = try newest(in: chat.roomID, before: end, count: 1).first else { continue }
+            heads.append(ConversationHead(roomID: chat.roomID, place: ConversationPlace(message)))
+        }
+        return heads
+    }
+
     /// The first `seq` of a room from which on no message comes before the place.
     ///
     /// The order of `seq` is the order of places within a room, so halving finds it: an index by time would cost every send.

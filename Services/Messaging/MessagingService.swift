@@ -11,7 +11,9 @@ public struct MessagingService: Service {
     private let messaging: Messaging
 
     public init(_ context: ServiceContext) throws {
-        messaging = Messaging(database: context.database, bus: context.bus, clock: context.clock, ids: context.ids)
+        messaging = Messaging(
+            database: context.database, bus: context.bus, memberships: context.memberships,
+            clock: context.clock, ids: context.ids)
     }
 
     public var manifest: Manifest {
@@ -22,7 +24,7 @@ public struct MessagingService: Service {
                 Route("POST", "/api/rooms/:roomId/messages", "messaging.send", limits: ["sends"]),
                 Route("DELETE", "/api/rooms/:roomId/messages/:messageId", "messaging.delete"),
                 Route("POST", "/api/rooms/:roomId/messages/read", "messaging.read"),
-                Route("GET", "/api/users/:userId/messages", "messaging.conversation"),
+                Route("GET", "/api/users/:userId/messages", "messaging.conversation", isHeavy: true),
             ],
             socketEvents: [
                 SocketEvent(

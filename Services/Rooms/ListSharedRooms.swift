@@ -2,15 +2,17 @@ import Contracts
 import ServiceKit
 
 extension Rooms {
-    /// For other services: `{userId, otherUserId, cursor?}` → a page of Memberships, the rooms that both are in, none for a
-    /// person and themselves.
+    /// For other services: `{userId, otherUserId, idsOnly?, cursor?}` → a page of Memberships, or of ids: the rooms that both are in, none
+    /// for a person and themselves.
     ///
     /// - Throws: `user_not_found` if the other is nobody.
     func listSharedRooms(_ request: Request) async throws -> Reply {
         let userID = try request.fields.string("userId")
         let otherID = try request.fields.string("otherUserId")
         let cursor = try request.fields.optionalString("cursor")
+        let idsOnly = try request.fields.optionalBool("idsOnly") ?? false
         guard otherID.mayBeID else { throw ServiceError.userNotFound }
+        if idsOnly { return try await sharedIDs(of: userID, and: otherID, after: cursor, request) }
         let (rooms, isKnown) = try await database.read { connection in
             (
                 userID == otherID
@@ -20,11 +22,29 @@ extension Rooms {
                 try RoomsDatabase.isKnown(otherID, on: connection)
             )
         }
-        if !isKnown {
-            // Accounts alone knows those who were never in a room.
-            let found = try await people.people([otherID], asRoommates: false, request.onward())
-            guard found.contains(where: { $0.id == otherID }) else { throw ServiceError.userNotFound }
-        }
+        if !isKnown { try await requireAccount(otherID, request) }
         return Page(of: rooms, lookedFor: PageLimits.maxMemberships, id: \.id) { $0.membership.write(to: &$1) }.reply
+    }
+
+    private func sharedIDs(
+        of userID: String, and otherID: String, after cursor: String?, _ request: Request
+    ) async throws -> Reply {
+        let (ids, isKnown) = try await database.read { connection in
+            (
+                userID == otherID
+                    ? []
+                    : try RoomsDatabase.roomIDs(
+                        sharedBy: userID, otherID, after: cursor, limit: PageLimits.maxIDs, on: connection),
+                try RoomsDatabase.isKnown(otherID, on: connection)
+            )
+        }
+        if !isKnown { try await requireAccount(otherID, request) }
+        return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
+    }
+
+    /// Accounts alone knows those who were never in a room.
+    private func requireAccount(_ id: String, _ request: Request) async throws {
+        let found = try await people.people([id], asRoommates: false, request.onward())
+        guard found.contains(where: { $0.id == id }) else { throw ServiceError.userNotFound }
     }
 }

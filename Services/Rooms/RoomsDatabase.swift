@@ -128,6 +128,20 @@ enum RoomsDatabase {
             """, .text(personID), .text(otherID), .text(cursor ?? afterAllIDs), .int(limit), on: connection)
     }
 
+    /// The ids of the rooms that two people are in, in their order.
+    static func roomIDs(
+        sharedBy personID: String, _ otherID: String, after cursor: String?, limit: Int, on connection: any Connection
+    ) throws -> [String] {
+        try connection.all(
+            """
+            SELECT mine.room_id FROM participants AS mine
+            JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+            WHERE mine.person_id = $1 AND mine.room_id > $3
+            ORDER BY mine.room_id LIMIT $4
+            """, personID, otherID, cursor ?? "", limit
+        ) { $0.text(0) }
+    }
+
     /// The ids of those who share a room with a person, in their order.
     /// - Parameter cursor: the last id that is known already.
     static func partners(

@@ -40,6 +40,8 @@ extension Route {
             $0.member("needsLogin", needsLogin)
             $0.member("answer", answer.rawValue)
             $0.member("limits", array: { for limit in limits { $0.string(limit) } })
+            $0.member("heavy", isHeavy)
+            $0.member("maxBody", maxBodyBytes)
         }
     }
 
@@ -50,7 +52,8 @@ extension Route {
         else { return nil }
         self.init(
             method, path, subject, needsLogin: needsLogin, answer: answer,
-            limits: object["limits"]?.array?.compactMap(\.string) ?? [])
+            limits: object["limits"]?.array?.compactMap(\.string) ?? [], isHeavy: object["heavy"]?.bool,
+            maxBodyBytes: object["maxBody"]?.int)
     }
 }
 

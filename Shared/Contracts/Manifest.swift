@@ -56,12 +56,25 @@ public struct Route: Sendable, Equatable {
     public let subject: String
     public let needsLogin: Bool
     public let answer: Answer
-    /// The names of the rate limits that a call counts against.
+    /// The names of the rate limits that a call counts against. Where there are none, the gateway counts it against `reads` (GET) or
+    /// `writes`.
     public let limits: [String]
+    /// Whether an answer may be large or take long: a person has few such calls under way at once.
+    public let isHeavy: Bool
+    /// A longer body is `payload_too_large`, and is not parsed.
+    public let maxBodyBytes: Int
 
+    /// What the contract allows, and the edge takes.
+    static let maxBodyBytes = 1 << 20
+    /// Of a route that needs no login: whoever may send anything sends little.
+    static let maxBodyBytesWithoutLogin = 16 << 10
+
+    /// - Parameters:
+    ///   - isHeavy: nil for what the answer says: `roomsByPerson` is; of `rooms` the gateway knows which one is.
+    ///   - maxBodyBytes: nil for 1 MiB, or 16 KiB where no login is needed.
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
-        limits: [String] = []
+        limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil
     ) {
         self.method = method
         self.path = path
@@ -69,6 +82,8 @@ public struct Route: Sendable, Equatable {
         self.needsLogin = needsLogin
         self.answer = answer
         self.limits = limits
+        self.isHeavy = isHeavy ?? (answer == .roomsByPerson)
+        self.maxBodyBytes = maxBodyBytes ?? (needsLogin ? Self.maxBodyBytes : Self.maxBodyBytesWithoutLogin)
     }
 }
 
@@ -80,7 +95,7 @@ public struct SocketEvent: Sendable, Equatable {
     public let ackName: String?
     /// Members of the data that the ack repeats: the name in the ack, and the one in the data.
     public let ackCopies: [(name: String, from: String)]
-    /// The names of the rate limits that it counts against.
+    /// The names of the rate limits that it counts against. Where there are none, the gateway counts it against `writes`.
     public let limits: [String]
 
     public init(

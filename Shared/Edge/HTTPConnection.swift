@@ -43,6 +43,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var hasReceived = false
     /// Ends what is awaited; nil while a request is answered.
     private var deadline: LoopInstant?
+    /// Of answers that are written and not yet in the kernel's hands.
+    private var whenTaken: [(exchange: Int, call: () -> Void)] = []
 
     /// Whose connection it is counted as; nil for a trusted proxy's.
     let countedAddress: IPAddress?
@@ -75,6 +77,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func channelDidDrain(_ channel: Channel) {
         // Less is always granted.
         _ = countBytes()
+        noteTaken()
         process()
     }
 
@@ -94,9 +97,23 @@ final class HTTPConnection: ChannelHandler, Waiting {
         poll?.pollLost()
     }
 
+    private func noteTaken() {
+        guard !whenTaken.isEmpty else { return }
+        let taken = whenTaken
+        whenTaken = []
+        for answer in taken { answer.call() }
+    }
+
+    /// Ends the connection if that answer is not taken yet.
+    func cutOff(_ id: Int) {
+        guard whenTaken.contains(where: { $0.exchange == id }) else { return }
+        cutOff()
+    }
+
     /// - Parameter goesOn: whether the connection does, on another loop or as a WebSocket.
     private func release(goesOn: Bool = false) {
         exchange = nil
+        noteTaken()
         timer?.cancel()
         timer = nil
         _ = edge.count(0, of: countedAddress, in: &countedBytes, isConnected: false)
@@ -286,8 +303,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if exchange?.id == id { exchange?.poll = session }
     }
 
-    func answer(_ id: Int, with response: HTTPResponse) {
-        guard let answered = exchange, answered.id == id else { return }
+    func answer(_ id: Int, with response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
+        guard let answered = exchange, answered.id == id else { return whenTaken?() ?? () }
+        if let whenTaken { self.whenTaken.append((id, whenTaken)) }
         close(exchange: id)
         var response = response
         response.headers.add(RequestID.header, answered.requestID)

@@ -20,10 +20,16 @@ public final class HTTPResponder: Sendable {
     public var loop: EventLoop { connection.loop }
 
     /// On the loop only. A second answer is dropped, and so is one to a client that is gone.
-    public func send(_ response: HTTPResponse) {
-        guard !isDone.exchange(true, ordering: .relaxed) else { return }
-        connection.object.answer(exchange, with: response)
+    ///
+    /// - Parameter whenTaken: called once, on the loop: when the client's kernel has the whole answer, or the connection has ended.
+    public func send(_ response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
+        guard !isDone.exchange(true, ordering: .relaxed) else { return whenTaken?() ?? () }
+        connection.object.answer(exchange, with: response, whenTaken: whenTaken)
     }
+
+    /// Ends the connection if the answer was sent with `whenTaken`, and is not taken yet: the client counts as a slow reader. On the
+    /// loop only.
+    public func cutOff() { connection.object.cutOff(exchange) }
 
     deinit {
         if isDone.load(ordering: .relaxed) { return }

@@ -31,7 +31,10 @@ struct ContractsTests {
     func manifests() throws {
         let manifest = Manifest(
             service: "stars",
-            routes: [Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limits: ["stars", "more"])],
+            routes: [
+                Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limits: ["stars", "more"]),
+                Route("GET", "/api/stars", "stars.list", isHeavy: true, maxBodyBytes: 7),
+            ],
             socketEvents: [
                 SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")], limits: ["stars"])
             ],

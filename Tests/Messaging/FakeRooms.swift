@@ -8,6 +8,8 @@ import Testing
 final class FakeRooms: Sendable {
     private let rooms = Mutex<[Membership]>([])
     private let questions = Mutex<[String]>([])
+    /// Whether it is of a version that knows of no `idsOnly`.
+    let isOld = Mutex(false)
 
     init(on bus: any MessageBus) throws {
         for pattern in ["rooms.>", "accounts.>"] {
@@ -42,7 +44,11 @@ final class FakeRooms: Sendable {
                 rooms.contains(where: { $0.participant(other) != nil })
             else { return ServiceError.userNotFound.json }
             let shared = rooms.filter { $0.participant(one) != nil && $0.participant(other) != nil }
-            return Reply(.ok, JSONWriter.value { $0.array(of: shared) { $1.write(to: &$0) } }).json
+            // As a version before it answers.
+            guard data["idsOnly"]?.bool == true, !isOld.withLock({ $0 }) else {
+                return Reply(.ok, JSONWriter.value { $0.array(of: shared) { $1.write(to: &$0) } }).json
+            }
+            return Reply(.ok, JSONWriter.value { $0.array(of: shared) { $0.string($1.roomID) } }).json
         default:
             Issue.record("messaging asked \(subject)")
             return ServiceError.unavailable(subject).json

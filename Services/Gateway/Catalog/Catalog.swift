@@ -47,6 +47,19 @@ final class Catalog: Sendable {
         return Catalog(manifests, required: required, revision: revision + 1)
     }
 
+    // MARK: Limits
+
+    /// What a call of the route counts against: one that names no limit of calls counts all the same.
+    func limits(of route: Route) -> [RateLimit] { limits(route.limits, or: route.method == "GET" ? "reads" : "writes") }
+
+    func limits(of event: SocketEvent) -> [RateLimit] { limits(event.limits, or: "writes") }
+
+    private func limits(_ names: [String], or standard: String) -> [RateLimit] {
+        let found = names.compactMap { limits[$0] }
+        guard let other = limits[standard], !found.contains(where: { $0.counted == .calls }) else { return found }
+        return found + [other]
+    }
+
     private static func listLogs(_ all: [Manifest]) -> [String]? {
         let sources = all.filter { manifest in
             manifest.contribution != nil || manifest.routes.contains { $0.subject == Subject.rooms }

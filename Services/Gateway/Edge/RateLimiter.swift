@@ -23,10 +23,12 @@ final class RateLimiter: Sendable {
         let window: Int
         let interval: Int
 
-        init(_ limit: String, _ who: Key.Who, _ count: Int, _ window: Duration) {
+        init(_ limit: String, _ who: Key.Who, _ count: Int, _ window: Duration, cost: Int) {
             key = Key(limit: limit, who: who)
             self.window = window.milliseconds * 1_000_000
-            interval = self.window / count
+            // What costs more than the whole limit is refused for ever: two windows are enough to say so.
+            let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: cost)
+            self.interval = isOver ? 2 * self.window : min(interval, 2 * self.window)
         }
     }
 
@@ -52,10 +54,14 @@ final class RateLimiter: Sendable {
 
     /// Counts one more against all of the limits, or against none if that is too much for one of them.
     ///
-    /// - Parameter now: milliseconds, of any clock that does not go back.
+    /// - Parameters:
+    ///   - person: nil if it is not known who asks, or the person is counted apart.
+    ///   - address: nil if the address was counted before.
+    ///   - cost: of what is counted in something else than calls.
+    ///   - now: milliseconds, of any clock that does not go back.
     /// - Returns: the seconds until it is allowed again; nil if it is.
-    func take(_ limits: [RateLimit], person: String?, address: IPAddress, now: Int) -> Int? {
-        let shares = shares(limits, person: person, address: address)
+    func take(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) -> Int? {
+        let shares = shares(limits, person: person, address: address, cost: cost)
         let now = now * 1_000_000
         return times.withLock { times in
             var wait = 0
@@ -71,8 +77,8 @@ final class RateLimiter: Sendable {
 
     /// Uncounts what `take` counted. Exact if it is called before time itself has given that back: within the limit's time
     /// divided by its count.
-    func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress, now: Int) {
-        let shares = shares(limits, person: person, address: address)
+    func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
+        let shares = shares(limits, person: person, address: address, cost: cost)
         times.withLock { times in
             for share in shares {
                 guard let time = times[share.key] else { continue }
@@ -82,17 +88,18 @@ final class RateLimiter: Sendable {
         }
     }
 
-    private func shares(_ limits: [RateLimit], person: String?, address: IPAddress) -> [Share] {
+    private func shares(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int) -> [Share] {
         guard isOn else { return [] }
-        let address = address.isIPv6 ? address.keeping(firstBits: Self.ipv6PrefixLength) : address
+        let address = address.map { $0.isIPv6 ? $0.keeping(firstBits: Self.ipv6PrefixLength) : $0 }
         let name = person.map { String(decoding: $0.utf8.prefix(Self.maxNameLength), as: UTF8.self) }
         return limits.flatMap { limit in
             let rate =
                 overrides[limit.name]
                 ?? Rate(perPerson: limit.perPerson, perAddress: limit.perAddress, window: .seconds(limit.seconds))
-            let ofAddress = Share(limit.name, .address(address), rate.perAddress, rate.addressWindow)
-            guard let name else { return [ofAddress] }
-            return [ofAddress, Share(limit.name, .person(name), rate.perPerson, rate.personWindow)]
+            return [
+                address.map { Share(limit.name, .address($0), rate.perAddress, rate.addressWindow, cost: cost) },
+                name.map { Share(limit.name, .person($0), rate.perPerson, rate.personWindow, cost: cost) },
+            ].compactMap(\.self)
         }
     }
 }

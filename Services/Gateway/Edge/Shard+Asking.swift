@@ -36,11 +36,13 @@ extension Shard {
             let catalog = context.directory.catalog
             guard let declared = catalog.socketEvents[request.event.name] else {
                 guard catalog.isWhole else { throw .unavailable("This part of the service") }
+                _ = try passLimits(limit("unknown"), person: client.caller.id, address: client.address)
                 throw ServiceError(.malformedRequest, "There is no event of this name.")
             }
-            let data = try Self.payload(of: request.event)
             let pass = try passLimits(
-                declared.limits, in: catalog, person: client.caller.id, address: client.address)
+                catalog.limits(of: declared), person: client.caller.id, address: client.address,
+                writing: request.event.size)
+            let data = try Self.payload(of: request.event)
             let event = LoopBound(EventUnderWay(request, of: client, since: began, declared, pass), to: loop)
             context.ask(
                 declared.subject, data, as: client.caller, origin: request.origin, key: data["roomId"]?.string
@@ -62,6 +64,7 @@ extension Shard {
             finish(event.request, of: event.client, since: event.began, .failure(error))
         case .success(let reply):
             settle(event.pass, nil)
+            if reply.isDuplicate { giveBackBytes(event.pass) }
             whenFannedOut(reply.position, by: event.request.origin.deadline) { [self] in
                 note(reply.position, event.declared.subject, event.request.origin)
                 finish(

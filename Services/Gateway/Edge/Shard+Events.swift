@@ -11,6 +11,8 @@ extension Shard {
 
     func connect(_ socket: Socket, auth: JSONValue?) {
         noteVisit()
+        // Clients come back by themselves, and later each time.
+        guard mayConnect(from: socket.handshake.client) else { return socket.closeTransport() }
         guard let claims = claims(of: socket, auth: auth) else {
             return socket.refuse(
                 SocketIOPacket.mainNamespace,
@@ -21,6 +23,7 @@ extension Shard {
         }
         // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
         guard context.directory.catalog.isWhole else { return socket.closeTransport() }
+        guard mayConnect(claims.caller, from: socket.handshake.client) else { return socket.closeTransport() }
         let client = Client(
             socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client,
             keepsOrder: context.bus.keepsKeysTogether)
@@ -106,22 +109,25 @@ extension Shard {
     private func changeRooms(
         _ event: SocketIOEvent, of client: Client, _ origin: RequestOrigin
     ) async throws(ServiceError) -> JSONValue? {
+        let limit = limit(event.name == "message:typing" ? "typing" : "joins")
+        _ = try passLimits(limit, person: client.caller.id, address: client.address)
         let fields = try Self.fields(of: event)
         switch event.name {
-        case "room:join":
-            return try await limited(
-                by: ["joins"], in: context.directory.catalog, person: client.caller.id, address: client.address
-            ) { () async throws(ServiceError) -> JSONValue? in try await join(fields, client, origin) }
-        case "room:leave":
-            try await leave(fields, client, origin)
-            return nil
-        default:
-            return try await limited(
-                by: ["typing"], in: context.directory.catalog, person: client.caller.id, address: client.address
-            ) { () async throws(ServiceError) -> JSONValue? in
-                try await setTyping(fields, client, origin)
-                return nil
-            }
+        case "room:join": return try await join(fields, client, origin)
+        case "room:leave": try await leave(fields, client, origin)
+        default: try await setTyping(fields, client, origin)
+        }
+        return nil
+    }
+
+    /// An event that is not taken, whatever it is called.
+    func refuse(_ event: SocketIOEvent, _ error: ServiceError, on socket: Socket) {
+        guard let client = socket.context as? Client else { return Self.fail(event, error, to: socket) }
+        do throws(ServiceError) {
+            _ = try passLimits(limit("unknown"), person: client.caller.id, address: client.address)
+            Self.fail(event, error, to: socket)
+        } catch {
+            Self.fail(event, error, to: socket)
         }
     }
 

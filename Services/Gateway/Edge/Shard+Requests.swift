@@ -15,101 +15,130 @@ extension Shard {
         noteVisit()
         let id = responder.requestID
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
-            return responder.send(.error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id))
+            return refuse(
+                .error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id), to: client,
+                responder)
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
         if segments == ["api", "sync"] {
-            guard method == "GET" else { return responder.send(.methodNotAllowed(["GET"], requestID: id)) }
-            startTask { await $0.sync(request, from: client, using: responder) }
-            return
+            guard method == "GET" else {
+                return refuse(.methodNotAllowed(["GET"], requestID: id), to: client, responder)
+            }
+            return sync(request, from: client, using: responder)
         }
         let catalog = context.directory.catalog
         switch catalog.routes.match(method, segments) {
         case .none:
             let isPending = segments.first == "api" && !catalog.isWhole
-            responder.send(
+            refuse(
                 .error(
                     isPending
                         ? .unavailable("This part of the service")
-                        : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id))
-        case .otherMethods(let methods): responder.send(.methodNotAllowed(methods, requestID: id))
+                        : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id),
+                to: client, responder)
+        case .otherMethods(let methods): refuse(.methodNotAllowed(methods, requestID: id), to: client, responder)
         case .route(let route, let parameters):
-            startTask { await $0.serve(request, route, parameters, from: client, responder, catalog) }
+            do throws(ServiceError) {
+                let call = try admit(request, to: route, parameters, from: client, catalog)
+                startTask { await $0.serve(call, request, responder) }
+            } catch {
+                responder.send(.error(error, requestID: id))
+            }
         }
     }
 
-    private func serve(
-        _ request: HTTPRequest, _ route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
-        _ responder: HTTPResponder, _ catalog: Catalog
-    ) async {
-        let id = responder.requestID
-        let origin = context.origin(id, trace: request.headers["traceparent"])
+    /// Counts a request to nothing that is there.
+    private func refuse(
+        _ response: @autoclosure () -> HTTPResponse, to client: IPAddress, _ responder: HTTPResponder
+    ) {
         do throws(ServiceError) {
-            var caller: Caller?
-            if route.needsLogin {
-                guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
-                    throw ServiceError(.unauthenticated, "Log in first.")
-                }
-                caller = claims.caller
-            }
-            let data = try Self.data(of: request, parameters)
-            let sort = try Self.sort(route, data)
-            let key = parameters.first { $0.name == "roomId" }?.value
-            let named = caller?.id ?? data["username"]?.string?.lowercased()
-            if route.answer == .rooms, let caller {
-                let answer = try await limited(by: route.limits, in: catalog, person: named, address: client) {
-                    () async throws(ServiceError) -> RoomList in
-                    try await list(route, data, for: caller, by: sort, catalog, origin)
-                }
-                note(nil, route.subject, origin)
-                return responder.send(answer.response(to: request.headers))
-            }
-            let reply = try await limited(by: route.limits, in: catalog, person: named, address: client) {
-                () async throws(ServiceError) -> Reply in
-                try await ask(route, data, as: caller, origin: origin, key: key)
-            }
-            // Who is told of it by others finds it in what this gateway has sent.
-            await fannedOut(reply.position, by: origin.deadline)
-            note(reply.position, route.subject, origin)
-            responder.send(try await response(reply, route, caller, origin))
+            try passAddress(limit("unknown"), client)
+            responder.send(response())
         } catch {
-            responder.send(.error(error, requestID: id))
+            responder.send(.error(error, requestID: responder.requestID))
         }
+    }
+
+    private func serve(_ call: AdmittedCall, _ request: HTTPRequest, _ responder: HTTPResponder) async {
+        let origin = context.origin(responder.requestID, trace: request.headers["traceparent"])
+        do throws(ServiceError) {
+            var slots = [call.slot].compactMap(\.self)
+            if call.route.isHeavy, let caller = call.caller {
+                slots.append(try await enterHeavy(caller.id, by: origin.deadline))
+            }
+            let response = try await answer(call, request, origin)
+            settle(call.pass, nil)
+            send(response, with: responder, holding: slots)
+        } catch {
+            settle(call.pass, error)
+            responder.send(.error(error, requestID: responder.requestID))
+        }
+    }
+
+    private func answer(
+        _ call: AdmittedCall, _ request: HTTPRequest, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> HTTPResponse {
+        if call.route.answer == .rooms, let caller = call.caller {
+            let list = try await list(call, for: caller, origin)
+            note(nil, call.route.subject, origin)
+            return list.response(to: request.headers)
+        }
+        let reply = try await ask(call, origin)
+        if reply.isDuplicate { giveBackBytes(call.pass) }
+        // Who is told of it by others finds it in what this gateway has sent.
+        await fannedOut(reply.position, by: origin.deadline)
+        note(reply.position, call.route.subject, origin)
+        return try await response(reply, call.route, call.caller, origin)
+    }
+
+    /// Sends an answer. If it is long, it counts among the unread, and holds its places, until the client has taken it.
+    func send(_ response: HTTPResponse, with responder: HTTPResponder, holding slots: [RequestSlots.Slot]) {
+        let loop = loop
+        let mark = context.unreadAnswers.add(response.body.count) { loop.execute { responder.cutOff() } }
+        guard let mark else { return responder.send(response) }
+        responder.send(response) { withExtendedLifetime((mark, slots)) {} }
     }
 
     /// Asks the route's service. A list of rooms comes in pages that fit the bus: it is asked for to its end.
-    private func ask(
-        _ route: Route, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
-    ) async throws(ServiceError) -> Reply {
+    private func ask(_ call: AdmittedCall, _ origin: RequestOrigin) async throws(ServiceError) -> Reply {
+        let route = call.route
         guard route.answer == .roomsByPerson else {
             return try await context.ask(
-                route.subject, data, as: caller, origin: origin, key: key, isQuestion: route.method == "GET")
+                route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
+                isQuestion: route.method == "GET")
         }
-        let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: key)
+        let pages = try await context.askForPages(
+            route.subject, call.data, as: call.caller, origin: origin, key: call.roomID)
         return Reply(.ok, Self.joined(pages.map(\.data)))
     }
 
     private func list(
-        _ route: Route, _ data: JSONValue, for caller: Caller, by sort: ComposedRoom.Sort, _ catalog: Catalog,
-        _ origin: RequestOrigin
+        _ call: AdmittedCall, for caller: Caller, _ origin: RequestOrigin
     ) async throws(ServiceError) -> RoomList {
+        let (route, data) = (call.route, call.data)
         // Of another list, or of anything else in the query, only the service knows what it is.
         let isPlain = route.subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
-        let key = KeptLists.Key(userID: caller.id, sort: sort)
+        let key = KeptLists.Key(userID: caller.id, sort: call.sort)
         let composer = context.composer
-        return try await context.lists.list(key, logs: isPlain ? catalog.listLogs : nil) {
+        return try await context.lists.list(key, logs: isPlain ? call.catalog.listLogs : nil) {
             (roomIDs) async throws(ServiceError) -> RoomComposer.Composed in
             let bases: [JSONValue]
+            let slot: RequestSlots.Slot?
             if let roomIDs {
+                slot = nil
                 bases = try await composer.bases(of: roomIDs, origin.context(for: caller, isQuestion: true))
             } else {
+                // A list that was kept is light.
+                slot = try await enterHeavy(caller.id, by: origin.deadline)
                 let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
                 bases = pages.flatMap { $0.data.array ?? [] }
             }
-            return try await composer.compose(
+            let composed = try await composer.compose(
                 bases, for: caller.id, origin, unnamed: JSONValue(""),
                 remembering: roomIDs == nil && isPlain ? .all : .some)
+            withExtendedLifetime(slot) {}
+            return composed
         }
     }
 
@@ -126,45 +155,6 @@ extension Shard {
         return JSONWriter.value(reservingCapacity: pages.reduce(0) { $0 + $1.bytes.count }) { json in
             json.array(of: pages.flatMap { $0.array ?? [] }) { $0.value($1) }
         }
-    }
-
-    // MARK: The request
-
-    /// One object: the query's items or the body's members, then the path's parameters, of which the later win.
-    private static func data(
-        of request: HTTPRequest, _ parameters: [(name: String, value: String)]
-    ) throws(ServiceError) -> JSONValue {
-        var body = JSONValue.emptyObject
-        var items: [(name: String, value: String)] = []
-        switch request.method {
-        case "POST", "PUT", "PATCH":
-            do throws(JSONError) {
-                body = try JSONValue(parsing: request.body)
-            } catch {
-                throw ServiceError(.malformedRequest, "The body is not JSON: \(error.reason) at byte \(error.offset).")
-            }
-            guard body.kind == .object else {
-                throw ServiceError(.malformedRequest, "The body has to be a JSON object.")
-            }
-        default:
-            guard let query = request.queryItems else {
-                throw ServiceError(.malformedRequest, "The query makes no sense.")
-            }
-            items = query.items
-        }
-        return JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
-            for item in items { $0.member(item.name, item.value) }
-            $0.members(of: body)
-            for parameter in parameters { $0.member(parameter.name, parameter.value) }
-        }
-    }
-
-    private static func sort(_ route: Route, _ data: JSONValue) throws(ServiceError) -> ComposedRoom.Sort {
-        guard route.answer == .rooms, let given = data["sort"]?.string else { return .activity }
-        guard let sort = ComposedRoom.Sort(rawValue: given) else {
-            throw .invalid("sort", "has to be activity, messages or content")
-        }
-        return sort
     }
 
     // MARK: The response

@@ -40,7 +40,7 @@ final class ShardDelegate: EdgeDelegate {
             case .attachments: "Attachments are not taken here."
             case .depth: "The event's payload is nested too deeply."
             }
-        Shard.fail(event, .init(.malformedRequest, message), to: socket)
+        shard.assumeIsolated { $0.refuse(event, .init(.malformedRequest, message), on: socket) }
     }
 
     func socketIsPinged(_ socket: Socket) { shard.assumeIsolated { $0.notePing(on: socket) } }

@@ -20,7 +20,7 @@ struct WaitingEvents {
 
     /// - Returns: false if there is no room: the client sends without regard to answers.
     mutating func append(_ request: SocketRequest) -> Bool {
-        bytes += Self.size(request.event)
+        bytes += request.event.size
         guard arrived.count + leaving.count < Self.maxCount, bytes <= Self.maxBytes else { return false }
         arrived.append(request)
         return true
@@ -34,9 +34,12 @@ struct WaitingEvents {
             arrived = []
         }
         guard let request = leaving.popLast() else { return nil }
-        bytes -= Self.size(request.event)
+        bytes -= request.event.size
         return request
     }
+}
 
-    private static func size(_ event: SocketIOEvent) -> Int { event.arguments.reduce(64) { $0 + $1.bytes.count } }
+extension SocketIOEvent {
+    /// In bytes, roughly.
+    var size: Int { arguments.reduce(64) { $0 + $1.bytes.count } }
 }

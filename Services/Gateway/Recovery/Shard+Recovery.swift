@@ -36,7 +36,7 @@ extension Shard {
         }
         let cursor = given.string.flatMap { context.cursors.decode($0, for: client.caller.id) }
         let deadline = LoopInstant.now() + context.settings.requestTimeout
-        if let cursor,
+        if let cursor, mayBeCaughtUp(client),
             await replay(to: client, from: cursor, .person, by: deadline, then: { goLive(client, isRecovered: true) })
         {
             return
@@ -88,6 +88,9 @@ extension Shard {
         var cursor = start
         var count = 0
         var deadline = deadline
+        // What is remembered is sent at once; to ask services for more is heavy.
+        var slot: RequestSlots.Slot?
+        defer { withExtendedLifetime(slot) {} }
         while client.isConnected {
             if let packets = remembered(since: cursor, by: client, scope) {
                 count += packets.count
@@ -96,7 +99,8 @@ extension Shard {
                 finish()
                 return true
             }
-            guard
+            if slot == nil { slot = await heavySlot(for: client, by: deadline) }
+            guard slot != nil, client.isConnected,
                 var replay = Replay(
                     from: cursor, to: recent.places, for: client.caller.id, scope, limit: Self.pageSize,
                     maxBytes: Self.pageBytes)
@@ -118,6 +122,14 @@ extension Shard {
             cursor = replay.cursor
         }
         return false
+    }
+
+    private func heavySlot(for client: Client, by deadline: LoopInstant) async -> RequestSlots.Slot? {
+        do throws(ServiceError) {
+            return try await enterHeavy(client.caller.id, by: deadline)
+        } catch {
+            return nil
+        }
     }
 
     /// All that a client has missed until now, if this loop remembers it and it may be sent at once: so for nearly everyone

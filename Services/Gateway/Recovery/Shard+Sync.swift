@@ -12,12 +12,24 @@ extension Shard {
     /// A page of missed events ends after the one that reaches this.
     private static let syncBytes = 4 << 20
 
-    func sync(_ request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) async {
+    func sync(_ request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        do throws(ServiceError) {
+            let limit = limit("sync")
+            try passAddress(limit, client)
+            let caller = try caller(of: request)
+            _ = try passLimits(limit, person: caller.id, address: client, isAddressCounted: true)
+            let slot = try enter(caller.id)
+            startTask { await $0.sync(request, caller, slot, using: responder) }
+        } catch {
+            responder.send(.error(error, requestID: responder.requestID))
+        }
+    }
+
+    private func sync(
+        _ request: HTTPRequest, _ caller: Caller, _ slot: RequestSlots.Slot, using responder: HTTPResponder
+    ) async {
         let id = responder.requestID
         do throws(ServiceError) {
-            guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
-                throw ServiceError(.unauthenticated, "Log in first.")
-            }
             guard let query = request.queryItems else {
                 throw ServiceError(.malformedRequest, "The query makes no sense.")
             }
@@ -26,18 +38,18 @@ extension Shard {
             let limit = try fields.queryLimit(standard: Self.syncLimit.standard, max: Self.syncLimit.max)
             // Streams that are not known yet may be the cursor's.
             guard context.directory.catalog.isWhole else { throw .unavailable("A part of this service") }
-            let caller = claims.caller
             let since = try fields.optionalString("since")
             let cursor = since.flatMap { context.cursors.decode($0, for: caller.id) }
             if since != nil, cursor == nil { throw .invalid("since", "is no cursor of yours") }
-            let response = try await limited(
-                by: ["sync"], in: context.directory.catalog, person: caller.id, address: client
-            ) { () async throws(ServiceError) -> HTTPResponse in
-                let origin = context.origin(id, trace: request.headers["traceparent"])
-                guard let cursor else { return try await snapshot(for: caller, origin) }
-                return try await missed(since: cursor, by: caller, limit: limit, origin)
-            }
-            responder.send(response)
+            let origin = context.origin(id, trace: request.headers["traceparent"])
+            let heavySlot = try await enterHeavy(caller.id, by: origin.deadline)
+            let response =
+                if let cursor {
+                    try await missed(since: cursor, by: caller, limit: limit, origin)
+                } else {
+                    try await snapshot(for: caller, origin)
+                }
+            send(response, with: responder, holding: [slot, heavySlot])
         } catch {
             responder.send(.error(error, requestID: id))
         }

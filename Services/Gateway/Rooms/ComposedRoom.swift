@@ -8,13 +8,9 @@ struct ComposedRoom: Sendable {
     let id: String
     let updatedAt: Int
     let messagesUpdatedAt: Int?
-    private let base: JSONObject
-    private let people: [JSONObject]
-    private let createdAt: Int
-    private let fields: RoomFields
-    private let values: [JSONValue]
-    private let present: Set<String>
-    private let unnamed: JSONValue
+    let participants: [String]
+    /// As it is sent. Written when the room is made: those of a long list are made one after the other.
+    let json: JSONValue
 
     /// A room from what the rooms service says of it, what other services add, and who has it open.
     ///
@@ -26,19 +22,17 @@ struct ComposedRoom: Sendable {
         guard let room = base.object, let id = room["id"]?.string, let createdAt = room["createdAt"]?.int,
             let updatedAt = room["updatedAt"]?.int, let people = room["participants"]?.array
         else { return nil }
+        let parts = Parts(
+            base: room, people: people.compactMap(\.object), createdAt: createdAt,
+            updatedAt: fields.updates.reduce(updatedAt) { max($0, values[$1].int ?? .min) },
+            messagesUpdatedAt: fields.messagesUpdatedAt.flatMap { values[$0].int }, fields: fields, values: values,
+            present: present, unnamed: unnamed)
         self.id = id
-        self.base = room
-        self.createdAt = createdAt
-        self.people = people.compactMap(\.object)
-        self.fields = fields
-        self.values = values
-        self.present = present
-        self.unnamed = unnamed
-        self.updatedAt = fields.updates.reduce(updatedAt) { max($0, values[$1].int ?? .min) }
-        messagesUpdatedAt = fields.messagesUpdatedAt.flatMap { values[$0].int }
+        self.updatedAt = parts.updatedAt
+        messagesUpdatedAt = parts.messagesUpdatedAt
+        participants = parts.people.compactMap { $0["userId"]?.string }
+        json = JSONWriter.value(reservingCapacity: 1024) { parts.write(to: &$0) }
     }
-
-    var participants: [String] { people.compactMap { $0["userId"]?.string } }
 
     private var lastActivity: Int { max(updatedAt, messagesUpdatedAt ?? .min) }
 
@@ -61,7 +55,7 @@ struct ComposedRoom: Sendable {
 
     /// Writes rooms in their order.
     static func write(_ rooms: [ComposedRoom], by sort: Sort, to json: inout JSONWriter) {
-        json.array(of: sorted(rooms, by: sort)) { $1.write(to: &$0) }
+        json.array(of: sorted(rooms, by: sort)) { $0.value($1.json) }
     }
 
     /// People with the rooms that the viewer shares with them, most recent activity first; rooms by `updatedAt`.
@@ -70,8 +64,10 @@ struct ComposedRoom: Sendable {
         for room in rooms {
             for person in room.participants where person != viewer { roomsOf[person, default: []].append(room) }
         }
+        // A person stands in each page of the list that has a room with them.
+        var seen: Set<String> = []
         let groups = people.compactMap { person -> (json: JSONValue, rooms: [ComposedRoom], place: ListPlace)? in
-            guard let id = person["id"]?.string, let rooms = roomsOf[id] else { return nil }
+            guard let id = person["id"]?.string, let rooms = roomsOf[id], seen.insert(id).inserted else { return nil }
             let place = ListPlace(time: rooms.map(\.lastActivity).max() ?? .min, id: id)
             return (person, sorted(rooms, by: .content), place)
         }.sorted { $0.place < $1.place }
@@ -79,15 +75,42 @@ struct ComposedRoom: Sendable {
             json.array(of: groups) { json, group in
                 json.object {
                     $0.members(of: group.json)
-                    $0.member("rooms", array: { for room in group.rooms { room.write(to: &$0) } })
+                    $0.member("rooms", array: { for room in group.rooms { $0.value(room.json) } })
                 }
             }
         }
     }
 
-    // MARK: Writing
+    // MARK: Badges
 
-    var json: JSONValue { JSONWriter.value(reservingCapacity: 1024) { write(to: &$0) } }
+    /// `badges` and `hasUnread`.
+    static func write(_ badges: some Sequence<(name: String, count: JSONValue)>, to json: inout JSONWriter) {
+        var hasUnread = false
+        json.member(
+            "badges",
+            object: {
+                for badge in badges {
+                    $0.member(badge.name, badge.count)
+                    if badge.count.int ?? 0 > 0 { hasUnread = true }
+                }
+            })
+        json.member("hasUnread", hasUnread)
+    }
+}
+
+/// What a Room is written from.
+private struct Parts {
+    let base: JSONObject
+    let people: [JSONObject]
+    let createdAt: Int
+    let updatedAt: Int
+    let messagesUpdatedAt: Int?
+    let fields: RoomFields
+    let values: [JSONValue]
+    let present: Set<String>
+    let unnamed: JSONValue
+
+    private var lastActivity: Int { max(updatedAt, messagesUpdatedAt ?? .min) }
 
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -105,22 +128,8 @@ struct ComposedRoom: Sendable {
             json.member("isActive", !present.isEmpty)
             json.member("participants", array: { for person in people { write(person, to: &$0) } })
             for field in fields.values { json.member(field.name, values[field.index]) }
-            Self.write(fields.badges.lazy.map { ($0.name, values[$0.index]) }, to: &json)
+            ComposedRoom.write(fields.badges.lazy.map { ($0.name, values[$0.index]) }, to: &json)
         }
-    }
-
-    /// `badges` and `hasUnread`.
-    static func write(_ badges: some Sequence<(name: String, count: JSONValue)>, to json: inout JSONWriter) {
-        var hasUnread = false
-        json.member(
-            "badges",
-            object: {
-                for badge in badges {
-                    $0.member(badge.name, badge.count)
-                    if badge.count.int ?? 0 > 0 { hasUnread = true }
-                }
-            })
-        json.member("hasUnread", hasUnread)
     }
 
     private func write(_ person: JSONObject, to json: inout JSONWriter) {

@@ -35,6 +35,19 @@ struct RoomComposer: Sendable {
     let directory: Directory
     let presence: Presence
     let lastKnown: LastKnown
+    private let turns = ListTurns()
+
+    init(bus: any MessageBus, directory: Directory, presence: Presence, lastKnown: LastKnown) {
+        self.bus = bus
+        self.directory = directory
+        self.presence = presence
+        self.lastKnown = lastKnown
+    }
+
+    /// A longer list waits for its turn.
+    private static let longList = 256
+    /// Rooms that are written before others have a turn at the loop.
+    private static let roomsInOneGo = 64
 
     /// Rooms are of no use late: a contributor has this long.
     static let patience: Duration = .seconds(1)
@@ -44,18 +57,25 @@ struct RoomComposer: Sendable {
         _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
         remembering remembered: Remembered
     ) async throws(ServiceError) -> Composed {
-        let ids = bases.map { $0["id"]?.string ?? "" }
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
+        let turn = bases.count > Self.longList ? await turns.take() : nil
+        defer { withExtendedLifetime(turn) {} }
+        guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
+        let ids = bases.map { $0["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog, origin, remembering: remembered)
         // Last: who left while services were asked has been told of already.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
         let fields = RoomFields(all.flatMap(\.contribution.fields))
-        let rooms = bases.indices.compactMap { index in
-            ComposedRoom(
+        var rooms: [ComposedRoom] = []
+        rooms.reserveCapacity(bases.count)
+        for index in bases.indices {
+            if index > 0, index.isMultiple(of: Self.roomsInOneGo) { await giveWay() }
+            let room = ComposedRoom(
                 base: bases[index], fields, values: Self.values(of: all, at: index), present: present[ids[index]] ?? [],
                 unnamed: unnamed)
+            if let room { rooms.append(room) }
         }
         return Composed(
             rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), present: present,

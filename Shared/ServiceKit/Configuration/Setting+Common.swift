@@ -23,6 +23,9 @@ extension Setting {
     public static let jwtSecretFile = Setting(
         "JWT_SECRET_FILE", .path, default: "",
         "The key that signs tokens; by default jwt.secret in the data folder, made on first start")
+    public static let rateLimits = Setting(
+        "RATE_LIMITS", .choice(["on", "off"]), default: "on",
+        "Whether what a person and an address may do is limited; off for tests")
     public static let logLevel = Setting(
         "LOG_LEVEL", .choice(["debug", "info", "warning", "error"]), default: "info",
         "What is logged, to standard error")

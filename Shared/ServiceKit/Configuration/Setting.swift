@@ -18,7 +18,7 @@ public struct Setting: Sendable {
         case choice([String])
         /// `on` or `off`; the flag alone is `on`.
         case toggle
-        /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`.
+        /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`; of bytes `64m/1h,640m/1h`.
         case rate
         /// `rooms,messaging`: one at least, each once.
         case services
@@ -110,7 +110,8 @@ public struct Rate: Sendable, Equatable {
             $0.split(separator: "/", omittingEmptySubsequences: false)
         }
         guard parts.count == 2, parts.allSatisfy({ $0.count == 2 }),
-            let perPerson = Int(parts[0][0]), let perAddress = Int(parts[1][0]), perPerson > 0, perAddress > 0,
+            let perPerson = Int(setting: String(parts[0][0])), let perAddress = Int(setting: String(parts[1][0])),
+            perPerson > 0, perAddress > 0,
             let personWindow = Duration(setting: String(parts[0][1])), personWindow > .zero,
             let addressWindow = Duration(setting: String(parts[1][1])), addressWindow > .zero
         else { return nil }
