@@ -1,0 +1,36 @@
+"""The process of one attacker. Reads one line of JSON, says `begun`, attacks, and writes what became of it."""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+
+from attack import Fate, Target
+from families import ATTACKS
+
+
+def main():
+    told = json.loads(sys.stdin.readline())
+    seconds = told.pop("seconds")
+    # An attack that does not see its end is ended.
+    signal.alarm(int(seconds) + 30)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    os.nice(5)
+    begun = time.monotonic()
+    print("begun", flush=True)
+    target, fate = Target(**told, end=begun + seconds), Fate(begun)
+    try:
+        ATTACKS[sys.argv[1]].run(target, fate)
+    except OSError as error:
+        # The server may refuse all that an attack stands on.
+        fate.refused()
+        fate.notes.append(f"ended by {error}")
+    print(json.dumps(vars(fate)), flush=True)
+    # Its connections end with it.
+    os._exit(0)
+
+
+main()

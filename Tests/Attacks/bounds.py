@@ -1,0 +1,55 @@
+"""What an attack may not do to others."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+# Others' p99 may double. Below the floor it may be anything: on a machine with two cores, where a commit waits for the disk, as much comes
+# and goes without any attack.
+MOST_SLOWER = 2.0
+FLOOR = 0.005  # seconds
+MEMORY = 256.0  # MB
+# Seconds after which it is as if it had failed.
+slower_than = SimpleNamespace(newcomers=1.0, operations=3.0, sign_ins=4.0)
+
+
+@dataclass
+class Latency:
+    """Seconds."""
+
+    count: int
+    p50: float
+    p99: float
+    worst: float
+
+
+def latency(samples) -> Latency:
+    times = sorted(seconds for _, seconds, failure in samples if failure is None)
+    if not times:
+        return Latency(0, math.nan, math.nan, math.nan)
+    return Latency(len(times), times[len(times) // 2], times[min(len(times) - 1, math.ceil(len(times) * 0.99) - 1)], times[-1])
+
+
+def kept_out(samples, patience: float = math.inf) -> dict[str, int]:
+    """Why samples count as failed, and how many."""
+    return dict(Counter(failure or f"over {patience:g} s" for _, seconds, failure in samples if failure or seconds > patience))
+
+
+def broken(result, floor: float = FLOOR) -> list[str]:
+    """The bounds that a result does not keep."""
+    found = []
+    limit = max(MOST_SLOWER * result.calm.p99, floor)
+    if not result.during.p99 <= limit:
+        found.append(f"p99 over {limit * 1000:.0f} ms")
+    for what, failures in (
+        ("messages failed", result.failures), ("newcomers kept out", result.kept_out),
+        ("health checks failed", result.operations_kept_out), ("sign-ins refused", result.sign_ins_refused),
+    ):  # fmt: skip
+        if failures:
+            found.append(f"{sum(failures.values())} {what}")
+    if result.memory_peak > MEMORY:
+        found.append(f"over {MEMORY:.0f} MB")
+    if "the server has ended" in result.notes:
+        found.append("the server has ended")
+    return found

@@ -1,0 +1,16 @@
+"""All attacks, by name."""
+
+import before_connect
+import everything
+import holding
+import polling
+import unread
+
+FAMILIES = {
+    "answers that nobody reads": unread,
+    "holding": holding,
+    "polling": polling,
+    "before CONNECT": before_connect,
+    "all at once": everything,
+}
+ATTACKS = {attack.name: attack for family in FAMILIES.values() for attack in family.ALL}

@@ -1,0 +1,208 @@
+"""One attack, measured: a fresh server, bystanders, a calm while, the attack, and a calm while after it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from attack import Attack
+from bounds import Latency, kept_out, latency, slower_than
+from families import ATTACKS
+from people import PASSWORD, Cast, Setup
+from server import CLIENTS_CORE, Server, core, end_with_parent, run_to_the_end_of
+
+HERE = Path(__file__).parent
+CALM = 8.0  # seconds of bystanders alone, which the attack is compared with
+AFTER = 5.0
+VICTIMS_PRIORITY = 5
+
+
+@dataclass
+class Result:
+    """What was seen of one attack."""
+
+    attack: str
+    calm: Latency
+    during: Latency
+    after: Latency
+    failures: dict[str, int]
+    newcomers: int
+    # Those who failed or took more than a second, and why.
+    kept_out: dict[str, int]
+    operations_kept_out: dict[str, int]
+    sign_ins: int
+    sign_ins_refused: dict[str, int]
+    # Megabytes.
+    memory_before: float
+    memory_peak: float
+    memory_after: float
+    # Seconds of processor for each second of the attack.
+    cpu: float
+    # Seconds until the attacker was first refused or cut off.
+    first_refusal: float | None
+    held: int
+    opened: int
+    sent: int
+    told: dict[str, int]
+    refusals: dict[str, int]
+    notes: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+
+class Campaign:
+    """Measures attacks on one build."""
+
+    def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False):
+        self.binaries, self.data, self.calm, self.goes_first = binaries, data, calm, goes_first
+        self.folder = Path(tempfile.mkdtemp(prefix="attacks.", dir=data))
+        self.template: Path | None = None
+        self.cast: Cast
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def make_template(self):
+        """A data folder with people and rooms, which each attack gets a copy of."""
+        self.template = self.folder / "template" / "data"
+        self.template.parent.mkdir()
+        self.template.mkdir(mode=0o700)
+        server = Server(self.binaries, self.template, "--rate-limits", "off", "--token-lifetime", "1d")
+        try:
+            self.cast = Cast.make(Setup(server.host, server.port))
+        finally:
+            server.stop()
+
+    def measure(self, attack: Attack) -> Result:
+        if self.template is None:
+            self.make_template()
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            data = Path(folder) / "data"
+            shutil.copytree(self.template, data)
+            given = self.prepare(attack, data)
+            server = Server(
+                self.binaries, data, *attack.flags, *attack.more_flags(given), host=attack.host, descriptors=attack.descriptors,
+                goes_first=self.goes_first)  # fmt: skip
+            try:
+                with attack.in_front_of(server, Path(folder)) as address:
+                    return self.watch(attack, server, address, given)
+            finally:
+                server.stop()
+
+    def prepare(self, attack: Attack, data: Path) -> dict:
+        parts = [ATTACKS[name] for name in attack.parts] or [attack]
+        given = {"room": self.cast.attacker.rooms[0], "friend": self.cast.friend.id, "data": str(data)}
+        if all(type(part).prepare is Attack.prepare for part in parts):
+            return given
+        server = Server(self.binaries, data, "--rate-limits", "off", "--token-lifetime", "1d", *attack.flags_to_prepare)
+        try:
+            for part in parts:
+                given |= part.prepare(Setup(server.host, server.port), self.cast)
+        finally:
+            server.stop()
+        return given
+
+    def watch(self, attack: Attack, server: Server, address: tuple[str, int], given: dict) -> Result:
+        host, port = address
+        bystanders = self.start_bystanders(attack, server, host, port, given)
+        attackers = []
+        try:
+            begin = time.monotonic()
+            time.sleep(self.calm)
+            memory_before, cpu_before = server.memory(), server.cpu()
+            server.reset_peak()
+            attackers = [self.start_attacker(name, attack, server, host, port, given) for name in attack.parts or [attack.name]]
+            for attacker in attackers:
+                attacker.stdout.readline()
+            attacked = time.monotonic()
+            time.sleep(attack.seconds)
+            ended, cpu, peak = time.monotonic(), server.cpu() - cpu_before, server.peak()
+            fates = [self.end(attacker) for attacker in attackers]
+            calmed = time.monotonic()
+            time.sleep(AFTER)
+            peak = max(peak, server.peak())
+            memory_after, metrics = server.memory(), server.metrics()
+            samples = self.end(bystanders)
+            died = not server.is_running
+        finally:
+            for process in [bystanders, *attackers]:
+                run_to_the_end_of(process, 0)
+        during = [sample for sample in samples["victims"] if attacked <= sample[0] < ended]
+        seen = [sample for sample in samples["newcomers"] if attacked <= sample[0] < ended]
+        signed = [sample for sample in samples["sign_ins"] if attacked <= sample[0] < ended]
+        told: dict[str, int] = {}
+        for fate in fates:
+            for what, count in [*fate["ends"].items(), *fate["answers"].items()]:
+                told[what] = told.get(what, 0) + count
+        firsts = [fate["first_refusal"] for fate in fates if fate["first_refusal"] is not None]
+        return Result(
+            attack=attack.name,
+            calm=latency(sample for sample in samples["victims"] if begin <= sample[0] < attacked),
+            during=latency(during),
+            after=latency(sample for sample in samples["victims"] if sample[0] >= calmed),
+            failures=kept_out(during),
+            newcomers=len(seen),
+            kept_out=kept_out(seen, slower_than.newcomers),
+            operations_kept_out=kept_out(
+                [sample for sample in samples["operations"] if attacked <= sample[0] < ended], slower_than.operations),
+            sign_ins=len(signed),
+            sign_ins_refused=kept_out(signed, slower_than.sign_ins),
+            memory_before=memory_before, memory_peak=peak, memory_after=memory_after,
+            cpu=cpu / (ended - attacked),
+            first_refusal=min(firsts) if firsts else None,
+            held=sum(fate["held"] for fate in fates), opened=sum(fate["opened"] for fate in fates),
+            sent=sum(fate["sent"] for fate in fates),
+            told=told,
+            refusals={
+                name.removeprefix("parlor_"): int(value) for name, value in metrics.items()
+                if value and name.startswith(("parlor_refused_total", "parlor_slow_closes_total", "parlor_rate_limited_total"))
+            },
+            notes=[note for fate in fates for note in fate["notes"]] + (["the server has ended"] if died else []),
+        )  # fmt: skip
+
+    def start_bystanders(self, attack: Attack, server: Server, host: str, port: int, given: dict) -> subprocess.Popen:
+        plan = {
+            "host": host, "port": port, "ops_port": server.ops_port,
+            "victims": [asdict(person) for person in self.cast.victims], "newcomer": asdict(self.cast.newcomer),
+            "victims_address": attack.victims_address, "newcomers_addresses": attack.newcomers_addresses,
+            "sign_ins": [{"username": name, "password": PASSWORD} for name in given.get("sign_ins", [])],
+            "sign_ins_address": "127.0.0.1", "sign_ins_forwarded": attack.sign_ins_forwarded,
+        }  # fmt: skip
+        process = start("bystanders.py", *bystanders_priority())
+        print(json.dumps(plan), file=process.stdin, flush=True)
+        if process.stdout.readline() != "ready\n":
+            raise RuntimeError("the bystanders did not come in")
+        return process
+
+    def start_attacker(self, name: str, attack: Attack, server: Server, host: str, port: int, given: dict) -> subprocess.Popen:
+        target = {
+            "host": host, "port": port, "ops_port": server.ops_port, "token": self.cast.attacker.token,
+            "username": self.cast.attacker.username, "person": self.cast.attacker.id, "given": given, "seconds": attack.seconds,
+        }  # fmt: skip
+        process = start("attacker.py", argument=name)
+        print(json.dumps(target), file=process.stdin, flush=True)
+        return process
+
+    def end(self, process: subprocess.Popen) -> dict:
+        """What a process has written last."""
+        output, _ = process.communicate(timeout=40)
+        return json.loads(output.splitlines()[-1])
+
+
+def start(script: str, *before: str, argument: str = "") -> subprocess.Popen:
+    return subprocess.Popen(
+        [*before, *core(CLIENTS_CORE), sys.executable, "-u", HERE / script, *filter(None, [argument])],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=end_with_parent,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+
+
+def bystanders_priority() -> list[str]:
+    """They go before whatever else runs on their core, if that is allowed, so that what they measure is the server."""
+    command = ["chrt", "-r", str(VICTIMS_PRIORITY)]
+    tried = subprocess.run([*command, "true"], capture_output=True)
+    return command if tried.returncode == 0 else []
