@@ -35,6 +35,8 @@ final class EngineConnection: Waiting {
     private(set) var isPending = false
     private var pendingMessages = 0
     private var countedBytes = 0
+    /// What the application keeps for the client, as events that wait.
+    private var heldBytes = 0
     var place = WaitingPlace<EngineConnection>()
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
@@ -214,13 +216,20 @@ final class EngineConnection: Waiting {
     /// The memory, about, of what the client has not taken yet.
     var pendingCost: Int { engine.queuedCost + (webSocket?.pendingCost ?? 0) }
 
-    /// Counts what waits for a GET. What waits for a WebSocket is counted there.
+    /// - Returns: false if it is more than the client may have.
+    func noteHeld(bytes: Int) -> Bool {
+        guard engine.isOpen else { return true }
+        heldBytes = bytes
+        return countQueue()
+    }
+
+    /// Counts what waits for a GET, and what the application holds. What waits for a WebSocket is counted there.
     ///
     /// - Returns: false if it is more than the client may have.
     @discardableResult
     private func countQueue() -> Bool {
         edge.count(
-            engine.queuedCost, of: handshake.client.subscriber, in: &countedBytes, isConnected: !isPending)
+            engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &countedBytes, isConnected: !isPending)
     }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.
@@ -325,6 +334,7 @@ final class EngineConnection: Waiting {
         heartbeat = nil
         heartbeatDue = LoopInstant(nanoseconds: .max)
         endPending()
+        heldBytes = 0
         countQueue()
         edge.forget(self)
         if let webSocket {

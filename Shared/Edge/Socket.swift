@@ -69,6 +69,12 @@ public struct Socket: Sendable, Hashable {
     /// The memory, about, of what the client has not taken yet.
     public var pendingCost: Int { connection.object.pendingCost }
 
+    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that wait, for example.
+    ///
+    /// - Parameter bytes: all of it now, in place of what was noted before.
+    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`).
+    public func noteHeld(bytes: Int) -> Bool { connection.object.noteHeld(bytes: bytes) }
+
     // MARK: Closing
 
     /// Says DISCONNECT in every namespace, then closes. Client libraries do not come back from that by themselves.

@@ -1,5 +1,6 @@
 import Edge
 import HTTP
+import JSON
 import Reactor
 import SocketIO
 import Synchronization
@@ -132,8 +133,10 @@ struct ClientLimitsTests {
             let second = try handshake(from: 1)
             #expect(first.1 < 300 && second.1 < 300)
             #expect(try handshake(from: 1).1 == 429)
-            #expect(try handshake(from: 2).1 < 300)
+            let other = try handshake(from: 2)
+            #expect(other.1 < 300)
             #expect(server.edge.counters.pendingSockets == 3)
+            other.0.close()
             #expect(server.edge.counters.refusedSockets.perAddress.value == 1)
             guard transport == "websocket" else { return }
             _ = try first.0.receiveFrame()
@@ -257,6 +260,29 @@ struct ClientLimitsTests {
             while server.edge.counters.bufferedBytes < 140_000 { await Task.yield() }
             hold.close()
             connected.close()
+            while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("what the application keeps for a client counts among its buffered bytes, until the client has gone")
+    func heldByApplication() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
+            let bytes = event.arguments[0].text
+            socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(bytes: Int(bytes) ?? 0))]))
+        })
+        try await TestServer.run(configuration: limits, behaviour) { server in
+            let (first, second) = (try server.connected(), try server.connected())
+            func hold(_ bytes: Int, _ client: RawClient) throws -> String? {
+                try client.sendFrame("421[\"e\",\(bytes)]")
+                return try client.receiveFrame()
+            }
+            #expect(try hold(150_000, first) == "431[true]")
+            #expect(server.edge.counters.bufferedBytes >= 150_000)
+            #expect(try hold(150_000, second) == "431[false]")
+            #expect(try hold(50_000, first) == "431[true]")
+            #expect(try hold(100_000, second) == "431[true]")
+            for client in [first, second] { client.close() }
             while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
         }
     }

@@ -67,7 +67,8 @@ extension Shard {
         client.life.noteEvent(at: loop.now)
         let request = SocketRequest(event: event, origin: makeOrigin(of: event, by: client))
         if client.waiting.isEmpty, client.mayStart(event) { return start(request, of: client) }
-        if !client.waiting.append(request) {
+        // A person may have many sockets, so that all that wait count together, too.
+        if !client.waiting.append(request) || !socket.noteHeld(bytes: client.waiting.bytes) {
             context.log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
             client.waiting = WaitingEvents()
             socket.closeTransport()
@@ -80,6 +81,8 @@ extension Shard {
             _ = client.waiting.popFirst()
             start(request, of: client)
         }
+        // Less is always granted.
+        _ = client.socket.noteHeld(bytes: client.waiting.bytes)
     }
 
     /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;

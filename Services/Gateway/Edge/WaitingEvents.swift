@@ -14,7 +14,8 @@ struct WaitingEvents {
     private var arrived: [SocketRequest] = []
     /// The earlier half, turned round: what is taken is let go of at once.
     private var leaving: [SocketRequest] = []
-    private var bytes = 0
+    /// The memory, about, of those that wait.
+    private(set) var bytes = 0
 
     var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
 
@@ -40,6 +41,6 @@ struct WaitingEvents {
 }
 
 extension SocketIOEvent {
-    /// In bytes, roughly.
-    var size: Int { arguments.reduce(64) { $0 + $1.bytes.count } }
+    /// In bytes, roughly: with the objects that it is made of.
+    var size: Int { arguments.reduce(256) { $0 + $1.bytes.count } }
 }
