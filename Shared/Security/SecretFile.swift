@@ -5,7 +5,7 @@ public enum SecretFile {
     /// Enough for HS256 (RFC 7518, section 3.2, asks for 256 bits).
     static let minLength = 32
     /// More is no secret but a mistake in the setting, and must not be read into memory.
-    static let maxLength = 4096
+    public static let maxLength = 4096
 
     /// The secret in the file: its bytes without line ends after them. Without a file, one is made, with mode 0600.
     ///
@@ -26,8 +26,21 @@ public enum SecretFile {
         return secret
     }
 
+    /// The secret in a file that somebody else has made, under the same conditions but for its length: a token that a person thought
+    /// of may be shorter than a key.
+    public static func read(
+        _ path: String, minLength: Int, maxLength: Int = SecretFile.maxLength
+    ) throws(SecretFileError) -> [UInt8] {
+        guard let secret = try load(path, minLength: minLength, maxLength: maxLength) else {
+            throw SecretFileError(path: path, code: ENOENT)
+        }
+        return secret
+    }
+
     /// nil if there is no file.
-    private static func load(_ path: String) throws(SecretFileError) -> [UInt8]? {
+    private static func load(
+        _ path: String, minLength: Int = minLength, maxLength: Int = maxLength
+    ) throws(SecretFileError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -43,7 +56,7 @@ public enum SecretFile {
         var bytes = [UInt8](repeating: 0, count: maxLength + 1)
         var length = 0
         while length < bytes.count {
-            let count = bytes[length...].withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes[length...].withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SecretFileError(path: path, code: errno) }
             guard count > 0 else { break }

@@ -49,6 +49,20 @@ struct SecretFileTests {
         #expect(error?.description.contains("chmod 600 \(path)") == true)
     }
 
+    @Test(
+        "that others made may be shorter, if whoever reads it says so, and has to be there and its owner's alone all the same"
+    )
+    func read() throws {
+        let text = String(repeating: "s", count: 16)
+        #expect(throws: SecretFileError.self) { try SecretFile.read(path, minLength: 16) }
+        try write(text + "\n", mode: 0o600)
+        #expect(try SecretFile.read(path, minLength: 16) == Array(text.utf8))
+        #expect(throws: SecretFileError.self) { try SecretFile.read(path, minLength: 17) }
+        #expect(throws: SecretFileError.self) { try SecretFile.read(path, minLength: 1, maxLength: 15) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(throws: SecretFileError.self) { try SecretFile.read(path, minLength: 16) }
+    }
+
     @Test("is refused if it is too short, too long, empty, a folder, or nowhere")
     func unusable() throws {
         for text in ["", "\n", "short", String(repeating: "s", count: 31), String(repeating: "s", count: 10_000)] {

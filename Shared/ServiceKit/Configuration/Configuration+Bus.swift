@@ -1,6 +1,6 @@
-import Glibc
 import MessageBus
 import Reactor
+import Security
 
 extension Configuration {
     /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits for it to be there.
@@ -23,19 +23,35 @@ extension Configuration {
         }
     }
 
-    /// The first line of the file that `BUS_TOKEN_FILE` names; nil if it names none.
+    /// A token that a person thought of is guessed at the speed of the network, not of a processor.
+    private static var minTokenLength: Int { 16 }
+
+    /// What is in the file that `BUS_TOKEN_FILE` names; nil if it names none.
     public var busToken: String? {
         get throws(ConfigurationError) {
-            guard let path = optional(Setting.busTokenFile.name) else { return nil }
-            guard let file = fopen(path, "r") else {
-                throw .malformed("BUS_TOKEN_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
+            try optional(Setting.busTokenFile.name).map { path throws(ConfigurationError) in
+                try token(path, of: Setting.busTokenFile)
             }
-            defer { fclose(file) }
-            var bytes = [UInt8](repeating: 0, count: 4096)
-            let count = fread(&bytes, 1, bytes.count, file)
-            let token = String(decoding: bytes[..<count].prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
-            guard !token.isEmpty else { throw .malformed("BUS_TOKEN_FILE: \(path) is empty") }
-            return token
+        }
+    }
+
+    /// The token in a file that a setting leads to.
+    func token(_ path: String, of setting: Setting) throws(ConfigurationError) -> String {
+        let bytes = try secret(path, of: setting, minLength: Self.minTokenLength)
+        guard let token = String(validating: bytes, as: UTF8.self), !token.utf8.contains(where: { $0 < 0x20 }) else {
+            throw .malformed("\(setting.name) (\(setting.flag)): \(path) has to be one line of text")
+        }
+        return token
+    }
+
+    /// The secret in a file that a setting names: it is its owner's alone.
+    public func secret(
+        _ path: String, of setting: Setting, minLength: Int, maxLength: Int = SecretFile.maxLength
+    ) throws(ConfigurationError) -> [UInt8] {
+        do throws(SecretFileError) {
+            return try SecretFile.read(path, minLength: minLength, maxLength: maxLength)
+        } catch {
+            throw .malformed("\(setting.name) (\(setting.flag)): \(error)")
         }
     }
 }
