@@ -41,8 +41,7 @@ public struct Gateway: Component {
         let metrics = GatewayMetrics(node.metrics, clock: node.clock)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
-            file: node.bus is InProcessBus
-                ? nil : ManifestFile("\(configuration.text(Setting.data.name))/manifests.json", log: log), log: log,
+            file: manifestFile(in: node, log), clock: node.clock, log: log,
             deliver: { stream, entries in
                 let broadcasts = entries.map { Broadcast($0, of: stream) }
                 kept.note(broadcasts, of: stream)
@@ -65,7 +64,7 @@ public struct Gateway: Component {
                     }
                 }
             },
-            onAnnouncement: { presence.learn($0) })
+            onAnnouncement: { presence.learn($0) }, onForgotten: { presence.forget(service: $0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
         let unreadAnswers = UnreadAnswers(maxBytes: settings.maxUnreadAnswerBytes)
         node.metrics.gauge("parlor_unread_answer_bytes", "Long answers that clients have not taken yet, in bytes.") {
@@ -123,6 +122,12 @@ public struct Gateway: Component {
                 "buffered": edge.limits.bufferedBytes.total,
             ])
         return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
+    }
+
+    /// nil where all services are in this process.
+    private static func manifestFile(in node: Node, _ log: Logger) -> ManifestFile? {
+        if node.bus is InProcessBus { return nil }
+        return ManifestFile("\(node.configuration.text(Setting.data.name))/manifests.json", log: log)
     }
 
     /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.

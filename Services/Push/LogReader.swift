@@ -38,7 +38,7 @@ struct LogReader: Sendable {
     func listen() throws(BusError) -> [BusSubscription] {
         [
             try bus.subscribe(Subject.events(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
-            try bus.subscribe(Subject.announce) { _ in wakeup.signal() },
+            try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeup.signal() },
         ]
     }
 

@@ -141,8 +141,11 @@ public struct StreamEntry: Sendable {
 
 /// Subjects that every service has, by its name.
 public enum Subject {
-    /// A service says what it offers: when it starts, when the bus is back, and when it is asked to.
-    public static let announce = "services.announce"
+    /// A service says what it offers: when it starts, when the bus is back, and when it is asked to. The subject names the service,
+    /// so that a bus can see to it that nobody announces another's.
+    public static func announce(of service: String) -> String { "services.announce.\(service)" }
+    /// All of these.
+    public static let announcements = "services.announce.*"
     /// A gateway asks every service to announce itself.
     public static let discover = "services.discover"
     /// Everyone on the bus is asked how they are; each part answers with a `StatusReport` on `status`.

@@ -15,14 +15,22 @@ struct DirectoryTests {
     private let delivered = Arrivals<Int>()
     private let announced = Arrivals<String>()
     private let followed = Arrivals<String>()
+    private let forgotten = Arrivals<String>()
+    private let log = CapturedLog()
+    private let clock = ManualClock()
+
+    private func known(_ manifests: Manifest...) -> [KnownManifest] {
+        manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
+    }
 
     private func run(_ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            required: [], bus: bus, on: group.loops[0], file: file, log: .silent,
+            required: [], bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
             deliver: { [delivered] _, entries in for entry in entries { delivered.add(entry.seq) } },
             onStart: { [followed] stream, _ in followed.add(stream) },
-            onAnnouncement: { [announced] in announced.add($0.service) })
+            onAnnouncement: { [announced] in announced.add($0.service) },
+            onForgotten: { [forgotten] in forgotten.add($0) })
         do {
             try await test(directory)
         } catch {
@@ -69,7 +77,7 @@ struct DirectoryTests {
     func onlyInTheFile() async throws {
         let folder = TemporaryFolder()
         let earlier = ManifestFile(folder.file("m.json"), log: .silent)
-        earlier.save([Manifest(service: "chat", hasEventLog: true), Manifest(service: "people")])
+        earlier.save(known(Manifest(service: "chat", hasEventLog: true), Manifest(service: "people")))
         await earlier.close()
         try await run(ManifestFile(folder.file("m.json"), log: .silent)) { directory in
             try directory.start()
@@ -110,7 +118,7 @@ struct DirectoryTests {
         let folder = TemporaryFolder()
         let path = folder.file("m.json")
         let earlier = ManifestFile(path, log: .silent)
-        earlier.save([manifest])
+        earlier.save(known(manifest))
         await earlier.close()
         try await run(ManifestFile(path, log: .silent)) { directory in
             try directory.start()
@@ -118,12 +126,138 @@ struct DirectoryTests {
             _ = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next(2) == ["chat", "chat"])
         }
-        #expect(ManifestFile(path, log: .silent).load().isEmpty)
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
         try await run(ManifestFile(path, log: .silent)) { directory in
             try directory.start()
             _ = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next() == "chat")
         }
-        #expect(ManifestFile(path, log: .silent).load().map(\.service) == ["chat"])
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).map(\.manifest.service) == ["chat"])
+    }
+
+    // MARK: Who may announce what
+
+    private func announce(_ manifest: Manifest, on subject: String) throws {
+        try bus.publish(
+            subject,
+            JSONWriter.object {
+                $0.member("head", object: { Bookmark(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
+                $0.member("manifest", manifest.json)
+            })
+    }
+
+    @Test("an announcement on another service's subject is none")
+    func otherName() async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(Manifest(service: "accounts"), on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "evil"), on: Subject.announce(of: "evil"))
+            #expect(try await announced.next() == "evil")
+            #expect(directory.catalog.manifests.keys.sorted() == ["evil"])
+            #expect(log.text.contains("an announcement is of another service"))
+        }
+    }
+
+    static let foreign: [Manifest] = [
+        Manifest(service: "evil", routes: [Route("GET", "/x", "messaging.list", needsLogin: false)]),
+        Manifest(service: "evil", routes: [Route("GET", "/x", "evilish.list")]),
+        Manifest(service: "evil", socketEvents: [SocketEvent("x", "messaging.send")]),
+        Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
+        Manifest(service: "evil", presenceSubject: "elements.presence"),
+    ]
+
+    @Test("an announcement that would have the gateway ask another service is none", arguments: foreign)
+    func otherSubject(manifest: Manifest) async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(manifest, on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+        }
+    }
+
+    @Test("there are no more services than the limit, whoever announces them")
+    func tooMany() async throws {
+        try await run { directory in
+            try directory.start()
+            for number in 0...Directory.maxServices {
+                try announce(Manifest(service: "s\(number)"), on: Subject.announce(of: "s\(number)"))
+            }
+            #expect(directory.catalog.manifests.count == Directory.maxServices)
+            #expect(log.text.contains("there are too many services"))
+        }
+    }
+
+    // MARK: Forgetting
+
+    @Test(
+        "a service that nobody has announced for a day is forgotten, in the file too; one that is announced again is back"
+    )
+    func forgetting() async throws {
+        let folder = TemporaryFolder()
+        let file = ManifestFile(folder.file("m.json"), log: .silent)
+        try await run(file) { directory in
+            try directory.start()
+            let chat = try FakeService.start(manifest, on: bus)
+            let people = try FakeService.start(Manifest(service: "people"), on: bus)
+            defer { people.goAway() }
+            chat.goAway()
+            directory.sweep()
+            clock.advance(by: Directory.lifetime)
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
+            clock.advance(by: .milliseconds(1))
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["people"])
+            #expect(try await forgotten.next() == "chat")
+            try chat.comeBack()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
+            chat.emit([])
+            #expect(try await delivered.next() == 1)
+            chat.goAway()
+            directory.sweep()
+            clock.advance(by: Directory.lifetime + .seconds(1))
+            directory.sweep()
+        }
+        #expect(
+            ManifestFile(folder.file("m.json"), log: .silent).load(at: clock.now()).map(\.manifest.service) == [
+                "people"
+            ])
+    }
+
+    @Test(
+        "a service of the file is forgotten once it was silent for a day in all, over restarts, and only after it was asked"
+    )
+    func forgettingOverRestarts() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("m.json")
+        let earlier = ManifestFile(path, log: .silent)
+        earlier.save(known(manifest))
+        await earlier.close()
+        clock.advance(by: Directory.lifetime + .seconds(1))
+        try await run(ManifestFile(path, log: .silent)) { directory in
+            try directory.start()
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat"])
+            directory.sweep()
+            #expect(directory.catalog.manifests.isEmpty)
+        }
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
+    }
+
+    @Test("a clock that is set forward by days makes nobody forgotten who is there")
+    func clockSetForward() async throws {
+        try await run { directory in
+            try directory.start()
+            let people = try FakeService.start(Manifest(service: "people"), on: bus)
+            defer { people.goAway() }
+            directory.sweep()
+            for _ in 0..<3 {
+                clock.advance(by: .seconds(400_000))
+                directory.sweep()
+            }
+            #expect(directory.catalog.manifests.keys.sorted() == ["people"])
+        }
     }
 }

@@ -92,7 +92,7 @@ final class FakeService: Sendable {
     func announce(_ manifest: Manifest? = nil) {
         let head = state.withLock { $0.head }
         publish(
-            Subject.announce,
+            Subject.announce(of: (manifest ?? self.manifest).service),
             JSONWriter.object {
                 $0.member("head", object: { head.writeMembers(to: &$0) })
                 $0.member("manifest", (manifest ?? self.manifest).json)

@@ -12,7 +12,7 @@ struct ManifestTests {
     func answered() async throws {
         try await MessagingWorld.serving { world in
             let (announcements, heard) = AsyncStream.makeStream(of: Manifest?.self)
-            try world.bus.subscribe(Subject.announce) { heard.yield($0.data["manifest"].flatMap(Manifest.init)) }
+            try world.bus.subscribe(Subject.announcements) { heard.yield($0.data["manifest"].flatMap(Manifest.init)) }
             try world.bus.publish(Subject.discover, JSONValue.emptyObject)
             let manifest = try #require(await announcements.first { _ in true } ?? nil)
             for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {

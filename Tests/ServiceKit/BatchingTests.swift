@@ -270,7 +270,7 @@ struct BatchingTests {
             table.on("test.write") { _ in Reply() }
         }
         let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
         try await world.host.start()
         let announcement = await heard.first(1)[0]
         #expect(announcement["manifest"].flatMap(Manifest.init)?.batched == ["test.read"])

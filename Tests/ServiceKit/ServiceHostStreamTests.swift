@@ -116,7 +116,7 @@ struct ServiceHostStreamTests {
     func announces() async throws {
         let world = try HostWorld()
         let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
         try await world.append()
         try await world.host.start()
         #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1])
@@ -143,7 +143,7 @@ struct ServiceHostStreamTests {
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
         let world = try HostWorld(at: .file(path), lookingEvery: .milliseconds(10))
         let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
         try await world.host.start()
         let other = try SQLiteDatabase(.file(path), migrations: [])
         try await other.write { connection in
@@ -162,7 +162,7 @@ struct ServiceHostStreamTests {
         let world = try HostWorld()
         world.bus.loseConnection(times: 2)
         let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
         try await world.host.start()
         #expect(heard.items.count == 1)
         await world.stop()
@@ -172,7 +172,7 @@ struct ServiceHostStreamTests {
     func unpublished() async throws {
         let world = try await HostWorld.started()
         let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
         world.bus.refusePublishing(.slowConsumer)
         try await world.append()
         let lines = await world.log.first(2)
@@ -188,7 +188,7 @@ struct ServiceHostStreamTests {
         let world = try await HostWorld.started()
         let (told, announced) = (Collector<Int>(), Collector<Int>())
         try world.bus.subscribe(Subject.events(of: "test"), queue: nil) { told.add($0.data["seq"]?.int ?? -1) }
-        try world.bus.subscribe(Subject.announce, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
         world.bus.refusePublishing(.slowConsumer, after: 2)
         try await world.database.write { connection in
             for _ in 1...5 {
@@ -216,7 +216,7 @@ struct ServiceHostStreamTests {
             }
         }
         let announced = Collector<Void>()
-        try world.bus.subscribe(Subject.announce, queue: nil) { _ in announced.add(()) }
+        try world.bus.subscribe(Subject.announcements, queue: nil) { _ in announced.add(()) }
         async let answer = world.ask("test.wait")
         await inside.passed()
         async let stopping: Void = {

@@ -47,6 +47,12 @@ final class Catalog: Sendable {
         return Catalog(manifests, required: required, revision: revision + 1)
     }
 
+    /// Without those services.
+    func removing(_ services: Set<String>) -> Catalog {
+        guard !services.isDisjoint(with: manifests.keys) else { return self }
+        return Catalog(manifests.filter { !services.contains($0.key) }, required: required, revision: revision + 1)
+    }
+
     // MARK: Limits
 
     /// What a call of the route counts against: one that names no limit of calls counts all the same.

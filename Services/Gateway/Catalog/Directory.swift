@@ -7,7 +7,7 @@ import Synchronization
 
 /// Learns from the bus which services there are, and follows the event log of each that has one.
 final class Directory: Sendable {
-    private struct State {
+    struct State {
         var catalog: Catalog
         var followers: [String: StreamFollower] = [:]
         var subscriptions: [BusSubscription] = []
@@ -15,16 +15,35 @@ final class Directory: Sendable {
         var settled: Set<String> = []
         /// What the file holds, to write it only when it changes.
         var saved: [String: JSONValue] = [:]
+        /// When each service was last announced, as known at the last sweep or by a change.
+        var announcedAt: [String: Timestamp] = [:]
+        /// Those that were announced since the last sweep.
+        var heard: Set<String> = []
+        /// Whether all have been asked to announce themselves since the last sweep, and the bus was there all the time.
+        var wasAsked = false
+        var sweeping: Task<Void, Never>?
+
+        /// What goes into the file.
+        var known: [KnownManifest] {
+            catalog.services.compactMap { manifest in
+                announcedAt[manifest.service].map { KnownManifest(manifest: manifest, announcedAt: $0) }
+            }
+        }
     }
 
-    private let state: Mutex<State>
-    private let bus: any MessageBus
+    let state: Mutex<State>
+    let bus: any MessageBus
     private let loop: EventLoop
-    private let file: ManifestFile?
-    private let log: Logger
+    let file: ManifestFile?
+    let clock: any WallClock
+    let log: Logger
     private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
     private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
     private let onAnnouncement: @Sendable (Manifest) -> Void
+    let onForgotten: @Sendable (_ service: String) -> Void
+
+    /// A bus whose peers share a token lets each of them announce any name.
+    static let maxServices = 256
 
     private static let settlingInterval: Duration = .milliseconds(2)
 
@@ -33,20 +52,25 @@ final class Directory: Sendable {
     ///   - deliver: takes the entries of a service's log, on the loop.
     ///   - onStart: told, on the loop, that a log is followed from this place on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
+    ///   - onForgotten: told of a service that is forgotten; any thread.
     init(
-        required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?, log: Logger,
+        required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
+        clock: any WallClock = SystemClock(), log: Logger,
         deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
         onStart: @escaping @Sendable (_ stream: String, Bookmark) -> Void,
-        onAnnouncement: @escaping @Sendable (Manifest) -> Void
+        onAnnouncement: @escaping @Sendable (Manifest) -> Void,
+        onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
         self.bus = bus
         self.loop = loop
         self.file = file
+        self.clock = clock
         self.log = log
         self.deliver = deliver
         self.onStart = onStart
         self.onAnnouncement = onAnnouncement
+        self.onForgotten = onForgotten
     }
 
     var catalog: Catalog { state.withLock { $0.catalog } }
@@ -55,15 +79,31 @@ final class Directory: Sendable {
     func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
 
     func start() throws(BusError) {
-        for manifest in file?.load() ?? [] {
-            state.withLock { $0.saved[manifest.service] = manifest.json }
-            learn(manifest)
+        for known in file?.load(at: clock.now()) ?? [] {
+            let name = known.manifest.service
+            guard learn(known.manifest) else { continue }
+            state.withLock { state in
+                state.saved[name] = known.manifest.json
+                state.announcedAt[name] = known.announcedAt
+            }
         }
-        let announcements = try bus.subscribe(Subject.announce) { [weak self] message in self?.hear(message.data) }
-        let returns = bus.onStateChange { [weak self] state in
-            if state == .connected { self?.discover() }
+        let announcements = try bus.subscribe(Subject.announcements) { [weak self] in self?.hear($0) }
+        let returns = bus.onStateChange { [weak self] change in
+            guard let self else { return }
+            // Who could not answer is not silent.
+            state.withLock { $0.wasAsked = false }
+            if change == .connected { discover() }
         }
-        state.withLock { $0.subscriptions = [announcements, returns] }
+        let sweeping = Task { [weak self] in
+            while true {
+                do { try await Task.sleep(for: Self.sweepInterval) } catch { return }
+                self?.sweep()
+            }
+        }
+        state.withLock { state in
+            state.subscriptions = [announcements, returns]
+            state.sweeping = sweeping
+        }
         discover()
     }
 
@@ -82,7 +122,10 @@ final class Directory: Sendable {
 
     /// Returns when the file is written, too.
     func stop() async {
-        let (subscriptions, followers) = state.withLock { ($0.subscriptions, $0.followers.values) }
+        let (subscriptions, followers) = state.withLock { state in
+            state.sweeping?.cancel()
+            return (state.subscriptions, state.followers.values)
+        }
         for subscription in subscriptions { subscription.cancel() }
         for follower in followers { follower.stop() }
         await file?.close()
@@ -94,7 +137,7 @@ final class Directory: Sendable {
     }
 
     /// Every service is asked to announce itself, which also tells where its log stands.
-    private func discover() {
+    func discover() {
         do throws(BusError) {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
@@ -102,33 +145,50 @@ final class Directory: Sendable {
         }
     }
 
-    private func hear(_ announcement: JSONValue) {
-        guard let object = announcement.object, let manifest = object["manifest"].flatMap(Manifest.init),
+    private func hear(_ message: BusMessage) {
+        guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(Bookmark.init)
-        else { return log.warning("an announcement makes no sense") }
-        learn(manifest)?.announced(head)
+        else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
+        // The bus lets a service announce itself alone, and ask for nothing that is another's.
+        guard message.subject == Subject.announce(of: manifest.service) else {
+            return log.warning("an announcement is of another service", ["subject": message.subject])
+        }
+        if let foreign = manifest.foreignSubject {
+            return log.warning(
+                "an announcement names another's subject", ["name": manifest.service, "subject": foreign])
+        }
+        guard learn(manifest) else { return }
+        state.withLock({ $0.followers[manifest.service] })?.announced(head)
         if !manifest.hasEventLog { noteSettled(manifest.service) }
         keep(manifest)
     }
 
-    /// - Returns: who follows its event log, if it has one that can be followed.
-    @discardableResult
-    private func learn(_ manifest: Manifest) -> StreamFollower? {
+    /// - Returns: false if there are too many already.
+    private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
+        let hasRoom = state.withLock { state in
+            state.catalog.manifests[name] != nil || state.followers[name] != nil
+                || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices
+        }
+        guard hasRoom else {
+            log.warning("there are too many services", ["name": name, "count": Self.maxServices])
+            return false
+        }
         // First: whoever finds it in the catalog may be told of an entry to expect.
-        let follower = manifest.hasEventLog ? follower(of: name) : nil
+        if manifest.hasEventLog { follow(name) }
         let isUnknown = state.withLock { state in
             defer { state.catalog = state.catalog.adding(manifest) }
             return state.catalog.manifests[name] == nil
         }
         if isUnknown { log.info("a service is there", ["name": name]) }
         onAnnouncement(manifest)
-        return follower
+        return true
     }
 
-    /// - Returns: nil if the bus takes no subscription: the next announcement makes another try.
-    private func follower(of service: String) -> StreamFollower? {
-        if let known = state.withLock({ $0.followers[service] }) { return known }
+    /// From now on, and for good: one that is forgotten says nothing, and may come back. If the bus takes no subscription, the next
+    /// announcement makes another try.
+    private func follow(_ service: String) {
+        guard state.withLock({ $0.followers[service] }) == nil else { return }
         let follower = StreamFollower(
             service, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(service, $0) },
             onStart: { [onStart, weak self] place in
@@ -138,8 +198,7 @@ final class Directory: Sendable {
         do throws(BusError) {
             try follower.start()
         } catch {
-            log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
-            return nil
+            return log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
         }
         // Another thread may have heard of it meanwhile.
         let kept = state.withLock { state in
@@ -148,19 +207,19 @@ final class Directory: Sendable {
             return kept
         }
         if kept !== follower { follower.stop() }
-        return kept
     }
 
     private func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
 
     private func keep(_ manifest: Manifest) {
-        guard let file else { return }
-        let json = manifest.json
-        let changed = state.withLock { state -> [Manifest]? in
-            guard state.saved[manifest.service] != json else { return nil }
-            state.saved[manifest.service] = json
-            return state.catalog.services
+        let (name, json, now) = (manifest.service, manifest.json, clock.now())
+        let changed = state.withLock { state -> [KnownManifest]? in
+            state.heard.insert(name)
+            guard state.saved[name] != json else { return nil }
+            state.saved[name] = json
+            state.announcedAt[name] = now
+            return state.known
         }
-        if let changed { file.save(changed) }
+        if let changed { file?.save(changed) }
     }
 }

@@ -9,7 +9,7 @@ import Workers
 final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
-    private let unsaved = BlockingQueue<[Manifest]>(maxCount: 64, maxBytes: .max)
+    private let unsaved = BlockingQueue<[KnownManifest]>(maxCount: 64, maxBytes: .max)
     private let writer = WorkerThreads()
 
     /// - Parameter temporary: what is written before it takes the file's place; by default a file of this gateway's own, as
@@ -25,7 +25,8 @@ final class ManifestFile: Sendable {
 
     deinit { unsaved.close() }
 
-    func load() -> [Manifest] {
+    /// - Parameter now: when what says nothing of a time counts as announced.
+    func load(at now: Timestamp) -> [KnownManifest] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -33,12 +34,18 @@ final class ManifestFile: Sendable {
         while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
         // A file that is no use is written anew with the next announcement.
         guard let list = try? JSONValue(parsing: bytes).array else { return [] }
-        return list.compactMap(Manifest.init)
+        return list.compactMap { json in
+            Manifest(json).map { manifest in
+                KnownManifest(
+                    manifest: manifest,
+                    announcedAt: json.object?[Self.time]?.int.map { Timestamp(milliseconds: $0) } ?? now)
+            }
+        }
     }
 
     /// Replaces the file whole, on a thread of its own: it is announcements on an event loop that call for it. Of several
     /// that wait for a slow disk the last one is written. A file that cannot be written is a loss of comfort only.
-    func save(_ manifests: [Manifest]) {
+    func save(_ manifests: [KnownManifest]) {
         do throws(BlockingQueueError) {
             try unsaved.push(manifests, bytes: 0)
         } catch {
@@ -52,8 +59,18 @@ final class ManifestFile: Sendable {
         await writer.ended()
     }
 
-    private static func write(_ manifests: [Manifest], to path: String, by temporary: String, _ log: Logger) {
-        let bytes = JSONWriter.bytes { json in json.array { for manifest in manifests { $0.value(manifest.json) } } }
+    /// Beside the manifest's own members, in milliseconds since 1970.
+    private static let time = "announcedAt"
+
+    private static func write(_ manifests: [KnownManifest], to path: String, by temporary: String, _ log: Logger) {
+        let bytes = JSONWriter.bytes { json in
+            json.array(of: manifests) { json, known in
+                json.object {
+                    $0.members(of: known.manifest.json)
+                    $0.member(Self.time, known.announcedAt.milliseconds)
+                }
+            }
+        }
         guard let file = fopen(temporary, "w") else {
             return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
         }

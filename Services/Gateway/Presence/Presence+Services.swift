@@ -29,6 +29,16 @@ extension Presence {
         loop.execute { self.assumeIsolated { $0.note(manifest) } }
     }
 
+    /// A service is gone for good: nobody tries to tell it any more.
+    nonisolated func forget(service: String) {
+        loop.execute {
+            self.assumeIsolated { presence in
+                guard let subject = presence.subjects.removeValue(forKey: service) else { return }
+                presence.untold[subject] = nil
+            }
+        }
+    }
+
     private func note(_ manifest: Manifest) {
         subjects[manifest.service] = manifest.presenceSubject
         guard let subject = manifest.presenceSubject else { return }

@@ -22,6 +22,7 @@ final class ServiceAnnouncer: Sendable {
     /// After which an announcement is tried again that the bus had no room for.
     private static let retryInterval: Duration = .milliseconds(250)
 
+    private let subject: String
     private let manifest: JSONValue
     private let requests: LogRequests
     private let bus: any MessageBus
@@ -31,6 +32,7 @@ final class ServiceAnnouncer: Sendable {
 
     init(_ manifest: Manifest, of database: any Database, on bus: any MessageBus, log: Logger, every interval: Duration)
     {
+        subject = Subject.announce(of: manifest.service)
         self.manifest = manifest.json
         requests = LogRequests(database: database)
         self.bus = bus
@@ -111,7 +113,7 @@ final class ServiceAnnouncer: Sendable {
             $0.member("head", object: { head.writeMembers(to: &$0) })
         }
         do throws(BusError) {
-            try bus.publish(Subject.announce, announcement)
+            try bus.publish(subject, announcement)
             state.withLock { if head.seq >= $0.told.seq { $0.told = head } }
         } catch {
             log.error("the service could not be announced", ["error": "\(error)"])
