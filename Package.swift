@@ -133,7 +133,13 @@ let package = Package(
             name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/Journey",
             exclude: ["README.md"], swiftSettings: settings),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
-        tests("Bus", ["Bus", "MessageBus", "Reactor", "JSON", "TestSupport"]),
+        tests(
+            "Bus",
+            [
+                "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging", "Push",
+                "Reactor",
+                "Rooms", "Security", "ServiceKit", "TestSupport",
+            ]),
         tests(
             "Accounts",
             ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),

@@ -19,6 +19,7 @@ public struct AccountsService: Service {
 
     public static let settings = [Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility]
     public static let migrations = AccountsDatabase.migrations
+    public static let peer = BusPeer.service(name, requests: ["rooms.partners"])
 
     private let accounts: Accounts
 

@@ -14,6 +14,7 @@ extension Broker {
         guard SubjectGrammar.isSubject(name) else {
             return refuse(peer, BusError.badSubject.code, "`subject` is none", id: id)
         }
+        guard allows(.request, on: name, by: peer, id: id) else { return }
         guard !isDraining else { return refuse(peer, "draining", "this bus is being stopped", id: id) }
         guard peer.requestsUnderWay < settings.maxRequestsPerPeer else {
             return refuse(peer, "refused", "at most \(settings.maxRequestsPerPeer) requests under way", id: id)

@@ -18,6 +18,7 @@ extension Broker {
         guard parsed.queue != nil || !isServing else {
             return refuse(peer, "malformed", "`queue` is missing", sub: number)
         }
+        guard allows(isServing ? .serve : .subscribe, on: pattern, by: peer, sub: number) else { return }
         guard peer.subscriptions.count < settings.maxSubscriptionsPerPeer else {
             return refuse(peer, "refused", "at most \(settings.maxSubscriptionsPerPeer) subscriptions", sub: number)
         }

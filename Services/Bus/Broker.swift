@@ -19,7 +19,10 @@ final class Broker {
     private var ready: [BrokerPeer] = []
     private(set) var isDraining = false
 
-    private let notify: (BrokerNotice) -> Void
+    let notify: (BrokerNotice) -> Void
+    /// As of the last line.
+    private(set) var now: Duration = .zero
+    var forbiddenNotices = NoticeBudget()
 
     init(settings: BrokerSettings, notify: @escaping (BrokerNotice) -> Void = { _ in }) {
         self.settings = settings
@@ -150,6 +153,7 @@ final class Broker {
     /// - Parameter line: without its newline.
     func receive(_ line: UnsafeRawBufferPointer, from peer: BrokerPeer, at now: Duration) {
         guard peer.phase != .closing else { return }
+        self.now = now
         peer.lastHeard = now
         counters.received += 1
         let parsed: BusLine
@@ -188,15 +192,14 @@ final class Broker {
             counters.refusedPeers += 1
             return cut(peer, "unsupported_version", "this bus speaks version \(ProtocolVersion.current)")
         }
-        if let token = settings.token {
-            let given = line.string(at: parsed.token) ?? ""
-            guard constantTimeEquals(Array(given.utf8), Array(token.utf8)) else {
-                counters.refusedPeers += 1
-                return cut(peer, "unauthorized", "the token is not this bus' token")
-            }
+        switch settings.access.admit(token: line.string(at: parsed.token) ?? "") {
+        case .refused:
+            counters.refusedPeers += 1
+            return cut(peer, "unauthorized", "the token is not this bus' token")
+        case .unrestricted: peer.name = line.string(at: parsed.name) ?? ""
+        case .restricted(let known): (peer.name, peer.rights) = (known.name, BrokerRights(known.rights))
         }
         peer.phase = .open
-        peer.name = line.string(at: parsed.name) ?? ""
         notify(.joined(peer: peer.name))
         send(to: peer) { LineWriter.welcome(name: "parlor-bus", pingInterval: settings.pingInterval, to: &$0) }
     }

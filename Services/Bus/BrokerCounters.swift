@@ -13,4 +13,5 @@ public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var malformed = 0
     public internal(set) var slowConsumers = 0
     public internal(set) var refusedPeers = 0
+    public internal(set) var forbidden = 0
 }

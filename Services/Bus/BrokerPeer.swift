@@ -19,6 +19,8 @@ final class BrokerPeer {
     let id: UInt64
     var phase = Phase.new
     var name = ""
+    /// nil: all.
+    var rights: BrokerRights?
     let connectedAt: Duration
     var lastHeard: Duration
     var lastPinged: Duration

@@ -2,8 +2,7 @@ import MessageBus
 
 /// What a broker allows its peers.
 public struct BrokerSettings: Sendable {
-    /// What a hello has to carry; nil: nothing.
-    public var token: String?
+    public var access = BrokerAccess.open
     /// How many bytes may wait for one peer before it is cut off as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
     /// A peer that was silent this long is pinged; after three times as long it is dead.

@@ -3,10 +3,12 @@ import ServiceKit
 
 extension ComponentFactory {
     /// The broker as a program, by its settings.
-    public static let bus = ComponentFactory(settings: [.host, .busPort, .busTokenFile, .maxPendingBytes]) { node in
+    public static let bus = ComponentFactory(
+        settings: [.host, .busPort, .busTokenFile, .busPeersFile, .maxPendingBytes], peer: .operator
+    ) { node in
         let configuration = node.configuration
         var settings = BrokerSettings()
-        settings.token = try configuration.busToken
+        settings.access = try configuration.brokerAccess
         settings.maxPendingBytes = configuration.number(Setting.maxPendingBytes.name)
         let log = node.log
         let server = try await BusServer.start(
@@ -18,7 +20,23 @@ extension ComponentFactory {
     }
 }
 
+extension Configuration {
+    fileprivate var brokerAccess: BrokerAccess {
+        get throws(ConfigurationError) {
+            let token = try busToken
+            guard let path = optional(Setting.busPeersFile.name) else { return token.map { .token($0) } ?? .open }
+            // A token with all rights besides would make the table worth nothing.
+            guard token == nil else { throw .malformed("set BUS_TOKEN_FILE or BUS_PEERS_FILE, not both") }
+            let text = try secret(path, of: .busPeersFile, minLength: 0, maxLength: BusPeerTable.maxSize)
+            return .peers(try BusPeerTable(text, from: path))
+        }
+    }
+}
+
 extension Setting {
+    static let busPeersFile = Setting(
+        "BUS_PEERS_FILE", .path, default: "",
+        "A file with a line for each peer, its token's digest and what it may do; in the place of one token for all")
     static let busPort = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
     static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
@@ -42,6 +60,8 @@ extension Logger {
         case .joined(let peer): info("peer joined", ["peer": peer])
         case .left(let peer): info("peer left", ["peer": peer])
         case .cut(let peer, let code): warning("peer cut off", ["peer": peer, "code": code])
+        case .forbidden(let peer, let operation, let subject):
+            warning("forbidden", ["peer": peer, "operation": operation.rawValue, "subject": subject])
         }
     }
 }
@@ -66,5 +86,6 @@ extension BusServer {
         counter("bus_malformed_total", "Lines that made no sense", \.malformed)
         counter("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
         counter("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
+        counter("bus_forbidden_total", "Lines of peers that may not do what they say", \.forbidden)
     }
 }

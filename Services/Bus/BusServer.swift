@@ -28,7 +28,7 @@ public final class BusServer: Sendable {
         host: String, port: UInt16, settings: BrokerSettings = BrokerSettings(),
         notify: @escaping @Sendable (BrokerNotice) -> Void = { _ in }
     ) async throws(BusServerError) -> BusServer {
-        guard settings.token != nil || isLoopback(host) else { throw .openWithoutToken(host) }
+        if case .open = settings.access, !isLoopback(host) { throw .openWithoutToken(host) }
         let group: EventLoopGroup
         do throws(SystemError) {
             group = try EventLoopGroup(loopCount: 1)
@@ -109,7 +109,7 @@ public enum BusServerError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .openWithoutToken(let host):
-            "\(host) is not a loopback address: set BUS_TOKEN_FILE, or listen on 127.0.0.1"
+            "\(host) is not a loopback address: set BUS_PEERS_FILE or BUS_TOKEN_FILE, or listen on 127.0.0.1"
         case .failed(let reason): reason
         }
     }

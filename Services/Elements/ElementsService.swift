@@ -6,6 +6,8 @@ import Storage
 public struct ElementsService: Service {
     public static let name = "elements"
     public static let migrations = ElementsDatabase.migrations
+    public static let peer = BusPeer.service(
+        name, requests: ["rooms.membership"], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
 
     let elements: Elements
     let watch: GatewayWatch

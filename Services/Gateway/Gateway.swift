@@ -15,7 +15,15 @@ public struct Gateway: Component {
     private let shards: [Shard]
     private let questions: OpenRoomQuestions
 
-    public static let factory = ComponentFactory(settings: GatewaySettings.all) { node in
+    /// It speaks for clients: it may ask anything, and hears every service's log, those of services that it has never heard of, too.
+    /// It serves nothing but the questions to gateways.
+    public static let peer = BusPeer(
+        "gateway",
+        BusRights(
+            serve: ["gateways.>"], request: [">"], publish: ["gateways.>", Subject.discover, Subject.status],
+            subscribe: [">"]))
+
+    public static let factory = ComponentFactory(settings: GatewaySettings.all, peer: peer) { node in
         try await Gateway.start(in: node)
     }
 

@@ -7,6 +7,7 @@ import Storage
 public struct MessagingService: Service {
     public static let name = "messaging"
     public static let migrations = MessagingDatabase.migrations
+    public static let peer = BusPeer.service(name, requests: ["rooms.membership", "rooms.shared"])
 
     private let messaging: Messaging
 

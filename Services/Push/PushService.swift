@@ -21,6 +21,12 @@ public struct PushService: Service {
     public static let settings = [provider, hold, preview] + PushProviders.all.flatMap { $0.settings }
     public static let migrations = PushDatabase.migrations
     public static let priority = ThreadPriority.background
+    public static let peer = BusPeer.service(
+        name,
+        requests: [Subject.eventsSince(of: LogReader.stream), "messaging.unread", "rooms.names", "gateways.*.open"],
+        subscribes: [
+            Subject.events(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
+        ])
 
     private let push: Push
     let reader: LogReader

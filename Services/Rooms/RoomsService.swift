@@ -6,6 +6,7 @@ import Storage
 public struct RoomsService: Service {
     public static let name = "rooms"
     public static let migrations = RoomsDatabase.migrations
+    public static let peer = BusPeer.service(name, requests: ["accounts.people"])
 
     private let rooms: Rooms
 

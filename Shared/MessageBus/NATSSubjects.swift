@@ -8,7 +8,8 @@ struct NATSSubjects: Sendable {
     /// One subject a request, in one subscription.
     let inbox: String
 
-    /// - Parameter inboxName: nobody else's, and not to be guessed: who knows it can answer in a responder's place.
+    /// - Parameter inboxName: nobody else's, and not to be guessed: where the server has no finer rights, who knows it can answer in a
+    ///   responder's place.
     init(prefix: String, inboxName: String) {
         events = "\(prefix).event."
         requests = "\(prefix).request."

@@ -2,6 +2,8 @@
 public struct NATSURL: Equatable, Sendable {
     /// Where NATS listens unless it is told otherwise.
     public static let defaultPort: UInt16 = 4222
+    /// What stands before all subjects unless the address says another.
+    public static let defaultPrefix = NATSSubjects.defaultPrefix
     private static let scheme = "nats://"
 
     public let servers: [BusAddress]
@@ -19,7 +21,7 @@ public struct NATSURL: Equatable, Sendable {
         // From the end: further servers have slashes in their schemes.
         if let slash = list.lastIndex(of: "/"), !list[...slash].hasSuffix("//") {
             let path = list[list.index(after: slash)...]
-            guard path.isEmpty || Self.isPrefix(path) else { return nil }
+            guard path.isEmpty || Self.isPrefix(String(path)) else { return nil }
             if !path.isEmpty { prefix = String(path) }
             list = list[..<slash]
         }
@@ -42,9 +44,7 @@ public struct NATSURL: Equatable, Sendable {
         password = parts.flatMap { $0.count > 1 ? String($0[1]) : nil }
     }
 
-    private static func isPrefix(_ text: Substring) -> Bool {
-        text.utf8.count <= 64 && SubjectGrammar.isSubject(String(text))
-    }
+    package static func isPrefix(_ text: String) -> Bool { text.utf8.count <= 64 && SubjectGrammar.isSubject(text) }
 
     /// A name alone is a user's if there is a token, which is the password then; and a token else, as NATS' own clients
     /// take it.
@@ -64,4 +64,10 @@ extension NATSURL: CustomStringConvertible {
 enum NATSCredentials: Sendable, Equatable {
     case user(String, password: String)
     case token(String)
+
+    /// The user's name, if it can stand in a subject: its inboxes begin with it, so that the server may keep others out of them.
+    var userAsToken: String? {
+        guard case .user(let name, _) = self, SubjectGrammar.isQueue(name) else { return nil }
+        return name
+    }
 }

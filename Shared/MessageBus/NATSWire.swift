@@ -20,7 +20,7 @@ struct NATSWire: BusWire {
         self.credentials = credentials
         var random = SystemRandomNumberGenerator()
         let name = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
-        subjects = NATSSubjects(prefix: prefix, inboxName: name)
+        subjects = NATSSubjects(prefix: prefix, inboxName: credentials?.userAsToken.map { "\($0).\(name)" } ?? name)
     }
 
     var tellsOfLostResponders: Bool { false }

@@ -46,4 +46,33 @@ package enum SubjectGrammar {
         }
         return tokenLength > 0
     }
+
+    /// Whether each subject that the other pattern matches is matched by this one. A subject is a pattern, too.
+    ///
+    /// Both have to be patterns.
+    package static func covers(_ pattern: String, _ other: String) -> Bool {
+        covers(pattern.utf8[...], other.utf8[...])
+    }
+
+    private static func covers(_ pattern: Substring.UTF8View, _ other: Substring.UTF8View) -> Bool {
+        var (pattern, other) = (pattern, other)
+        while let wanted = takeToken(&pattern) {
+            guard let given = takeToken(&other) else { return false }
+            if isToken(wanted, ">") { return true }
+            if isToken(given, ">") { return false }
+            guard isToken(wanted, "*") || wanted.elementsEqual(given) else { return false }
+        }
+        return other.isEmpty
+    }
+
+    private static func takeToken(_ rest: inout Substring.UTF8View) -> Substring.UTF8View? {
+        guard !rest.isEmpty else { return nil }
+        let token = rest.prefix { $0 != UInt8(ascii: ".") }
+        rest = rest[token.endIndex...].dropFirst()
+        return token
+    }
+
+    private static func isToken(_ token: Substring.UTF8View, _ wildcard: Unicode.Scalar) -> Bool {
+        token.count == 1 && token.first == UInt8(ascii: wildcard)
+    }
 }

@@ -159,7 +159,7 @@ struct BrokerWireTests {
             }
         }
         var settings = BrokerSettings()
-        settings.token = "secret"
+        settings.access = .token("secret")
         let server = try await BusServer.start(host: "0.0.0.0", port: 0, settings: settings)
         let group = try EventLoopGroup(loopCount: 1)
         await #expect(throws: BusError.refused("the token is not this bus' token")) {

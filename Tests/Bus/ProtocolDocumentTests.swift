@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ struct ProtocolDocumentTests {
     /// One fenced block: a broker of its own, and what is said on each of its connections.
     struct Transcript: CustomTestStringConvertible, Sendable {
         let firstLine: Int
-        let hasToken: Bool
+        let access: String
         var steps: [String] = []
 
         var testDescription: String { "line \(firstLine)" }
@@ -25,7 +26,8 @@ struct ProtocolDocumentTests {
         var isInside = false
         for (number, line) in (lines ?? []).enumerated() {
             if line.hasPrefix("```transcript") {
-                found.append(Transcript(firstLine: number + 2, hasToken: line.hasSuffix(" token")))
+                let access = line.split(separator: " ").dropFirst().first.map(String.init)
+                found.append(Transcript(firstLine: number + 2, access: access ?? ""))
                 isInside = true
             } else if line.hasPrefix("```") {
                 isInside = false
@@ -38,14 +40,20 @@ struct ProtocolDocumentTests {
 
     @Test("it has transcripts")
     func exist() {
-        #expect(Self.transcripts.count == 5)
+        #expect(Self.transcripts.count == 6)
         #expect(Self.transcripts.allSatisfy { $0.steps.count >= 5 })
     }
 
     @Test("a transcript is what happens, byte by byte", arguments: transcripts)
     func run(transcript: Transcript) async throws {
         var settings = BrokerSettings()
-        if transcript.hasToken { settings.token = "open sesame" }
+        switch transcript.access {
+        case "token": settings.access = .token("open sesame")
+        case "peers":
+            settings.access = .peers(
+                try BusPeerTable([(.service("polls", requests: ["rooms.membership"]), token: "open sesame of polls")]))
+        default: break
+        }
         let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: settings)
         var connections: [Substring: RawClient] = [:]
         for step in transcript.steps {

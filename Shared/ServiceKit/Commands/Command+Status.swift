@@ -16,7 +16,7 @@ extension Command {
             Shows the services and gateways on the bus, each instance in a row: what waits there, and how far it is behind.
             It ends with 0, with 1 if nobody answered, with 2 if there is no bus.
             """,
-        settings: [.bus, .busTokenFile, patience]
+        settings: [.bus, .busTokenFile, patience], peer: .operator
     ) { configuration, print in
         let reports = Mutex<[StatusReport]>([])
         try await onBus(configuration, name: "parlor-status") { bus in
@@ -47,7 +47,7 @@ extension Command {
         summary: """
             Shows what is published on the bus, a line for each: the time, the subject and the data. Until Ctrl-C.
             """,
-        settings: [.bus, .busTokenFile, pattern], positional: pattern
+        settings: [.bus, .busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in
         try await onBus(configuration, name: "parlor-tail") { bus in
             try bus.subscribe(configuration.text(pattern.name)) { message in

@@ -16,6 +16,8 @@ public struct Command: Sendable {
     public let settings: [Setting]
     /// The setting that a first argument without a flag is the value of.
     var positional: Setting?
+    /// Who it is on the bus; nil if it is not on it.
+    var peer: BusPeer?
     /// May block. The closure it is given prints a line.
     let perform: @Sendable (Configuration, @escaping @Sendable (String) -> Void) async throws -> Outcome
 

@@ -46,6 +46,16 @@ enum FolderFile {
         return true
     }
 
+    /// All that is in a file; nil if it cannot be read, or is longer.
+    static func contents(of path: String, upTo limit: Int) -> [UInt8]? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0, count <= limit else { return nil }
+        return Array(bytes[..<count])
+    }
+
     /// Makes sure that the names in a folder are on disk.
     static func sync(_ folder: String) throws(BackupError) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -64,13 +64,17 @@ public struct ComponentFactory: Sendable {
     public let settings: [Setting]
     /// The name of the service that it makes, if it is one.
     public let service: String?
+    /// Who it is on the bus, for `bus-peers`.
+    public let peer: BusPeer?
     public let start: @Sendable (Node) async throws -> any Component
 
     public init(
-        settings: [Setting], service: String? = nil, start: @escaping @Sendable (Node) async throws -> any Component
+        settings: [Setting], service: String? = nil, peer: BusPeer? = nil,
+        start: @escaping @Sendable (Node) async throws -> any Component
     ) {
         self.settings = settings
         self.service = service
+        self.peer = peer
         self.start = start
     }
 }

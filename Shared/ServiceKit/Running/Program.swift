@@ -52,6 +52,9 @@ public struct Program: Sendable {
         // Threads may still be ending when the program does.
         Libcrypto.outlivesExit()
         let arguments = Array(CommandLine.arguments.dropFirst())
+        // All that are on the bus of this program, were its parts programs of their own; and who looks at it.
+        let peers = components.compactMap(\.peer) + commands.compactMap(\.peer)
+        let commands = commands + (peers.isEmpty ? [] : [.busPeers(BusPeer.once(peers))])
         if let command = commands.first(where: { $0.name == arguments.first }) {
             exit(
                 await command.run(program: name, arguments: Array(arguments.dropFirst()), environment: Self.environment)
@@ -69,7 +72,7 @@ public struct Program: Sendable {
             await run(configuration)
         } catch {
             if error == .helpWanted {
-                Self.write(help(settings), to: STDOUT_FILENO)
+                Self.write(help(settings, commands), to: STDOUT_FILENO)
                 exit(0)
             }
             Self.write("\(name): \(error)", to: STDERR_FILENO)
@@ -77,7 +80,7 @@ public struct Program: Sendable {
         }
     }
 
-    private func help(_ settings: [Setting]) -> String {
+    private func help(_ settings: [Setting], _ commands: [Command]) -> String {
         var text = Configuration.help(program: name, summary: summary, settings)
         if !commands.isEmpty { text += "\n\nIn the place of serving, each with a --help of its own:" }
         for command in commands {

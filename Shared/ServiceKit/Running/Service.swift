@@ -13,6 +13,9 @@ public protocol Service: Sendable {
     static var migrations: [Migration] { get }
     /// Of the threads of its database. A service whose work nobody waits for gives way to the others.
     static var priority: ThreadPriority { get }
+    /// What it may do on a bus that asks who somebody is: serve and publish what begins with its name, and ask and hear of others what
+    /// it names here. What it forgets is forbidden there.
+    static var peer: BusPeer { get }
 
     init(_ context: ServiceContext) throws
 
@@ -28,6 +31,7 @@ public protocol Service: Sendable {
 extension Service {
     public static var settings: [Setting] { [] }
     public static var priority: ThreadPriority { .normal }
+    public static var peer: BusPeer { .service(name) }
     public func start() throws {}
     public func stop() async {}
 }

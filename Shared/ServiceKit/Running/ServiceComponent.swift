@@ -6,7 +6,10 @@ import Workers
 extension ComponentFactory {
     /// A service on the node's bus, with a database of its own.
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
-        ComponentFactory(settings: [.data, .databaseURL, .crashAt] + type.settings, service: type.name) { node in
+        ComponentFactory(
+            settings: [.data, .databaseURL, .crashAt] + type.settings, service: type.name, peer: type.peer
+        ) {
+            node in
             try await ServiceComponent.start(type, in: node)
         }
     }

@@ -1,0 +1,68 @@
+import JSON
+import MessageBus
+
+extension Command {
+    private static let tokens = Setting(
+        "PEER_TOKENS", flag: "--tokens", .path, default: "",
+        "A folder with each peer's token, in NAME.token: the lines get their digests")
+    private static let further = Setting(
+        "FURTHER_PEERS", flag: "--with", .path, default: "",
+        "A file with further peers, a line for each, as {\"service\":\"polls\",\"request\":[\"rooms.membership\"]}")
+    private static let nats = Setting(
+        "PEERS_FOR_NATS", flag: "--nats", .toggle, default: "off", "Print it as a NATS server's configuration")
+    private static let natsPrefix = Setting(
+        "NATS_PREFIX", .text, default: NATSURL.defaultPrefix, "What stands before all subjects on that server")
+
+    /// Prints who is on the bus and what each may do there: what the file of `BUS_PEERS_FILE` is made of.
+    static func busPeers(_ own: [BusPeer]) -> Command {
+        Command(
+            name: "bus-peers",
+            summary: """
+                Prints a line for each peer of a bus that this program knows of, with what it may do there.
+                With --tokens they are what BUS_PEERS_FILE wants; with --nats as well, what a NATS server wants.
+                """,
+            settings: [tokens, further, nats, natsPrefix]
+        ) { configuration, print in
+            let peers = try own + furtherPeers(configuration.optional(further.name))
+            let folder = configuration.optional(tokens.name)
+            guard !configuration.isOn(nats.name) else {
+                guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
+                let prefix = configuration.text(natsPrefix.name)
+                guard NATSURL.isPrefix(prefix) else {
+                    throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is no subject: \"\(prefix)\"")
+                }
+                let users = try peers.map { (peer: $0, password: try token(of: $0, in: folder, configuration)) }
+                print(NATSAccess(prefix: prefix).configuration(of: users))
+                return .done
+            }
+            for peer in peers {
+                let digest = try folder.map {
+                    BusPeerTable.digest(of: Array(try token(of: peer, in: $0, configuration).utf8))
+                }
+                let line = JSONWriter.object { json in
+                    peer.write(to: &json)
+                    if let digest { json.member("token", digest) }
+                }
+                print(String(decoding: line.bytes, as: UTF8.self))
+            }
+            return .done
+        }
+    }
+
+    private static func token(
+        of peer: BusPeer, in folder: String, _ configuration: Configuration
+    ) throws(ConfigurationError) -> String {
+        try configuration.token("\(folder)/\(peer.name).token", of: tokens)
+    }
+
+    private static func furtherPeers(_ path: String?) throws(ConfigurationError) -> [BusPeer] {
+        guard let path else { return [] }
+        // No secret is in it.
+        guard let text = FolderFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
+            throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
+        }
+        var peers: [BusPeer] = []
+        try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in peers.append(try BusPeer(object)) }
+        return peers
+    }
+}

@@ -1,0 +1,113 @@
+import Contracts
+import JSON
+import MessageBus
+
+/// Somebody on the bus, and what it may do there.
+public struct BusPeer: Sendable, Equatable {
+    /// One token of a subject: a service's own name, `gateway`, `operator`.
+    public let name: String
+    public let rights: BusRights
+
+    public init(_ name: String, _ rights: BusRights) {
+        self.name = name
+        self.rights = rights
+    }
+
+    /// A service: it serves what begins with its name and nothing else, publishes what begins with its name, announces itself, and
+    /// says how it is when it is asked.
+    ///
+    /// - Parameters:
+    ///   - requests: what it asks of other services.
+    ///   - publishes: what it publishes beside.
+    ///   - subscribes: what it hears beside.
+    public static func service(
+        _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = []
+    ) -> BusPeer {
+        BusPeer(
+            name,
+            BusRights(
+                serve: ["\(name).>"], request: ["\(name).>"] + requests,
+                publish: ["\(name).>", Subject.announce(of: name), Subject.status] + publishes,
+                subscribe: [Subject.discover, Subject.statusWanted] + subscribes))
+    }
+
+    /// A person who looks: hears everything, changes nothing.
+    public static let `operator` = BusPeer(
+        "operator", BusRights(publish: [Subject.statusWanted], subscribe: [">"]))
+
+    /// Each name once, in order.
+    static func once(_ peers: [BusPeer]) -> [BusPeer] {
+        var names: Set<String> = []
+        return peers.filter { names.insert($0.name).inserted }
+    }
+}
+
+// Lines of JSON: what `bus-peers` prints, and the bus reads.
+extension BusPeer {
+    /// `{"name":…,"serve":[…],"request":[…],"publish":[…],"subscribe":[…]}`
+    func write(to json: inout JSONWriter) {
+        json.member("name", name)
+        for operation in BusRights.Operation.allCases {
+            json.member(operation.rawValue, array: { for pattern in rights[operation] { $0.string(pattern) } })
+        }
+    }
+
+    /// - Parameter object: as above; or `{"service":…}`, which has a service's rights and those that are listed besides.
+    /// - Throws: in words that finish "line 7 …".
+    init(_ object: JSONObject) throws(BusPeerError) {
+        let service = object["service"]?.string
+        guard let name = service ?? object["name"]?.string, SubjectGrammar.isQueue(name) else {
+            throw BusPeerError("has neither a `name` nor a `service` of a-z, 0-9, _ and -")
+        }
+        var listed = BusRights()
+        listed.serve = try Self.patterns(.serve, in: object)
+        listed.request = try Self.patterns(.request, in: object)
+        listed.publish = try Self.patterns(.publish, in: object)
+        listed.subscribe = try Self.patterns(.subscribe, in: object)
+        guard service != nil else {
+            self.init(name, listed)
+            return
+        }
+        guard listed.serve.isEmpty else { throw BusPeerError("lists `serve`: a service serves its own subjects alone") }
+        self = .service(
+            name, requests: listed.request, publishes: listed.publish, subscribes: listed.subscribe)
+    }
+
+    /// Calls the body with the object in each line that is not empty and no comment.
+    ///
+    /// - Throws: `ConfigurationError` that names the line, also if the body throws.
+    static func readLines(
+        of text: [UInt8], from path: String, _ body: (JSONObject) throws(BusPeerError) -> Void
+    ) throws(ConfigurationError) {
+        for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            guard let first = line.first(where: { $0 > 0x20 }), first != UInt8(ascii: "#") else { continue }
+            do throws(BusPeerError) {
+                // How it fails to be JSON helps nobody.
+                guard let object = try? JSONValue(parsing: line).object else { throw BusPeerError("is no JSON object") }
+                try body(object)
+            } catch {
+                throw .malformed("\(path): line \(number + 1) \(error.reason)")
+            }
+        }
+    }
+
+    private static func patterns(
+        _ operation: BusRights.Operation, in object: JSONObject
+    ) throws(BusPeerError) -> [String] {
+        guard let value = object[operation.rawValue] else { return [] }
+        guard let list = value.array?.map(\.string) else {
+            throw BusPeerError("has no list in `\(operation.rawValue)`")
+        }
+        let patterns = list.compactMap { $0 }
+        guard patterns.count == list.count, patterns.allSatisfy(SubjectGrammar.isPattern) else {
+            throw BusPeerError("has something in `\(operation.rawValue)` that is no pattern of subjects")
+        }
+        return patterns
+    }
+}
+
+struct BusPeerError: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}

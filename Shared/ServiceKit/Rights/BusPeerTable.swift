@@ -1,0 +1,47 @@
+import JSON
+import Security
+
+/// Who may be on a bus: each peer has a token of its own, which says who it is.
+///
+/// Written as lines of JSON: a `BusPeer`, and in `token` the digest of its token, `sha256:` and 64 hexadecimal digits. A line that is
+/// empty or begins with `#` is passed over.
+public struct BusPeerTable: Sendable {
+    /// A peer's line is some 300 bytes.
+    public static let maxSize = 1 << 20
+
+    private let peers: [[UInt8]: BusPeer]
+
+    /// - Throws: `ConfigurationError` that names the line.
+    public init(_ text: [UInt8], from path: String) throws(ConfigurationError) {
+        var peers: [[UInt8]: BusPeer] = [:]
+        try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in
+            // Of one name there may be two: a new token is taken up before the old one is given up.
+            let known = peers.updateValue(try BusPeer(object), forKey: try Self.digest(in: object))
+            guard known == nil else { throw BusPeerError("has a token that stands above already") }
+        }
+        guard !peers.isEmpty else { throw .malformed("\(path) names nobody") }
+        self.peers = peers
+    }
+
+    private static func digest(in object: JSONObject) throws(BusPeerError) -> [UInt8] {
+        let prefix = "sha256:"
+        guard let token = object["token"]?.string, token.hasPrefix(prefix),
+            let digest = bytes(hexadecimal: token.dropFirst(prefix.count)), digest.count == 32
+        else { throw BusPeerError("has no `token` that is sha256: and 64 hexadecimal digits") }
+        return digest
+    }
+
+    private static func bytes(hexadecimal text: Substring) -> [UInt8]? {
+        let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).compactMap { place in
+            digits[place].flatMap { high in digits[place + 1].map { low in UInt8(high << 4 | low) } }
+        }
+    }
+
+    /// Whose token it is; nil if it is nobody's. What it takes says nothing of the tokens: they are found by their digests.
+    public func peer(with token: String) -> BusPeer? { peers[SHA256.hash(token.utf8)] }
+
+    /// What stands in `token`.
+    static func digest(of token: [UInt8]) -> String { "sha256:\(SHA256.hash(token).hexadecimal)" }
+}

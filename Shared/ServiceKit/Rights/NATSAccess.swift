@@ -1,0 +1,44 @@
+import MessageBus
+
+/// The same rights as a NATS server's configuration says them: a user for each peer, whose password is its token.
+///
+/// Subjects lie as NATSSubjects says. A user hears replies in inboxes that begin with its name, and nobody may publish there but in
+/// answer to a request that it was given.
+struct NATSAccess {
+    let prefix: String
+
+    /// A request is answered once, or given back once, by its deadline; one that is asked again is answered again. The server forgets
+    /// who may answer after `expires`, and a request that takes longer has no answer.
+    private static let responses = #"allow_responses: {max: 4, expires: "5m"}"#
+
+    func configuration(of peers: [(peer: BusPeer, password: String)]) -> String {
+        let users = peers.map { user($0.peer, password: $0.password) }
+        return "authorization {\n  timeout: 5\n  users: [\n\(users.joined())  ]\n}\n"
+    }
+
+    private func user(_ peer: BusPeer, password: String) -> String {
+        let rights = peer.rights
+        let publish = rights.publish.map { "\(prefix).event.\($0)" } + rights.request.map { "\(prefix).request.\($0)" }
+        let subscribe =
+            rights.subscribe.map { "\(prefix).event.\($0)" } + rights.serve.map { "\(prefix).request.\($0)" }
+            + ["\(prefix).inbox.\(peer.name).>"]
+        // An empty list would allow everything.
+        let mayPublish = publish.isEmpty ? #"{deny: [">"]}"# : "{allow: \(Self.list(publish))}"
+        let answers = rights.serve.isEmpty ? "" : "\n      \(Self.responses)"
+        return """
+                {user: "\(peer.name)", password: "\(Self.escaped(password))", permissions: {
+                  publish: \(mayPublish)
+                  subscribe: {allow: \(Self.list(subscribe))}\(answers)
+                }}
+
+            """
+    }
+
+    private static func list(_ patterns: [String]) -> String {
+        "[\(patterns.map { "\"\($0)\"" }.joined(separator: ", "))]"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    }
+}
