@@ -4,6 +4,23 @@ import Testing
 
 @Suite("metrics")
 struct MetricsTests {
+    @Test("who asks ten times a second reads what is so; who asks more often, what was so within a second")
+    func page() {
+        let metrics = Metrics()
+        let counter = metrics.counter("asked_total", "Times.")
+        let start = ContinuousClock.now
+        func read(at time: Duration) -> String { String(decoding: metrics.page(at: start + time), as: UTF8.self) }
+        for count in 1...10 {
+            counter.add()
+            #expect(read(at: .milliseconds(count)).contains("asked_total \(count)\n"))
+        }
+        for count in 11...100 {
+            counter.add()
+            #expect(read(at: .milliseconds(900 + count)).contains("asked_total 10\n"))
+        }
+        #expect(read(at: .milliseconds(1001)).contains("asked_total 100\n"))
+    }
+
     /// The grammar of Prometheus' text exposition format 0.0.4, a line at a time; and that a family's lines stand together,
     /// after its HELP and TYPE.
     private static func check(_ text: String, _ location: SourceLocation = #_sourceLocation) throws {

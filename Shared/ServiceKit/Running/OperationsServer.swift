@@ -75,6 +75,6 @@ extension HTTPResponse {
     public static func metrics(_ metrics: Metrics) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
-            body: Array(metrics.text().utf8))
+            body: metrics.page())
     }
 }
