@@ -190,7 +190,7 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "WebClient", "Workers"])
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "WebClient", "Workers"])
         + [
             .executableTarget(
                 name: "parlor",

@@ -87,6 +87,19 @@ struct ProviderTests {
         #expect(signature == "t=1700000000,v1=\(code)" && code.count == 64)
     }
 
+    @Test(
+        "a webhook is warned of that others can read, and no other",
+        arguments: [
+            ("http://push.example/x", true), ("HTTP://push.example", true), ("http://10.0.0.1:80/", true),
+            ("http://127.0.0.1.example/", true), ("http://localhost@push.example/", true), ("http://[::2]:1/", true),
+            ("http://", true), ("https://push.example/", false), ("http://127.0.0.1:9/", false),
+            ("http://127.9.9.9", false),
+            ("http://localhost:80/x", false), ("http://me:secret@localhost/", false), ("http://[::1]:9/", false),
+        ])
+    func clear(url: String, isInTheClear: Bool) {
+        #expect(WebhookProvider.isInTheClear(url) == isInTheClear)
+    }
+
     @Test("of a webhook's answers 410 means the device as it was tried, and 429 everything")
     func webhook() {
         func outcome(_ status: Int, retryAfter: Duration? = nil) -> PushOutcome {

@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import Reactor
 import Security
 import ServiceKit
 import WebClient
@@ -31,6 +32,11 @@ struct WebhookProvider: PushProvider {
             throw ConfigurationError.malformed(
                 "PUSH_WEBHOOK_URL (--push-webhook-url) has to be an http or https URL for the provider webhook")
         }
+        if Self.isInTheClear(url) {
+            context.log.warning(
+                "PUSH_WEBHOOK_URL is http, and not of this machine: texts and device tokens go over the network in the clear"
+            )
+        }
         self.url = url
         // There may be a secret in it.
         identity = "\(Self.name) \(SHA256.hash(Array(url.utf8)).hexadecimal)"
@@ -41,6 +47,17 @@ struct WebhookProvider: PushProvider {
         var configuration = WebClient.Configuration()
         configuration.maxConnections = Self.connections
         client = try WebClient(configuration)
+    }
+
+    /// Whether others can read what is sent there. What is not known to be this machine is another one.
+    static func isInTheClear(_ url: String) -> Bool {
+        let scheme = "http://"
+        guard url.lowercased().hasPrefix(scheme) else { return false }
+        let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        let address = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let host = address.hasPrefix("[") ? address.dropFirst().prefix { $0 != "]" } : address.prefix { $0 != ":" }
+        return host != "localhost" && host != "::1"
+            && IPAddress(String(host)).map { IPNetwork("127.0.0.0/8")?.contains($0) != true } ?? true
     }
 
     func send(_ notification: Notification) async -> PushOutcome {
