@@ -34,6 +34,8 @@ public struct Gateway: Component {
         let settings = GatewaySettings(configuration)
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
+        // Before anything is kept in it: the key, and what services have announced.
+        try DataFolder.make(configuration.text(Setting.data.name))
         let secret = try SecretFile.loadOrCreate(
             configuration.optional(Setting.jwtSecretFile.name) ?? "\(configuration.text(Setting.data.name))/jwt.secret")
         let fanout = Fanout()
@@ -189,7 +191,8 @@ public struct Gateway: Component {
         }
     }
 
-    public func isHealthy() async -> Bool { true }
+    /// As `/readyz` on the clients' port says it, where that is shown.
+    public func isHealthy() async -> Bool { await context.missingServices().isEmpty }
 
     public func status() async -> ComponentStatus? {
         let counters = server.counters

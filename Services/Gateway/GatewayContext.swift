@@ -82,8 +82,15 @@ final class GatewayContext: Sendable {
         return try await bus.askForPages(subject, data, context, of: Self.anyService, log: log)
     }
 
-    /// Whether a service answers, and what it offers is known.
-    func isReady(_ service: String) async -> Bool {
+    /// Those of the required services that do not answer, or of which it is not known what they offer. All are asked at once.
+    func missingServices() async -> Set<String> {
+        await withTaskGroup(of: String?.self) { group in
+            for name in settings.requiredServices { group.addTask { await self.isReady(name) ? nil : name } }
+            return await group.reduce(into: Set<String>()) { missing, name in if let name { missing.insert(name) } }
+        }
+    }
+
+    private func isReady(_ service: String) async -> Bool {
         do throws(ServiceError) {
             _ = try await ask(
                 Subject.health(of: service), .emptyObject, as: nil, origin: self.origin("readyz"), key: nil)

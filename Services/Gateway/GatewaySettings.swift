@@ -13,6 +13,7 @@ struct GatewaySettings: Sendable {
     let writeTimeout: Duration
     let requiredServices: [String]
     let trustedProxies: [IPNetwork]
+    let showsOperations: Bool
     private let connections: EdgeLimits.Limit
     private let pendingSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
@@ -88,6 +89,9 @@ struct GatewaySettings: Sendable {
                 "TRUSTED_PROXIES", .networks, default: "",
                 "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
             Setting(
+                "PUBLIC_OPERATIONS", .choice(["on", "off"]), default: "on",
+                "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone"),
+            Setting(
                 "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),
             Setting(
@@ -143,6 +147,7 @@ struct GatewaySettings: Sendable {
         writeTimeout = configuration.duration("WRITE_TIMEOUT")
         requiredServices = configuration.list("REQUIRED_SERVICES")
         trustedProxies = configuration.networks("TRUSTED_PROXIES")
+        showsOperations = configuration.text("PUBLIC_OPERATIONS") == "on"
         isLimiting = configuration.text(Setting.rateLimits.name) == "on"
         maxRequestsPerPerson = configuration.number("MAX_REQUESTS_PER_PERSON")
         maxHeavyRequestsPerPerson = configuration.number("MAX_HEAVY_REQUESTS_PER_PERSON")

@@ -19,6 +19,7 @@ struct GatewayWorld: Sendable {
     let log: CapturedLog
     let port: UInt16
     let lastKnown: LastKnown
+    let gateway: Gateway
     private let folder: TemporaryFolder
     private let key: JSONWebKey
     private let workers: WorkerPool
@@ -93,7 +94,7 @@ struct GatewayWorld: Sendable {
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
         let world = GatewayWorld(
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
-            lastKnown: gateway.context.lists.lastKnown,
+            lastKnown: gateway.context.lists.lastKnown, gateway: gateway,
             folder: folder,
             key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
         let outcome: Result<Void, any Error>

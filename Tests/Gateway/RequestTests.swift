@@ -226,4 +226,18 @@ struct RequestTests {
             #expect(try await world.request("POST", "/healthz", as: nil).status == 405)
         }
     }
+
+    @Test("where operations are not public, clients find nothing at their addresses, and operators are told as before")
+    func privateOperations() async throws {
+        try await GatewayWorld.run(["--public-operations", "off"]) { world in
+            for path in ["/readyz", "/metrics"] {
+                let answer = try await world.request("GET", path, as: nil)
+                #expect(answer.status == 404 && answer.body.contains("route_not_found"))
+            }
+            #expect(try await world.request("GET", "/healthz", as: nil).status == 200)
+            #expect(await world.gateway.isHealthy())
+            world.chat.goAway()
+            #expect(await !world.gateway.isHealthy())
+        }
+    }
 }

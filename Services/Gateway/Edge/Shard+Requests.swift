@@ -9,7 +9,9 @@ import ServiceKit
 extension Shard {
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         switch request.path {
-        case "/healthz", "/readyz", "/metrics": return operate(request, responder)
+        case "/healthz": return operate(request, responder)
+        case "/readyz" where context.settings.showsOperations, "/metrics" where context.settings.showsOperations:
+            return operate(request, responder)
         default: break
         }
         noteVisit()
@@ -197,14 +199,9 @@ extension Shard {
         }
     }
 
-    /// Every required service is asked at once.
     private func readiness() async -> HTTPResponse {
-        let context = context
         let required = context.settings.requiredServices.sorted()
-        let missing = await withTaskGroup(of: String?.self) { group in
-            for name in required { group.addTask { await context.isReady(name) ? nil : name } }
-            return await group.reduce(into: Set<String>()) { missing, name in if let name { missing.insert(name) } }
-        }
+        let missing = await context.missingServices()
         let body = JSONWriter.object { json in
             json.member("status", missing.isEmpty ? "ready" : "not ready")
             json.member(

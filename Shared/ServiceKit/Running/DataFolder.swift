@@ -1,9 +1,9 @@
 import Glibc
 
 /// The folder for databases and secrets.
-enum DataFolder {
-    /// Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
-    static func make(_ path: String) throws(ConfigurationError) {
+public enum DataFolder {
+    /// Makes it, if it is not there. Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
+    public static func make(_ path: String) throws(ConfigurationError) {
         var partial = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {
             partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
