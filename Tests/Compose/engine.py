@@ -118,7 +118,12 @@ class Project:
     def third_party_images(self) -> dict[str, str]:
         """By service: those that are not built here."""
         described = "".join((ROOT / file).read_text() for file in self.files)
-        return dict(re.findall(r"^  ([a-z]+):\n(?:    .*\n)*?    image: (\S+)", described, re.MULTILINE))
+        images = dict(re.findall(r"^  ([a-z]+):\n(?:    .*\n)*?    image: (\S+)", described, re.MULTILINE))
+        # As compose does: ${NAME:-default}.
+        return {
+            service: re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: self.environment.get(found[1]) or found[2], image)
+            for service, image in images.items()
+        }
 
     def image(self, service: str) -> str:
         """Of a container that was made."""

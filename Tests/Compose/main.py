@@ -25,7 +25,7 @@ RECOVERY = 5.0  # seconds from a kill to being healthy again
 START_DEADLINE = 180.0  # seconds until all is ready; the first start makes databases
 ROOMS = 6
 # What nobody waits for when it ends.
-NOT_KILLED = {"secrets", "prometheus", "grafana"}
+NOT_KILLED = {"secrets", "roles", "prometheus", "grafana"}
 BETWEEN_KILLS = 3.0  # seconds of load after each
 OWN_IMAGES = ["secrets", "bus", "accounts", "rooms", "messaging", "elements", "push", "gateway"]
 

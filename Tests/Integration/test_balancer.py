@@ -1,0 +1,136 @@
+"""The balancer's configuration, with a real HAProxy in front of a gateway."""
+
+import os
+import re
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+from parlor import ROOT, Process, binaries, until
+
+LIMITS = {
+    "MAX_CONNECTIONS_PER_ADDRESS": "5", "MAX_CONNECTS_PER_ADDRESS": "40", "MAX_REQUESTS_PER_ADDRESS": "60",
+}  # fmt: skip
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Balancer:
+    """As the containers have it, but for where it listens and where the gateways are."""
+
+    def __init__(self, folder, gateway: str, **settings: str):
+        self.port = free_port()
+        text = (ROOT / "deploy/balancer/haproxy.cfg").read_text()
+        text = text.replace("bind :8080", f"bind 127.0.0.1:{self.port}").replace("bind :9000", f"bind 127.0.0.1:{free_port()}")
+        text, count = re.subn(r"server-template .*", f"server gateway1 {gateway.removeprefix('http://')} check", text)
+        assert count == 1
+        # Of the process that runs the tests, not of a container.
+        text = text.replace("fd-hard-limit 200000", "fd-hard-limit 2000")
+        file = folder / f"haproxy-{self.port}.cfg"
+        file.write_text(text)
+        environment = {**os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", **LIMITS, **settings}
+        self.process = subprocess.Popen(
+            ["haproxy", "-q", "-f", str(file)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def ask(self, path: str, **headers: str) -> tuple[int, str]:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except (OSError, ConnectionError) as error:
+            return 0, str(error)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(5)
+
+
+@pytest.fixture
+def balance(tmp_path):
+    """Balancers in front of one Parlor."""
+    parlor = Process(
+        binaries() / "parlor", "--port", 0, "--data", tmp_path / "data", "--trusted-proxies", "127.0.0.1",
+        "--rate-register", "1000/10s,2/60s")  # fmt: skip
+    address = parlor.wait_until_ready()
+    started = []
+
+    def start(**settings: str) -> Balancer:
+        balancer = Balancer(tmp_path, address, **settings)
+        started.append(balancer)
+        until(lambda: balancer.ask("/healthz")[0] == 200, what="the balancer")
+        return balancer
+
+    yield start
+    for balancer in started:
+        balancer.stop()
+    assert parlor.stop() == 0, parlor.log()
+
+
+def test_operations_are_not_shown_outside(balance):
+    balancer = balance()
+    for path in ("/metrics", "/readyz", "/READYZ", "/metrics?x=1"):
+        status, body = balancer.ask(path)
+        assert status == 404 and '"route_not_found"' in body, path
+    assert balancer.ask("/healthz")[0] == 200
+    assert balance(PUBLIC_OPERATIONS="on").ask("/readyz")[0] == 200
+
+
+def test_an_address_has_so_many_connections_at_once_and_no_more(balance):
+    balancer = balance()
+    held = [socket.create_connection(("127.0.0.1", balancer.port)) for _ in range(5)]
+    for connection in held:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 200"
+    assert balancer.ask("/healthz")[0] == 0
+    for connection in held:
+        connection.close()
+    until(lambda: balancer.ask("/healthz")[0] == 200, what="room for another")
+
+
+def test_an_address_connects_so_often_and_no_more(balance):
+    balancer = balance()
+    answers = [balancer.ask("/healthz")[0] for _ in range(50)]
+    assert answers[:30] == [200] * 30 and answers[-5:] == [0] * 5
+
+
+def test_an_address_asks_so_often_and_is_told_when_to_come_back(balance):
+    balancer = balance()
+    with socket.create_connection(("127.0.0.1", balancer.port)) as connection:
+        connection.settimeout(5)
+        reader = connection.makefile("rb")
+        statuses = []
+        for _ in range(70):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            statuses.append(int(reader.readline().split()[1]))
+            head = b"".join(iter(reader.readline, b"\r\n")).lower()
+            reader.read(int(re.search(rb"content-length: (\d+)", head)[1]))
+        assert statuses[0] == 200 and statuses[-1] == 429
+        assert b"retry-after: 10" in head and b"x-request-id: " in head
+
+
+def test_suites_that_come_from_one_address_lift_the_limits(balance):
+    balancer = balance(RATE_LIMITS="off")
+    assert [balancer.ask("/healthz")[0] for _ in range(80)] == [200] * 80
+
+
+def test_limits_of_the_gateway_count_the_client_and_not_what_it_says_of_itself(balance):
+    balancer = balance(RATE_LIMITS="off")
+
+    def register(name: str) -> int:
+        body = f'{{"username":"{name}","password":"password123"}}'.encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{balancer.port}/api/auth/register", body, {"X-Forwarded-For": f"10.0.0.{len(name)}"})  # fmt: skip
+        try:
+            return urllib.request.urlopen(request, timeout=5).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert [register(name) for name in ("ada", "benn", "carla")] == [201, 201, 429]

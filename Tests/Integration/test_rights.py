@@ -1,0 +1,307 @@
+"""What a service may do whose secrets somebody has got hold of: on the bus, on NATS, in PostgreSQL. All are as the containers have them,
+by deploy/make-secrets and deploy/postgres-roles."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from parlor import ROOT, SERVICES, START_DEADLINE, Process, binaries, until
+
+NAMES = [name.removeprefix("parlor-") for name in SERVICES]
+WHO = [*NAMES, "bus", "gateway", "tools", "nats", "postgres", "roles", "grafana"]
+
+
+class Secrets:
+    """What deploy/make-secrets hands to each."""
+
+    def __init__(self, folder: Path, *flags: str, who: list[str] = WHO):
+        self.own, self.hands, self.flags = folder / "own", folder / "for", flags
+        for path in [self.own, *(self.hands / name for name in who)]:
+            path.mkdir(parents=True, exist_ok=True)
+        self.make()
+
+    def make(self):
+        # Of another version than its own `parlor` it would hand out other peers' tokens.
+        environment = {**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"}
+        command = [ROOT / "deploy/make-secrets", self.own, "--for", self.hands, *self.flags]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)
+        assert done.returncode == 0, done.stderr
+
+    def path(self, who: str, name: str) -> Path:
+        return self.hands / who / name
+
+    def text(self, who: str, name: str) -> str:
+        return self.path(who, name).read_text().strip()
+
+    def files(self) -> dict[str, set[str]]:
+        return {folder.name: {file.name for file in folder.iterdir()} for folder in self.hands.iterdir()}
+
+    def contents(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.hands.rglob("*") if path.is_file()}
+
+
+class Lines:
+    """A peer of a bus by hand: lines in, lines out."""
+
+    def __init__(self, port: int):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+        self.reader = self.socket.makefile("r")
+
+    def say(self, line: str):
+        self.socket.sendall(line.encode() + b"\r\n")
+
+    def hear(self) -> str:
+        return self.reader.readline().strip()
+
+    def close(self):
+        self.reader.close()
+        self.socket.close()
+
+
+# MARK: Who has what
+
+
+def test_each_has_the_secrets_that_it_needs_and_no_other(tmp_path):
+    secrets = Secrets(tmp_path, "--cluster")
+    service = {"bus.token", "database.passfile"}
+    assert secrets.files() == {
+        "accounts": service | {"jwt.secret"}, "rooms": service, "messaging": service, "elements": service, "push": service,
+        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret"}, "bus": set(),
+        "nats": {"nats.conf"}, "postgres": {"database.password"}, "grafana": {"grafana.password"},
+        "roles": {"database.passfile", *(f"{name}.password" for name in NAMES)},
+    }  # fmt: skip
+    tokens = [secrets.text(who, "bus.token") for who in [*NAMES, "gateway", "tools"]]
+    assert len(set(tokens)) == len(tokens)
+    read_by_group = {"database.password", "grafana.password"}
+    for path in secrets.contents():
+        assert stat.S_IMODE(path.stat().st_mode) == (0o640 if path.name in read_by_group else 0o600), path
+
+
+def test_secrets_stay_as_they_are_and_a_plugin_gets_a_token_of_its_own(tmp_path):
+    secrets = Secrets(tmp_path)
+    before = secrets.contents()
+    secrets.make()
+    assert secrets.contents() == before
+    (tmp_path / "plugins").write_text('# one\n{"service":"polls","request":["rooms.membership"]}\n')
+    secrets = Secrets(tmp_path, "--with", tmp_path / "plugins", who=[*WHO, "polls"])
+    assert secrets.text("polls", "bus.token")
+    peers = [json.loads(line) for line in secrets.text("bus", "bus.peers").splitlines()]
+    [polls] = [peer for peer in peers if peer["name"] == "polls"]
+    assert polls["serve"] == ["polls.>"] and "rooms.membership" in polls["request"]
+    assert {path: secrets.contents()[path] for path in before if path.name != "bus.peers"} == {
+        path: content for path, content in before.items() if path.name != "bus.peers"}  # fmt: skip
+
+
+# MARK: The bus
+
+STRANGE_FILES = [
+    (0o644, "t" * 32, "others can read it"), (0o640, "t" * 32, "others can read it"),
+    (0o600, "t" * 15, "needs 16 at the least"), (0o600, "", "needs 16 at the least"),
+    (0o600, "t" * 16 + "\n" + "u" * 16, "one line of text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "text", "why"), STRANGE_FILES)
+@pytest.mark.parametrize("program", ["parlor-bus", "parlor-rooms"])
+def test_a_token_file_that_is_no_secret_stops_the_start(tmp_path, program, mode, text, why):
+    file = tmp_path / "token"
+    file.write_text(text)
+    file.chmod(mode)
+    own = ["--port", "0"] if program == "parlor-bus" else ["--data", tmp_path, "--bus", "tcp://127.0.0.1:1"]
+    result = subprocess.run(
+        [binaries() / program, "--bus-token-file", file, *own], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert result.returncode == 2 and why in result.stderr, result.stderr
+
+
+def test_a_service_with_its_own_token_cannot_be_another(start):
+    parlor = start("separate")
+    port = int((parlor.data / "bus.url").read_text().strip().rsplit(":")[-1])
+    for path in [parlor.data / "bus.token", *(parlor.data / "bus").iterdir()]:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    token = (parlor.data / "bus/push.token").read_text().strip()
+    rogue = Lines(port)
+    rogue.say(json.dumps({"op": "hello", "version": 1, "name": "accounts", "token": token}))
+    assert json.loads(rogue.hear())["op"] == "welcome"
+    for line in [
+        {"op": "serve", "id": 1, "subject": "accounts.login", "queue": "accounts"},
+        {"op": "sub", "id": 1, "subject": ">"},
+        {"op": "req", "id": 1, "subject": "messaging.list", "caller": {"id": "alice"}, "data": {}},
+        {"op": "pub", "subject": "messaging.log", "data": {}},
+        {"op": "pub", "subject": "services.announce.evil", "data": {}},
+    ]:
+        rogue.say(json.dumps(line))
+        assert json.loads(rogue.hear())["code"] == "forbidden", line
+    rogue.close()
+    until(lambda: '"forbidden"' in parlor.process.log(), what="a line of the log")
+
+
+# MARK: NATS
+
+
+@pytest.fixture
+def nats(tmp_path):
+    """Starts a NATS server with a configuration."""
+    started = []
+
+    def start(configuration: Path) -> int:
+        program = shutil.which("nats-server") or "/usr/sbin/nats-server"
+        ports = tmp_path / "ports"
+        ports.mkdir()
+        process = subprocess.Popen(
+            [program, "--config", configuration, "--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir", ports],
+            stderr=subprocess.DEVNULL)  # fmt: skip
+        started.append(process)
+        file = ports / f"nats-server_{process.pid}.ports"
+        until(lambda: file.exists() and file.read_text().strip().endswith("}"), what="nats-server")
+        return int(re.search(r"nats://[^\"]*:(\d+)", file.read_text())[1])
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(5)
+
+
+class NATSPeer(Lines):
+    """Whoever has a user's password, by hand."""
+
+    def __init__(self, port: int, user: str, password: str):
+        super().__init__(port)
+        assert self.hear().startswith("INFO")
+        self.say("CONNECT " + json.dumps({"user": user, "pass": password, "verbose": False, "pedantic": False}))
+
+    def refusal(self, *lines: str) -> str:
+        """What the server says against it; nothing if it takes it."""
+        for line in [*lines, "PING"]:
+            self.say(line)
+        said = ""
+        while (line := self.hear()) != "PONG":
+            assert line, "the connection has ended"
+            said = line if line.startswith("-ERR") else said
+        return said
+
+
+def publish(subject: str, reply: str = "") -> tuple[str, str]:
+    return f"PUB {subject} {reply} 2".replace("  ", " "), "{}"
+
+
+def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, nats):
+    secrets = Secrets(tmp_path / "secrets", "--cluster")
+    port = nats(secrets.path("nats", "nats.conf"))
+    stranger = NATSPeer(port, "push", "guess")
+    stranger.say("PING")
+    assert "Authorization Violation" in stranger.hear()
+    rogue = NATSPeer(port, "push", secrets.text("push", "bus.token"))
+    forbidden = [
+        ["SUB parlor.request.accounts.login responders 1"], ["SUB parlor.request.> 1"], ["SUB parlor.> 1"], ["SUB > 1"],
+        ["SUB parlor.inbox.> 1"], ["SUB parlor.inbox.gateway.> 1"], ["SUB parlor.event.> 1"], ["SUB parlor.event.rooms.log 1"],
+        publish("parlor.request.messaging.list", "parlor.inbox.push.1"), publish("parlor.request.accounts.login"),
+        publish("parlor.event.messaging.log"), publish("parlor.event.services.announce.messaging"),
+        publish("parlor.event.services.announce.evil"), publish("parlor.inbox.gateway.x.1"), publish("other.request.x"),
+    ]  # fmt: skip
+    for lines in forbidden:
+        assert "Permissions Violation" in rogue.refusal(*lines), lines
+    allowed = [
+        ["SUB parlor.request.push.> responders 1"], ["SUB parlor.inbox.push.x.* 2"], ["SUB parlor.event.messaging.log 3"],
+        publish("parlor.event.services.announce.push"), publish("parlor.request.messaging.unread", "parlor.inbox.push.x.1"),
+    ]  # fmt: skip
+    for lines in allowed:
+        assert rogue.refusal(*lines) == "", lines
+    rogue.close()
+    stranger.close()
+
+
+def test_whoever_is_asked_may_answer_and_nobody_else(tmp_path, nats):
+    secrets = Secrets(tmp_path / "secrets", "--cluster")
+    port = nats(secrets.path("nats", "nats.conf"))
+    peers = {name: NATSPeer(port, name, secrets.text(name, "bus.token")) for name in ("gateway", "rooms", "push")}
+    assert peers["rooms"].refusal("SUB parlor.request.rooms.> responders 1") == ""
+    assert peers["gateway"].refusal("SUB parlor.inbox.gateway.x.* 1") == ""
+    assert peers["gateway"].refusal(*publish("parlor.request.rooms.list", "parlor.inbox.gateway.x.7")) == ""
+    assert "parlor.inbox.gateway.x.7" in peers["rooms"].hear() and peers["rooms"].hear() == "{}"
+    assert "Permissions Violation" in peers["push"].refusal(*publish("parlor.inbox.gateway.x.7"))
+    assert peers["rooms"].refusal(*publish("parlor.inbox.gateway.x.7")) == ""
+    assert peers["gateway"].hear().startswith("MSG parlor.inbox.gateway.x.7")
+    for peer in peers.values():
+        peer.close()
+
+
+# MARK: PostgreSQL
+
+
+@pytest.fixture
+def postgres():
+    """The address of a PostgreSQL server of the test's own, as its owner."""
+    # A shell that stays until it is stopped; its servers go with it.
+    holder = subprocess.Popen(
+        [ROOT / "deploy/with-servers", "--postgres", "sh", "-c", "echo $DATABASE_URL; exec sleep infinity"],
+        stdout=subprocess.PIPE, text=True)  # fmt: skip
+    address = holder.stdout.readline().strip()
+    assert address.startswith("postgres://")
+    yield address
+    holder.terminate()
+    holder.wait(30)
+
+
+def sql(address: str, statement: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", address, "-c", statement], capture_output=True, text=True,
+        timeout=START_DEADLINE, env={**os.environ, "PGPASSFILE": "/dev/null"})  # fmt: skip
+
+
+def give_roles(address: str, secrets: Secrets):
+    """As the container `roles` does."""
+    query = address.split("?")[1]
+    environment = {**os.environ, "PGHOST": query.removeprefix("host="), "PGUSER": "parlor", "PGDATABASE": "postgres"}
+    done = subprocess.run(
+        [ROOT / "deploy/postgres-roles", secrets.hands / "roles"], capture_output=True, text=True, env=environment,
+        timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.timeout(240)
+def test_journeys_are_as_ever_where_each_has_its_own_rights_and_no_role_reads_what_is_anothers(tmp_path, nats, postgres):
+    secrets = Secrets(tmp_path / "secrets", "--cluster")
+    # What one role for all has made so far becomes its service's.
+    earlier = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path / "earlier", "--database-url", postgres)
+    earlier.wait_until_ready()
+    assert earlier.stop() == 0, earlier.log()
+    give_roles(postgres, secrets)
+    give_roles(postgres, secrets)
+
+    port = nats(secrets.path("nats", "nats.conf"))
+    parlor = Process(
+        ROOT / "deploy/separate", "--binaries", binaries(), "--port", 0, "--data", tmp_path / "data", "--rate-limits", "off",
+        "--jwt-secret-file", secrets.path("gateway", "jwt.secret"), "--bus", f"nats://{{peer}}@127.0.0.1:{port}",
+        "--bus-token-file", f"{secrets.hands}/{{peer}}/bus.token",
+        "--database-url", postgres.replace("parlor@", "parlor_{peer}@"))  # fmt: skip
+    address = parlor.wait_until_ready()
+    journeys = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_journeys.py"], cwd=Path(__file__).parent,
+        env={**os.environ, "PARLOR_URL": address}, capture_output=True, text=True, timeout=240)  # fmt: skip
+    assert journeys.returncode == 0, journeys.stdout
+    shown = subprocess.run(
+        [binaries() / "parlor", "status", "--bus", f"nats://operator@127.0.0.1:{port}", "--bus-token-file",
+         secrets.path("tools", "bus.token"), "--wait", "1s"], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert shown.returncode == 0 and all(name in shown.stdout for name in [*NAMES, "gateway"]), shown.stderr
+    assert parlor.stop() == 0, parlor.log()
+    assert "iolation" not in parlor.log()
+
+    for name in NAMES:
+        role = postgres.replace("parlor@", f"parlor_{name}@")
+        own = sql(role, f"SELECT count(*) FROM {name}.database_identity")
+        assert (own.returncode, own.stdout.strip()) == (0, "1"), own.stderr
+        for statement in [
+            *(f"SELECT * FROM {other}.database_identity" for other in NAMES if other != name),
+            "SELECT password_hash FROM accounts.users" if name != "accounts" else "SELECT * FROM rooms.rooms",
+            "CREATE SCHEMA another", "CREATE TABLE public.x (n int)", "SET ROLE parlor", "CREATE ROLE another",
+            "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM pg_authid",
+        ]:  # fmt: skip
+            refused = sql(role, statement)
+            assert refused.returncode != 0 and "permission denied" in refused.stderr, (name, statement, refused.stderr)
