@@ -1,5 +1,6 @@
-import Security
 import Testing
+
+@testable import Security
 
 @Suite("Password hashes")
 struct PasswordHashTests {
@@ -26,12 +27,29 @@ struct PasswordHashTests {
         #expect(Set(hashes).count == 20)
     }
 
-    @Test("the standard cost is N = 2^15, and checking against nobody takes the same parameters")
+    @Test("the standard cost is one of OWASP's, and checking against nobody takes the same parameters")
     func standardCost() throws {
         let hash = try PasswordHash(of: "secret", randomness: randomness)
-        #expect(hash.text.hasPrefix("$scrypt$ln=15,r=8,p=1$"))
+        #expect(hash.text.hasPrefix("$scrypt$ln=15,r=8,p=3$"))
         #expect(try hash.matches("secret"))
         try PasswordHash.verifyAgainstNobody("secret")
+    }
+
+    @Test("a hash that was cheaper to make is checked with the work that is missing to today's on top")
+    func oldCosts() throws {
+        let before = PasswordHash.Cost(logN: 15, r: 8, p: 1)
+        #expect(before.missing(to: .standard) == PasswordHash.Cost(logN: 15, r: 8, p: 2))
+        #expect(PasswordHash.Cost(logN: 14, r: 8, p: 1).missing(to: .standard)?.p == 3)
+        for cost in [PasswordHash.Cost.standard, .standard.times(2), PasswordHash.Cost(logN: 17, r: 8, p: 1)] {
+            #expect(cost.missing(to: .standard) == nil)
+        }
+        let old = try PasswordHash(of: "secret", cost: .forTests, randomness: randomness)
+        let dearer = PasswordHash.Cost.forTests.times(3)
+        #expect(old.isCheaper(than: dearer))
+        #expect(!old.isCheaper(than: .forTests))
+        #expect(try old.matches("secret", takingAsLongAs: dearer))
+        #expect(try !old.matches("secrets", takingAsLongAs: dearer))
+        #expect(try old.matches("secret", takingAsLongAs: .forTests))
     }
 
     @Test("a hash of another program is understood")
