@@ -6,6 +6,7 @@ extension Manifest {
             $0.member("service", service)
             $0.member("hasEventLog", hasEventLog)
             $0.member("logsWhatRoomsShow", logsWhatRoomsShow)
+            $0.member("logsEndedSessions", logsEndedSessions)
             $0.member("presence", presenceSubject)
             $0.member("routes", array: { for route in routes { $0.value(route.json) } })
             $0.member("socketEvents", array: { for event in socketEvents { $0.value(event.json) } })
@@ -25,6 +26,7 @@ extension Manifest {
             contribution: object["contribution"].flatMap(Contribution.init),
             hasEventLog: object["hasEventLog"]?.bool ?? false,
             logsWhatRoomsShow: object["logsWhatRoomsShow"]?.bool ?? false,
+            logsEndedSessions: object["logsEndedSessions"]?.bool ?? false,
             presenceSubject: object["presence"]?.string,
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
@@ -42,6 +44,7 @@ extension Route {
             $0.member("limits", array: { for limit in limits { $0.string(limit) } })
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
+            if wantsClient { $0.member("wantsClient", true) }
         }
     }
 
@@ -53,7 +56,7 @@ extension Route {
         self.init(
             method, path, subject, needsLogin: needsLogin, answer: answer,
             limits: object["limits"]?.array?.compactMap(\.string) ?? [], isHeavy: object["heavy"]?.bool,
-            maxBodyBytes: object["maxBody"]?.int)
+            maxBodyBytes: object["maxBody"]?.int, wantsClient: object["wantsClient"]?.bool ?? false)
     }
 }
 

@@ -13,6 +13,9 @@ public struct Manifest: Sendable, Equatable {
     /// than a room has `""` for it. What it answers and contributes depends on the person alone, and not on the time. So a gateway need
     /// not ask again for what no entry has come for.
     public var logsWhatRoomsShow: Bool
+    /// Whether its event log tells of sessions that ended, as `SessionsEnded` says. Gateways refuse the tokens of those, and refuse all that
+    /// name a session until they know which ended.
+    public var logsEndedSessions: Bool
     /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
@@ -21,8 +24,8 @@ public struct Manifest: Sendable, Equatable {
 
     public init(
         service: String, routes: [Route] = [], socketEvents: [SocketEvent] = [], contribution: Contribution? = nil,
-        hasEventLog: Bool = false, logsWhatRoomsShow: Bool = false, presenceSubject: String? = nil,
-        limits: [RateLimit] = []
+        hasEventLog: Bool = false, logsWhatRoomsShow: Bool = false, logsEndedSessions: Bool = false,
+        presenceSubject: String? = nil, limits: [RateLimit] = []
     ) {
         self.service = service
         self.routes = routes
@@ -30,6 +33,7 @@ public struct Manifest: Sendable, Equatable {
         self.contribution = contribution
         self.hasEventLog = hasEventLog
         self.logsWhatRoomsShow = logsWhatRoomsShow
+        self.logsEndedSessions = logsEndedSessions
         self.presenceSubject = presenceSubject
         self.limits = limits
     }
@@ -63,6 +67,9 @@ public struct Route: Sendable, Equatable {
     public let isHeavy: Bool
     /// A longer body is `payload_too_large`, and is not parsed.
     public let maxBodyBytes: Int
+    /// Whether the request's data gets a member `client`, in the place of any that was sent: who is at the other end, as
+    /// `ClientInfo` says. For services that need to know; the others are not told.
+    public let wantsClient: Bool
 
     /// What the contract allows, and the edge takes.
     static let maxBodyBytes = 1 << 20
@@ -74,7 +81,7 @@ public struct Route: Sendable, Equatable {
     ///   - maxBodyBytes: nil for 1 MiB, or 16 KiB where no login is needed.
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
-        limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil
+        limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil, wantsClient: Bool = false
     ) {
         self.method = method
         self.path = path
@@ -84,6 +91,7 @@ public struct Route: Sendable, Equatable {
         self.limits = limits
         self.isHeavy = isHeavy ?? (answer == .roomsByPerson)
         self.maxBodyBytes = maxBodyBytes ?? (needsLogin ? Self.maxBodyBytes : Self.maxBodyBytesWithoutLogin)
+        self.wantsClient = wantsClient
     }
 }
 

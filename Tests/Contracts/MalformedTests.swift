@@ -46,7 +46,8 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
         ) { Membership($0)?.json },
         Crossing(
             "AccessClaims",
-            AccessClaims(caller: Caller(id: "i", username: "n", firstName: "f"), expiresAt: 7).json(issuedAt: 5),
+            AccessClaims(caller: Caller(id: "i", username: "n", firstName: "f"), sessionID: "s", expiresAt: 7)
+                .json(issuedAt: 5),
             needs: ["sub", "username", "exp"]
         ) { $0.object.flatMap(AccessClaims.init)?.json(issuedAt: 5) },
         Crossing(

@@ -7,7 +7,8 @@ public final class Request: Sendable {
     public let fields: RequestFields
     private let verified: Caller?
     private let context: BusContext
-    private let deadline: ContinuousClock.Instant
+    /// When nobody waits for the answer any more.
+    public let deadline: ContinuousClock.Instant
 
     convenience init(_ request: BusRequest) throws(ServiceError) {
         try self.init(RequestBatch.Question(data: request.data, context: request.context), deadline: request.deadline)

@@ -1,0 +1,34 @@
+import JSON
+
+/// Sessions of one person that ended together: an entry's only emission in the log of the service that ends them
+/// (`Manifest.logsEndedSessions`). It is for gateways, and never sent to a client.
+public struct SessionsEnded: Sendable, Equatable {
+    public let sessionIDs: [String]
+    /// When the last of their access tokens expires.
+    public let tokensUntil: Timestamp
+
+    static let event = "sessions:ended"
+
+    public init(sessionIDs: [String], tokensUntil: Timestamp) {
+        self.sessionIDs = sessionIDs
+        self.tokensUntil = tokensUntil
+    }
+
+    public func emission(to personID: String) -> Emission {
+        let data = JSONWriter.object(reservingCapacity: 64 + 40 * sessionIDs.count) {
+            $0.member("sessions", array: { for id in sessionIDs { $0.string(id) } })
+            $0.member("tokensUntil", tokensUntil.milliseconds)
+        }
+        return Emission(to: .person(personID), Self.event, data)
+    }
+
+    /// nil if it is not what `emission(to:)` makes.
+    public init?(_ emission: Emission) {
+        guard emission.event == Self.event, let listed = emission.data["sessions"]?.array,
+            let until = emission.data["tokensUntil"]?.int
+        else { return nil }
+        let ids = listed.compactMap(\.string)
+        guard ids.count == listed.count else { return nil }
+        self.init(sessionIDs: ids, tokensUntil: Timestamp(milliseconds: until))
+    }
+}
