@@ -14,6 +14,7 @@ public struct Gateway: Component {
     let context: GatewayContext
     private let shards: [Shard]
     private let questions: OpenRoomQuestions
+    private let sessions: SessionLog
 
     /// It speaks for clients: it may ask anything, and hears every service's log, those of services that it has never heard of, too.
     /// It serves nothing but the questions to gateways.
@@ -49,6 +50,13 @@ public struct Gateway: Component {
             Double(kept.size)
         }
         let metrics = GatewayMetrics(node.metrics, clock: node.clock)
+        let ended = EndedSessions()
+        node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are remembered and refused.") {
+            Double(ended.count)
+        }
+        let sessions = SessionLog(ended, bus: node.bus, on: node.group.loops[0], clock: node.clock, log: log) {
+            fanout.endSessions($0)
+        }
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: node.group.loops[0],
             file: manifestFile(in: node, log), clock: node.clock, log: log,
@@ -74,7 +82,11 @@ public struct Gateway: Component {
                     }
                 }
             },
-            onAnnouncement: { presence.learn($0) }, onForgotten: { presence.forget(service: $0) })
+            onAnnouncement: { manifest in
+                presence.learn(manifest)
+                sessions.learn(manifest)
+            },
+            onHead: { sessions.announced($0, $1) }, onForgotten: { presence.forget(service: $0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
         let unreadAnswers = UnreadAnswers(maxBytes: settings.maxUnreadAnswerBytes)
         node.metrics.gauge("parlor_unread_answer_bytes", "Long answers that clients have not taken yet, in bytes.") {
@@ -91,7 +103,7 @@ public struct Gateway: Component {
                 kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence,
                 lastKnown: lastKnown),
             memberships: Memberships(bus),
-            tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock),
+            tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended),
             limiter: RateLimiter(
                 isOn: settings.isLimiting,
                 overrides: Dictionary(
@@ -103,7 +115,8 @@ public struct Gateway: Component {
                 maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
             unreadAnswers: unreadAnswers,
             cursors: SyncCursorCodec(secret: secret),
-            missed: missed, crowd: crowd)
+            missed: missed, crowd: crowd,
+            personSockets: PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max))
         let shards = node.group.loops.map { Shard(on: $0, context) }
         fanout.shards = shards
         let questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
@@ -117,6 +130,7 @@ public struct Gateway: Component {
             log.warning(
                 "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
+        await sessions.settle(within: patienceAtStart)
         let host = configuration.text(Setting.host.name)
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(
@@ -131,7 +145,8 @@ public struct Gateway: Component {
                 "gateway": gatewayID, "port": Int(server.port), "connections": edge.limits.connections.total,
                 "buffered": edge.limits.bufferedBytes.total,
             ])
-        return Gateway(server: server, host: host, context: context, shards: shards, questions: questions)
+        return Gateway(
+            server: server, host: host, context: context, shards: shards, questions: questions, sessions: sessions)
     }
 
     /// nil where all services are in this process.
@@ -210,6 +225,7 @@ public struct Gateway: Component {
         for shard in shards { await shard.endGlobals() }
         await server.drain(within: deadline)
         questions.stop()
+        sessions.stop()
         await context.directory.stop()
         await context.presence.stop()
     }

@@ -24,6 +24,7 @@ final class GatewayContext: Sendable {
     let cursors: SyncCursorCodec
     let missed: MissedEntries
     let crowd: Crowd
+    let personSockets: PersonSockets
 
     init(
         settings: GatewaySettings, bus: any MessageBus, log: Logger,
@@ -32,7 +33,7 @@ final class GatewayContext: Sendable {
         lists: RoomLists, memberships: Memberships, tokens: TokenVerifier,
         limiter: RateLimiter, slots: RequestSlots, unreadAnswers: UnreadAnswers, cursors: SyncCursorCodec,
         missed: MissedEntries,
-        crowd: Crowd
+        crowd: Crowd, personSockets: PersonSockets
     ) {
         self.settings = settings
         self.bus = bus
@@ -52,6 +53,7 @@ final class GatewayContext: Sendable {
         self.cursors = cursors
         self.missed = missed
         self.crowd = crowd
+        self.personSockets = personSockets
     }
 
     /// Asks a service on somebody's behalf.

@@ -11,6 +11,9 @@ final class GatewayMetrics: Sendable {
     let failedAcks: Counter
     /// Requests and events that a limit refused.
     let limited: Counter
+    /// Sockets that ended with their session, and those that gave way to a newer one of their person.
+    let endedSockets: Counter
+    let replacedSockets: Counter
     private let fanout: Histogram
     private let metrics: Metrics
     private let clock: any WallClock
@@ -23,6 +26,11 @@ final class GatewayMetrics: Sendable {
         acks = metrics.histogram("parlor_ack_seconds", "From a socket's event to its ack.")
         failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that say that a service failed.")
         limited = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
+        endedSockets = metrics.counter(
+            "parlor_session_closes_total", "Sockets that were disconnected as their session had ended.")
+        replacedSockets = metrics.counter(
+            "parlor_person_limit_closes_total",
+            "Sockets that were disconnected as their person had MAX_SOCKETS_PER_PERSON newer ones.")
         fanout = metrics.histogram(
             "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
     }

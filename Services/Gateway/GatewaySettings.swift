@@ -22,6 +22,7 @@ struct GatewaySettings: Sendable {
     let maxRequestsPerPerson: Int
     let maxHeavyRequestsPerPerson: Int
     let maxUnreadAnswerBytes: Int
+    let maxSocketsPerPerson: Int
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits =
@@ -91,6 +92,8 @@ struct GatewaySettings: Sendable {
             Setting(
                 "PUBLIC_OPERATIONS", .choice(["on", "off"]), default: "on",
                 "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone"),
+                "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
+                "How many sockets one person may have here; one more ends the oldest"),
             Setting(
                 "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),
@@ -131,9 +134,9 @@ struct GatewaySettings: Sendable {
         case "elements": "change elements"
         case "devices": "register or remove devices"
         case "register": "register"
-        case "login": "fail to log in"
-        case "sign_ins": "log in, also rightly"
-        default: "refresh tokens"
+        case "login": "give a wrong password; where nobody is logged in, only the address counts"
+        case "sign_ins": "log in or change the password, also rightly; only the address counts, likewise"
+        default: "refresh tokens, and show or end sessions"
         }
     }
 
@@ -146,6 +149,7 @@ struct GatewaySettings: Sendable {
         maxPendingBytes = configuration.number("MAX_PENDING_BYTES")
         writeTimeout = configuration.duration("WRITE_TIMEOUT")
         requiredServices = configuration.list("REQUIRED_SERVICES")
+        maxSocketsPerPerson = configuration.number("MAX_SOCKETS_PER_PERSON")
         trustedProxies = configuration.networks("TRUSTED_PROXIES")
         showsOperations = configuration.text("PUBLIC_OPERATIONS") == "on"
         isLimiting = configuration.text(Setting.rateLimits.name) == "on"

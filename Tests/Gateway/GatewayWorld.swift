@@ -38,7 +38,7 @@ struct GatewayWorld: Sendable {
             Route("DELETE", "/api/rooms/:roomId/things/:thing", "rooms.remove"),
         ],
         limits: [
-            RateLimit("logins", .failures, perPerson: 2, perAddress: 1000, seconds: 3600),
+            RateLimit("logins", .failures, perPerson: 1000, perAddress: 2, seconds: 3600),
             RateLimit("sign_ins", perPerson: 1000, perAddress: 1000, seconds: 3600),
         ])
 
@@ -113,17 +113,21 @@ struct GatewayWorld: Sendable {
 
     // MARK: Clients
 
-    func token(for caller: Caller = ada, lifetime: Duration = .seconds(3600)) -> String {
+    func token(
+        for caller: Caller = ada, session: String? = nil, lifetime: Duration = .seconds(3600)
+    ) -> String {
         let now = clock.now()
-        let claims = AccessClaims(caller: caller, expiresAt: now.adding(lifetime).milliseconds / 1000)
+        let claims = AccessClaims(
+            caller: caller, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
         return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: key)
     }
 
     func request(
-        _ method: String, _ target: String, as caller: Caller? = ada, body: String = "", headers: [String] = []
+        _ method: String, _ target: String, as caller: Caller? = ada, session: String? = nil, body: String = "",
+        headers: [String] = []
     ) async throws -> RawResponse {
         let client = try WireClient(port: port, workers)
-        let authorization = caller.map { ["Authorization: Bearer \(token(for: $0))"] } ?? []
+        let authorization = caller.map { ["Authorization: Bearer \(token(for: $0, session: session))"] } ?? []
         return try await client.request(method, target, headers: authorization + headers, body: body)
     }
 
@@ -136,9 +140,11 @@ struct GatewayWorld: Sendable {
     }
 
     /// A client that is connected to the main namespace.
-    func connect(_ caller: Caller = ada, lifetime: Duration = .seconds(3600)) async throws -> WireClient {
+    func connect(
+        _ caller: Caller = ada, session: String? = nil, lifetime: Duration = .seconds(3600)
+    ) async throws -> WireClient {
         let client = try await openSocket()
-        try await client.send("40{\"token\":\"\(token(for: caller, lifetime: lifetime))\"}")
+        try await client.send("40{\"token\":\"\(token(for: caller, session: session, lifetime: lifetime))\"}")
         #expect(try await client.receive().hasPrefix("40{"))
         return client
     }

@@ -40,6 +40,7 @@ final class Directory: Sendable {
     private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
     private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
     private let onAnnouncement: @Sendable (Manifest) -> Void
+    private let onHead: @Sendable (_ service: String, Bookmark) -> Void
     let onForgotten: @Sendable (_ service: String) -> Void
 
     /// A bus whose peers share a token lets each of them announce any name.
@@ -52,6 +53,7 @@ final class Directory: Sendable {
     ///   - deliver: takes the entries of a service's log, on the loop.
     ///   - onStart: told, on the loop, that a log is followed from this place on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
+    ///   - onHead: told after it where the service's log stands, also of one that is not followed here.
     ///   - onForgotten: told of a service that is forgotten; any thread.
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
@@ -59,6 +61,7 @@ final class Directory: Sendable {
         deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
         onStart: @escaping @Sendable (_ stream: String, Bookmark) -> Void,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
+        onHead: @escaping @Sendable (_ service: String, Bookmark) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
@@ -70,6 +73,7 @@ final class Directory: Sendable {
         self.deliver = deliver
         self.onStart = onStart
         self.onAnnouncement = onAnnouncement
+        self.onHead = onHead
         self.onForgotten = onForgotten
     }
 
@@ -159,6 +163,7 @@ final class Directory: Sendable {
         }
         guard learn(manifest) else { return }
         state.withLock({ $0.followers[manifest.service] })?.announced(head)
+        onHead(manifest.service, head)
         if !manifest.hasEventLog { noteSettled(manifest.service) }
         keep(manifest)
     }

@@ -9,6 +9,8 @@ final class Client {
     /// Names it to the presence of this process; says nothing to anyone else.
     let id: String
     let caller: Caller
+    /// The session of its token, and when it ends, it ends; nil for a token that names none.
+    let sessionID: String?
     let address: IPAddress
     /// The rooms it has joined.
     var rooms: Set<String> = []
@@ -36,11 +38,14 @@ final class Client {
     /// Requests of one socket that services work on at a time. One, where several on their way could overtake each other.
     private let maxUnderWay: Int
 
-    init(_ socket: Socket, id: String, caller: Caller, address: IPAddress, keepsOrder: Bool) {
+    init(
+        _ socket: Socket, id: String, caller: Caller, sessionID: String? = nil, address: IPAddress, keepsOrder: Bool
+    ) {
         maxUnderWay = keepsOrder ? 128 : 1
         self.socket = socket
         self.id = id
         self.caller = caller
+        self.sessionID = sessionID
         self.address = address
         life = SignsOfLife(at: .now())
     }

@@ -22,9 +22,16 @@ extension ErrorCode {
 }
 
 extension HTTPResponse {
+    /// What is for the one who asked alone, and may have tokens in it: nobody keeps it (RFC 6749, section 5.1), and it is what it says it is.
     static func json(_ body: JSONValue, status: Int = 200) -> HTTPResponse {
-        HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: Array(body.bytes))
+        var headers = unkept
+        headers.add("Content-Type", "application/json")
+        return HTTPResponse(status: status, headers: headers, body: Array(body.bytes))
     }
+
+    static let noContent = HTTPResponse(status: 204, headers: unkept)
+
+    private static let unkept: HTTPHeaders = ["Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"]
 
     /// The contract's success.
     static func data(

@@ -33,62 +33,55 @@ extension Shard {
             throw ServiceError(.payloadTooLarge, "The body has to be at most \(route.maxBodyBytes) bytes.")
         }
         guard route.needsLogin else {
-            return try admitNamed(request, to: route, parameters, from: client, limits, catalog)
+            return try admitStranger(request, to: route, parameters, from: client, limits, catalog)
         }
-        let caller = try caller(of: request)
+        let claims = try context.tokens.claims(authorization: request.headers["Authorization"])
+        let caller = claims.caller
         let pass = try passLimits(
             limits, person: caller.id, address: client, isAddressCounted: true,
             writing: route.method == "GET" ? nil : request.body.count)
         do throws(ServiceError) {
             let slot = try enter(caller.id)
-            return try makeCall(of: request, to: route, parameters, caller, pass, slot, catalog)
+            let data = try data(of: request, to: route, parameters, from: client, claims)
+            return AdmittedCall(
+                route: route, catalog: catalog, caller: caller, data: data, roomID: Self.roomID(parameters),
+                sort: try Self.sort(route, data), pass: pass, slot: slot)
         } catch {
             settle(pass, error)
             throw error
         }
     }
 
-    /// Without a login: the person that is counted stands in the body.
-    private func admitNamed(
+    /// Without a login only the address is counted: by a name in the body, anybody could use up another's.
+    private func admitStranger(
         _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
         _ limits: [RateLimit], _ catalog: Catalog
     ) throws(ServiceError) -> AdmittedCall {
         let data: JSONValue
         do throws(ServiceError) {
-            data = try Self.data(of: request, parameters)
+            data = try self.data(of: request, to: route, parameters, from: client, nil)
         } catch {
             giveBackFailures(of: limits, client)
             throw error
         }
-        let pass = try passLimits(
-            limits, person: data["username"]?.string?.lowercased(), address: client, isAddressCounted: true)
+        let pass = try passLimits(limits, person: nil, address: client, isAddressCounted: true)
         return AdmittedCall(
             route: route, catalog: catalog, caller: nil, data: data, roomID: Self.roomID(parameters), sort: .activity,
             pass: pass, slot: nil)
-    }
-
-    private func makeCall(
-        of request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], _ caller: Caller,
-        _ pass: LimitPass, _ slot: RequestSlots.Slot, _ catalog: Catalog
-    ) throws(ServiceError) -> AdmittedCall {
-        let data = try Self.data(of: request, parameters)
-        return AdmittedCall(
-            route: route, catalog: catalog, caller: caller, data: data, roomID: Self.roomID(parameters),
-            sort: try Self.sort(route, data), pass: pass, slot: slot)
-    }
-
-    /// - Throws: `unauthenticated`.
-    func caller(of request: HTTPRequest) throws(ServiceError) -> Caller {
-        guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
-            throw ServiceError(.unauthenticated, "Log in first.")
-        }
-        return claims.caller
     }
 
     // MARK: The request
 
     private static func roomID(_ parameters: [(name: String, value: String)]) -> String? {
         parameters.first { $0.name == "roomId" }?.value
+    }
+
+    private func data(
+        of request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
+        _ claims: AccessClaims?
+    ) throws(ServiceError) -> JSONValue {
+        let data = try Self.data(of: request, parameters)
+        return route.wantsClient ? describe(client, with: request, claims, in: data) : data
     }
 
     /// One object: the query's items or the body's members, then the path's parameters, of which the later win.

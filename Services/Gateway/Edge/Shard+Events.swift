@@ -22,14 +22,17 @@ extension Shard {
                 })
         }
         // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
-        guard context.directory.catalog.isWhole else { return socket.closeTransport() }
+        guard context.directory.catalog.isWhole, !context.tokens.isTooEarly(for: claims) else {
+            return socket.closeTransport()
+        }
         guard mayConnect(claims.caller, from: socket.handshake.client) else { return socket.closeTransport() }
         let client = Client(
-            socket, id: makeClientID(), caller: claims.caller, address: socket.handshake.client,
-            keepsOrder: context.bus.keepsKeysTogether)
+            socket, id: makeClientID(), caller: claims.caller, sessionID: claims.sessionID,
+            address: socket.handshake.client, keepsOrder: context.bus.keepsKeysTogether)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - context.clock.now().milliseconds
         client.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         socket.context = client
+        register(client)
         guard let since = auth?["since"], !since.isNull else {
             admit(client)
             return socket.accept()
@@ -55,6 +58,7 @@ extension Shard {
         socket.context = nil
         client.isConnected = false
         client.expiry?.cancel()
+        unregister(client)
         audience.remove(client)
         let id = client.id
         startTask { await $0.context.presence.disconnect(socketID: id) }

@@ -164,7 +164,7 @@ extension Shard {
     private func response(
         _ reply: Reply, _ route: Route, _ caller: Caller?, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
-        if reply.status == .noContent { return HTTPResponse(status: 204) }
+        if reply.status == .noContent { return .noContent }
         let status = reply.status.rawValue
         guard let viewer = caller?.id else { return .data(reply.data, page: reply.page, status: status) }
         let composed: RoomComposer.Composed

@@ -23,6 +23,7 @@ actor Shard {
     var recent = RecentEntries()
     var behind = ClientsBehind()
     var globals = WaitingGlobals()
+    var clients = ClientTable()
     /// What was asked of this loop's gateway and is not answered yet.
     private(set) var underWay = 0
     private var lastHeld = 0

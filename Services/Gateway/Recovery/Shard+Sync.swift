@@ -16,7 +16,7 @@ extension Shard {
         do throws(ServiceError) {
             let limit = limit("sync")
             try passAddress(limit, client)
-            let caller = try caller(of: request)
+            let caller = try context.tokens.claims(authorization: request.headers["Authorization"]).caller
             _ = try passLimits(limit, person: caller.id, address: client, isAddressCounted: true)
             let slot = try enter(caller.id)
             startTask { await $0.sync(request, caller, slot, using: responder) }

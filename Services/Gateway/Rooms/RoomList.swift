@@ -85,6 +85,7 @@ struct RoomList: Sendable {
         var response = HTTPResponse(status: headers.ifNoneMatch(names: tag) ? 304 : 200)
         response.headers.add("ETag", tag.text)
         response.headers.add("Cache-Control", "private, no-cache")
+        response.headers.add("X-Content-Type-Options", "nosniff")
         if response.status == 200 {
             response.headers.add("Content-Type", "application/json")
             response.body = body
