@@ -142,7 +142,10 @@ let package = Package(
             ]),
         tests(
             "Accounts",
-            ["Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+            [
+                "Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "TestSupport", "Workers",
+            ]),
         tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Elements",
@@ -172,7 +175,7 @@ let package = Package(
             documents: ["README.md", "PROTOCOL.md"])
         + service(
             "Accounts", executable: "parlor-accounts",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
         + service(
             "Messaging", executable: "parlor-messaging",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])

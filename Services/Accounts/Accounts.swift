@@ -15,13 +15,17 @@ struct Accounts: Sendable {
     let partners: any PartnerDirectory
 
     /// A session that begins or goes on now, with its next token.
-    func session(_ token: RefreshToken) -> AccountsDatabase.NewSession {
+    func session(_ token: RefreshToken, _ client: SigningClient) -> AccountsDatabase.NewSession {
         let now = clock.now()
-        return AccountsDatabase.NewSession(token: token, now: now, expiry: now.adding(tokens.sessionLifetime))
+        return AccountsDatabase.NewSession(
+            token: token, publicID: ids.next(at: now.milliseconds), now: now,
+            expiry: now.adding(tokens.sessionLifetime), tokensUntil: tokens.accessExpiry(at: now), client: client)
     }
 
-    func grant(_ account: Account, _ session: AccountsDatabase.NewSession) -> Grant {
-        let (token, expiry) = tokens.accessToken(for: account, at: session.now)
-        return Grant(account: account, token: token, expiry: expiry, refreshToken: session.token)
+    /// - Parameter id: what the session is called.
+    func grant(_ account: Account, _ session: AccountsDatabase.NewSession, id: String) -> Grant {
+        Grant(
+            account: account, token: tokens.accessToken(for: account, inSession: id, at: session.now),
+            expiry: session.tokensUntil, refreshToken: session.token)
     }
 }

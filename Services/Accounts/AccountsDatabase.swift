@@ -36,10 +36,42 @@ struct AccountsDatabase: Sendable {
         Migration(
             version: 2, name: "sessions by person",
             sql: "CREATE INDEX sessions_by_person ON sessions (person_id, expires_at)"),
+        // Sessions from before get a name that says nothing, and are as old as the account: nobody knows better.
+        Migration(
+            version: 3, name: "sessions that people see",
+            sql: """
+                ALTER TABLE sessions ADD COLUMN public_id TEXT NOT NULL DEFAULT '';
+                ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE sessions ADD COLUMN last_used_at INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE sessions ADD COLUMN user_agent TEXT NOT NULL DEFAULT '';
+                ALTER TABLE sessions ADD COLUMN address TEXT NOT NULL DEFAULT '';
+                ALTER TABLE sessions ADD COLUMN tokens_until INTEGER NOT NULL DEFAULT 0;
+                UPDATE sessions SET
+                    public_id = person_id || '-' || (
+                        SELECT count(*) FROM sessions AS earlier
+                        WHERE earlier.person_id = sessions.person_id AND earlier.id < sessions.id),
+                    created_at = (SELECT created_at FROM people WHERE people.id = sessions.person_id),
+                    last_used_at = (SELECT created_at FROM people WHERE people.id = sessions.person_id);
+                CREATE UNIQUE INDEX sessions_by_public_id ON sessions (public_id)
+                """),
+        Migration(
+            version: 4, name: "guesses and known networks",
+            sql: """
+                CREATE TABLE guesses (
+                    subject TEXT NOT NULL,
+                    network TEXT NOT NULL,
+                    back_at INTEGER NOT NULL,
+                    PRIMARY KEY (subject, network)
+                );
+                CREATE INDEX guesses_by_time ON guesses (back_at);
+                CREATE TABLE known_networks (
+                    person_id TEXT NOT NULL REFERENCES people (id),
+                    network TEXT NOT NULL,
+                    used_at INTEGER NOT NULL,
+                    PRIMARY KEY (person_id, network)
+                )
+                """),
     ]
-
-    /// More devices than anyone signs in on. Without an end, a client that signs in for every call would fill the disk.
-    static let maxSessionsOfPerson = 100
 
     // MARK: Writes
 
@@ -80,73 +112,41 @@ struct AccountsDatabase: Sendable {
         }
     }
 
-    struct NewSession: Sendable {
-        let token: RefreshToken
-        let now: Timestamp
-        let expiry: Timestamp
-    }
-
-    func addSession(_ session: NewSession, of personID: String) async throws {
-        try await database.write { try Self.insert(session, of: personID, on: $0) }
-    }
-
-    private static func insert(_ session: NewSession, of personID: String, on connection: any Connection) throws {
-        // Here, because sessions are added as often as they end: no job of its own is needed.
-        try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
-        // What expires last was used last.
-        try connection.execute(
-            """
-            DELETE FROM sessions WHERE person_id = $1 AND id NOT IN
-                (SELECT id FROM sessions WHERE person_id = $1 ORDER BY expires_at DESC, id LIMIT $2)
-            """, personID, Self.maxSessionsOfPerson - 1)
-        try connection.execute(
-            "INSERT INTO sessions (id, person_id, token_hash, expires_at) VALUES ($1, $2, $3, $4)",
-            session.token.sessionID, personID, session.token.hash, session.expiry.milliseconds)
-    }
-
-    /// Puts the next token in the place of one that is presented. Of several who present the same, one gets through; it
-    /// ends the session for all.
+    /// Puts another hash in the place of the one that is known.
     ///
-    /// - Returns: whose session it is; nil if the token is not, or no longer, good.
-    func exchange(_ presented: RefreshToken, for next: NewSession) async throws -> Account? {
-        try await database.write { connection in
-            let session = try connection.first(
-                "SELECT person_id, token_hash FROM sessions WHERE id = $1 AND expires_at > $2", presented.sessionID,
-                next.now.milliseconds
-            ) { (personID: $0.text(0), hash: $0.bytes(1)) }
-            guard let session else { return nil }
-            guard constantTimeEquals(session.hash, presented.hash) else {
-                try Self.deleteSession(presented.sessionID, on: connection)
-                return nil
-            }
-            try connection.execute(
-                "UPDATE sessions SET token_hash = $2, expires_at = $3 WHERE id = $1", presented.sessionID,
-                next.token.hash,
-                next.expiry.milliseconds)
-            return try Self.account(session.personID, on: connection)
-        }
-    }
-
-    func endSession(_ id: [UInt8]) async throws {
-        try await database.write { try Self.deleteSession(id, on: $0) }
-    }
-
-    private static func deleteSession(_ id: [UInt8], on connection: any Connection) throws {
-        try connection.execute("DELETE FROM sessions WHERE id = $1", id)
+    /// - Returns: false if that is no longer the person's.
+    static func replaceHash(
+        _ known: String, by new: String, of personID: String, on connection: any Connection
+    ) throws -> Bool {
+        try connection.execute(
+            "UPDATE people SET password_hash = $3 WHERE id = $1 AND password_hash = $2", personID, known, new) == 1
     }
 
     // MARK: Reads
 
+    /// A person, and the hash of their password.
+    struct Credentials: Sendable {
+        let account: Account
+        let passwordHash: String
+    }
+
     /// By username or e-mail address. They cannot be mistaken for each other: only one of them has an `@`.
-    func credentials(_ name: String) async throws -> (account: Account, passwordHash: String)? {
-        let key = name.lowercased()
-        return try await database.read { connection in
+    static func credentials(named key: String, on connection: any Connection) throws -> Credentials? {
+        try connection.first(
+            "SELECT \(accountColumns), password_hash FROM people WHERE username_key = $1 OR email_key = $1", key,
+            body: credentials)
+    }
+
+    func credentials(of personID: String) async throws -> Credentials? {
+        try await database.read { connection in
             try connection.first(
-                """
-                SELECT \(Self.accountColumns), password_hash FROM people WHERE username_key = $1 OR email_key = $1
-                """, key
-            ) { (Self.account($0), $0.text(4)) }
+                "SELECT \(Self.accountColumns), password_hash FROM people WHERE id = $1", personID,
+                body: Self.credentials)
         }
+    }
+
+    private static func credentials(_ row: Row) -> Credentials {
+        Credentials(account: account(row), passwordHash: row.text(4))
     }
 
     func account(_ id: String) async throws -> Account? {
@@ -210,7 +210,7 @@ struct AccountsDatabase: Sendable {
         Account(id: row.text(0), username: row.text(1), firstName: row.textOrNil(2), email: row.textOrNil(3))
     }
 
-    private static func account(_ id: String, on connection: any Connection) throws -> Account? {
+    static func account(_ id: String, on connection: any Connection) throws -> Account? {
         try connection.first("SELECT \(accountColumns) FROM people WHERE id = $1", id, body: account)
     }
 }

@@ -9,7 +9,7 @@ public struct AccountsService: Service {
 
     static let tokenLifetime = Setting(
         "TOKEN_LIFETIME", .duration(.seconds(1) ... .seconds(86_400)), default: "1h",
-        "How long an access token lasts; a stolen one cannot be called back")
+        "How long an access token lasts; it ends with its session, if that ends before")
     static let sessionLifetime = Setting(
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
         "How long a client may stay away and still be signed in")
@@ -28,7 +28,7 @@ public struct AccountsService: Service {
         let secretPath = configuration.optional(Setting.jwtSecretFile.name) ?? "\(context.dataDirectory)/jwt.secret"
         accounts = Accounts(
             database: AccountsDatabase(database: context.database),
-            passwords: PasswordChecker(workers: context.workers, cost: .standard, randomness: context.randomness),
+            passwords: PasswordChecker(context.workers, cost: .standard, randomness: context.randomness),
             tokens: TokenPolicy(
                 key: .hs256(secret: try SecretFile.loadOrCreate(secretPath, randomness: context.randomness)),
                 accessLifetime: configuration.duration(Self.tokenLifetime.name),
@@ -42,28 +42,50 @@ public struct AccountsService: Service {
         Manifest(
             service: Self.name,
             routes: [
-                Route("POST", "/api/auth/register", "accounts.register", needsLogin: false, limits: ["register"]),
-                Route("POST", "/api/auth/login", "accounts.login", needsLogin: false, limits: ["login", "sign_ins"]),
-                Route("POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"]),
-                Route("POST", "/api/auth/logout", "accounts.logout"),
+                Route(
+                    "POST", "/api/auth/register", "accounts.register", needsLogin: false, limits: ["register"],
+                    wantsClient: true),
+                Route(
+                    "POST", "/api/auth/login", "accounts.login", needsLogin: false, limits: ["login", "sign_ins"],
+                    wantsClient: true),
+                Route(
+                    "POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"],
+                    wantsClient: true),
+                Route("POST", "/api/auth/logout", "accounts.logout", limits: ["refresh"]),
+                Route(
+                    "POST", "/api/auth/password", "accounts.change-password", limits: ["login", "sign_ins"],
+                    wantsClient: true),
+                Route("GET", "/api/auth/sessions", "accounts.sessions", limits: ["refresh"], wantsClient: true),
+                Route(
+                    "DELETE", "/api/auth/sessions", "accounts.end-other-sessions", limits: ["refresh"],
+                    wantsClient: true),
+                Route("DELETE", "/api/auth/sessions/:id", "accounts.end-session", limits: ["refresh"]),
                 Route("GET", "/api/users/me", "accounts.me"),
                 Route("GET", "/api/users/without-rooms", "accounts.without-rooms"),
             ],
+            logsEndedSessions: true,
             limits: [
                 RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-                RateLimit("login", .failures, perPerson: 10, perAddress: 100, seconds: 300),
+                // A person is counted here who is signed in and changes the password; guesses at an account in `AccountsDatabase.Guesses`.
+                RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
                 // The right password costs a hash and a session, too.
-                RateLimit("sign_ins", perPerson: 60, perAddress: 600, seconds: 300),
+                RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
                 RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
             ])
     }
 
     public func register(in requests: inout RequestTable) {
         let accounts = accounts
-        requests.on("accounts.register") { try await accounts.register($0.fields) }
-        requests.on("accounts.login") { try await accounts.login($0.fields) }
+        requests.on("accounts.register") { try await accounts.register($0.fields, by: $0.deadline) }
+        requests.on("accounts.login") { try await accounts.login($0.fields, by: $0.deadline) }
         requests.on("accounts.refresh") { try await accounts.refresh($0.fields) }
         requests.on("accounts.logout") { try await accounts.logout($0.fields) }
+        requests.on("accounts.change-password") {
+            try await accounts.changePassword($0.fields, $0.caller, by: $0.deadline)
+        }
+        requests.on("accounts.sessions") { try await accounts.showSessions($0.fields, $0.caller) }
+        requests.on("accounts.end-session") { try await accounts.endSession($0.fields, $0.caller) }
+        requests.on("accounts.end-other-sessions") { try await accounts.endOtherSessions($0.fields, $0.caller) }
         requests.on("accounts.me") { try await accounts.me($0.caller) }
         requests.on("accounts.without-rooms") {
             try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward())

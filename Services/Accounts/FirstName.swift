@@ -1,7 +1,8 @@
 import Contracts
 import ServiceKit
 
-/// What friends call a person, stored as sent.
+/// What friends call a person, stored as sent. It stands in lists, titles and notifications beside others' texts, so it has to
+/// stay on its line, leave them as they are, and look different from a different name.
 struct FirstName: Sendable {
     let text: String
 
@@ -9,7 +10,9 @@ struct FirstName: Sendable {
     static let maxLength = 100
 
     init(_ text: String) throws(ServiceError) {
-        guard !text.hasForbiddenControls else { throw .invalid("firstName", "has control characters in it") }
+        guard text.hasOnlyVisibleScalars else {
+            throw .invalid("firstName", "has line breaks, invisible characters or control characters in it")
+        }
         guard text.unicodeScalars.count <= Self.maxLength else {
             throw .invalid("firstName", "may have at most \(Self.maxLength) characters")
         }

@@ -22,16 +22,21 @@ struct Grant {
 /// How long tokens last, and what signs them.
 struct TokenPolicy: Sendable {
     let key: JSONWebKey
-    /// An access token cannot be called back: this is how long a stolen one is good.
+    /// A token is good for this long if nothing ends its session.
     let accessLifetime: Duration
     /// How long a client may stay away and still be signed in.
     let sessionLifetime: Duration
 
-    /// The token that a gateway believes, and the moment it ends: in whole seconds, as a token says it.
-    func accessToken(for account: Account, at now: Timestamp) -> (text: String, expiry: Timestamp) {
-        let expiry = now.adding(accessLifetime).milliseconds / 1000
+    /// When a token of now ends: in whole seconds, as a token says it, and not after its session.
+    func accessExpiry(at now: Timestamp) -> Timestamp {
+        Timestamp(milliseconds: now.adding(min(accessLifetime, sessionLifetime)).milliseconds / 1000 * 1000)
+    }
+
+    /// The token that a gateway believes, until its session has ended.
+    func accessToken(for account: Account, inSession id: String, at now: Timestamp) -> String {
         let caller = Caller(id: account.id, username: account.username, firstName: account.firstName)
-        let claims = AccessClaims(caller: caller, expiresAt: expiry).json(issuedAt: now.milliseconds / 1000)
-        return (JSONWebToken.sign(claims, with: key), Timestamp(milliseconds: expiry * 1000))
+        let claims = AccessClaims(
+            caller: caller, sessionID: id, expiresAt: accessExpiry(at: now).milliseconds / 1000)
+        return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: key)
     }
 }

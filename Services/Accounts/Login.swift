@@ -5,19 +5,40 @@ extension Accounts {
     /// `{username, password}`, the first a username or an e-mail address → a grant.
     ///
     /// The answer and the time it takes are the same for a wrong password and for a person who does not exist.
-    func login(_ fields: RequestFields) async throws -> Reply {
+    func login(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
         let name = try fields.string("username")
         let password = try fields.string("password")
+        let client = SigningClient(fields)
+        // Longer than any password can be: not worth the work, and no secret.
+        guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
+        // Before anything is written: so that what is refused costs nothing, and what is counted is bounded by what is hashed.
+        try passwords.admit(client)
         // A name that nobody can have is looked up no further; what follows costs the same.
-        let known =
-            name.utf8.count <= EmailAddress.maxLength && !name.utf8.contains(0)
-            ? try await database.credentials(name) : nil
-        let isRight = try await passwords.check(password, against: known?.passwordHash)
-        guard let known, isRight else {
-            throw ServiceError(.invalidCredentials, "The username or the password is wrong.")
+        let canExist = name.utf8.count <= EmailAddress.maxLength && !name.utf8.contains(0)
+        let known: AccountsDatabase.Credentials?
+        let guess: AccountsDatabase.Guess?
+        switch try await database.beginSigningIn(
+            name, key: canExist ? name.lowercased() : nil, from: client, at: clock.now())
+        {
+        case .refused(let wait):
+            throw ServiceError(.rateLimited, "Too many wrong passwords. Try again in \(wait) s.", retryAfter: wait)
+        case .mayTry(let found, let counted): (known, guess) = (found, counted)
         }
-        let session = session(RefreshToken(randomness: randomness))
-        try await database.addSession(session, of: known.account.id)
-        return Reply(.ok, grant(known.account, session).json)
+        let verdict: PasswordChecker.Verdict
+        do {
+            verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
+        } catch {
+            // No guess, as nobody looked at it. If that cannot be written down, it counts.
+            if let guess { try? await database.giveBack(guess, at: clock.now()) }
+            throw error
+        }
+        guard let known, case .right(let raised) = verdict else { throw Self.wrong }
+        let session = session(RefreshToken(randomness: randomness), client)
+        let isDone = try await database.completeSigningIn(
+            session, of: known.account.id, checked: known.passwordHash, raised: raised, guess)
+        guard isDone else { throw Self.wrong }
+        return Reply(.ok, grant(known.account, session, id: session.publicID).json)
     }
+
+    private static let wrong = ServiceError(.invalidCredentials, "The username or the password is wrong.")
 }

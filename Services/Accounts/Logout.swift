@@ -2,10 +2,11 @@ import Contracts
 import ServiceKit
 
 extension Accounts {
-    /// `{refreshToken}` → nothing. Ends the token's session; one that has ended, or was never there, is no error.
+    /// `{refreshToken}` → nothing. Ends the token's session, if it is the session's newest; one that has been used, has ended or never was
+    /// is no error, and ends nothing: whoever has an old one has no business with the session any more.
     func logout(_ fields: RequestFields) async throws -> Reply {
         if let token = RefreshToken(try fields.string("refreshToken")) {
-            try await database.endSession(token.sessionID)
+            try await database.endSession(of: token, at: clock.now())
         }
         return Reply(.noContent)
     }

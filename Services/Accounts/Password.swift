@@ -7,9 +7,10 @@ struct Password: Sendable {
     /// The upper end keeps a hash's cost the same for all; it is far beyond what scrypt can use.
     static let lengths = 8...128
 
-    init(_ text: String) throws(ServiceError) {
+    /// - Parameter field: what the request calls it.
+    init(_ text: String, field: String = "password") throws(ServiceError) {
         guard Self.lengths.contains(text.utf8.count) else {
-            throw .invalid("password", "has to have 8 to 128 bytes")
+            throw .invalid(field, "has to have 8 to 128 bytes")
         }
         self.text = text
     }

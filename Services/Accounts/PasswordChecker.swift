@@ -2,37 +2,96 @@ import Contracts
 import Security
 import Workers
 
-/// Hashes and checks passwords on threads of its own: each takes a tenth of a second of a core and 32 MiB.
+/// Hashes and checks passwords on threads of its own: each takes a third of a second of a core and 32 MiB. Addresses take turns, so that
+/// whoever signs in most keeps nobody else from it.
 struct PasswordChecker: Sendable {
-    let workers: WorkerPool
+    let pool: FairPool
     let cost: PasswordHash.Cost
     let randomness: any Randomness
 
-    func hash(_ password: Password) async throws -> String {
-        try await run { [cost, randomness] in
-            try PasswordHash(of: password.text, cost: cost, randomness: randomness).text
-        }
+    /// Of one network as many as leave a thread to others. An address may have as many waiting as are done before those who wait give
+    /// up, and all together no more than that for the few who ask at once.
+    init(_ workers: WorkerPool, cost: PasswordHash.Cost, randomness: any Randomness) {
+        pool = FairPool(
+            workers,
+            .init(
+                underWayOfNetwork: max(1, workers.threadCount - 1), waitingOfAddress: 8, waitingOfNetwork: 16,
+                waiting: 64))
+        self.cost = cost
+        self.randomness = randomness
     }
 
-    /// Takes as long whether there is a hash or not.
-    /// - Parameter hash: as `hash(_:)` made it; nil for a person who does not exist.
-    func check(_ password: String, against hash: String?) async throws -> Bool {
-        // Longer than any password can be: not worth the work, and no secret.
-        guard password.utf8.count <= Password.lengths.upperBound else { return false }
-        return try await run { [cost] in
-            guard let hash, let stored = PasswordHash(hash) else {
+    enum Verdict: Sendable {
+        case wrong
+        /// With a hash of today's cost, if the stored one's is lower.
+        case right(raised: String?)
+    }
+
+    /// - Throws: `rate_limited` or `service_unavailable`, if work for this client would be refused now.
+    func admit(_ client: SigningClient) throws(ServiceError) {
+        if let refusal = pool.refusal(of: client.party) { throw Self.error(refusal) }
+    }
+
+    func hash(
+        _ password: Password, for client: SigningClient, by deadline: ContinuousClock.Instant?
+    ) async throws -> String {
+        try await run(for: client, by: deadline) { [self] in try make(password.text) }
+    }
+
+    /// Takes as long whether there is a hash or not, and however old it is.
+    /// - Parameter hash: as `hash(_:for:by:)` made it; nil for a person who does not exist.
+    func check(
+        _ password: String, against hash: String?, for client: SigningClient, by deadline: ContinuousClock.Instant?
+    ) async throws -> Verdict {
+        try await run(for: client, by: deadline) { [self] in
+            guard let stored = hash.flatMap(PasswordHash.init) else {
                 try PasswordHash.verifyAgainstNobody(password, cost: cost)
-                return false
+                return .wrong
             }
-            return try stored.matches(password)
+            guard try stored.matches(password, takingAsLongAs: cost) else { return .wrong }
+            return .right(raised: stored.isCheaper(than: cost) ? try make(password) : nil)
         }
     }
 
-    private func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        do {
-            return try await workers.run(body)
-        } catch is BlockingQueueError {
-            throw ServiceError(.serviceUnavailable, "Too many people are signing in at once. Try again.")
+    /// - Returns: the new password's hash; nil if the current one is wrong.
+    func replace(
+        _ current: String, by new: Password, against hash: String, for client: SigningClient,
+        by deadline: ContinuousClock.Instant?
+    ) async throws -> String? {
+        guard current.utf8.count <= Password.lengths.upperBound else { return nil }
+        return try await run(for: client, by: deadline) { [self] in
+            guard let stored = PasswordHash(hash), try stored.matches(current) else { return nil }
+            return try make(new.text)
         }
     }
+
+    private func make(_ password: String) throws -> String {
+        try PasswordHash(of: password, cost: cost, randomness: randomness).text
+    }
+
+    /// Where nobody waits for an answer for a set time, as in tests.
+    private static let patience: Duration = .seconds(60)
+
+    private func run<T: Sendable>(
+        for client: SigningClient, by deadline: ContinuousClock.Instant?, _ body: @escaping @Sendable () throws -> T
+    ) async throws -> T {
+        do {
+            return try await pool.run(for: client.party, by: deadline ?? .now + Self.patience, body)
+        } catch let refusal as FairPoolRefusal {
+            throw Self.error(refusal)
+        }
+    }
+
+    private static func error(_ refusal: FairPoolRefusal) -> ServiceError {
+        switch refusal {
+        case .share:
+            ServiceError(.rateLimited, "Too many sign-ins from your network. Try again.", retryAfter: retryAfter)
+        case .busy, .late:
+            ServiceError(
+                .serviceUnavailable, "Too many people are signing in at once. Try again.", retryAfter: retryAfter)
+        }
+    }
+
+    /// In seconds: by then those that wait are done or given up.
+    private static let retryAfter = 3
 }

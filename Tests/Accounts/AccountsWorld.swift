@@ -17,13 +17,13 @@ struct AccountsWorld {
     let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
     let accounts: Accounts
 
-    init(emailVisibility: EmailVisibility = .everyone) throws {
+    init(emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests) throws {
         let randomness = SeededRandomness(seed: 1)
         accounts = Accounts(
             database: AccountsDatabase(
                 database: try SQLiteDatabase(.temporary, migrations: AccountsDatabase.migrations)),
             passwords: PasswordChecker(
-                workers: WorkerPool(threads: 2, maxWaiting: 64), cost: .forTests, randomness: randomness),
+                WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
             tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
             ids: UUIDv7Generator(randomness: randomness), clock: clock, randomness: randomness,
             emailVisibility: emailVisibility, partners: partners)
@@ -43,17 +43,55 @@ struct AccountsWorld {
         return try SignedIn(reply)
     }
 
-    func login(_ name: String, _ password: String = "password") async throws -> SignedIn {
+    /// - Parameter address: where from, as a gateway that counts says it; nil: nothing is counted.
+    func login(_ name: String, _ password: String = "password", from address: String? = nil) async throws -> SignedIn {
         let reply = try await accounts.login(
             try RequestFields.writing {
                 $0.member("username", name)
                 $0.member("password", password)
+                if let address { $0.member("client", client(at: address).json) }
             })
         return try SignedIn(reply)
     }
 
-    func refresh(_ token: String) async throws -> SignedIn {
-        try SignedIn(await accounts.refresh(try RequestFields.writing { $0.member("refreshToken", token) }))
+    func refresh(_ token: String, from address: String? = nil) async throws -> SignedIn {
+        try SignedIn(
+            await accounts.refresh(
+                try RequestFields.writing {
+                    $0.member("refreshToken", token)
+                    if let address { $0.member("client", client(at: address).json) }
+                }))
+    }
+
+    func client(at address: String, session: String? = nil) -> ClientInfo {
+        ClientInfo(address: address, userAgent: "Test/1", sessionID: session, isLimited: true)
+    }
+
+    /// As the gateway describes this session's requests.
+    func fields(of person: SignedIn, _ write: (inout JSONWriter) -> Void = { _ in }) throws -> RequestFields {
+        let client = ClientInfo(
+            address: "10.0.0.1", userAgent: "Test/1", sessionID: try session(of: person), isLimited: false)
+        return try RequestFields.writing {
+            write(&$0)
+            $0.member("client", client.json)
+        }
+    }
+
+    /// The session that an access token names.
+    func session(of person: SignedIn) throws -> String {
+        let claims = try JSONWebToken.verify(
+            person.token, keys: JSONWebKeySet([key]), at: clock.now().milliseconds / 1000)
+        return try #require(AccessClaims(claims)?.sessionID)
+    }
+
+    /// What gateways have been told of: the ids of sessions that ended, in order.
+    func ended() async throws -> [String] {
+        try await EventLog(accounts.database.database).entries(since: 0, limit: 1000).flatMap { entry in
+            let entry = StreamEntry(
+                seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: "", participants: [],
+                emissionsJSON: entry.emissions)
+            return entry.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs)
+        }
     }
 
     func withoutRooms(

@@ -93,6 +93,23 @@ struct SessionTests {
         for token in [second, last, bob.refreshToken] { #expect(await !isRefused(token)) }
     }
 
+    @Test("an old token signs nobody out, nor one that was made up for the session; the newest does")
+    func logoutWithAnOldToken() async throws {
+        let alice = try await world.person("alice")
+        let renewed = try await world.refresh(alice.refreshToken)
+        var forged = try #require(Base64URL.decode(alice.refreshToken))
+        forged.replaceSubrange(16..., with: [UInt8](repeating: 0, count: 32))
+        for token in [alice.refreshToken, Base64URL.encode(forged)] {
+            let body = try RequestFields.writing { $0.member("refreshToken", token) }
+            #expect(try await world.accounts.logout(body).status == .noContent)
+        }
+        #expect(try await world.ended() == [])
+        let last = try await world.refresh(renewed.refreshToken)
+        _ = try await world.accounts.logout(
+            try RequestFields.writing { $0.member("refreshToken", last.refreshToken) })
+        #expect(try await world.ended() == [world.session(of: alice)])
+    }
+
     @Test("signing out ends the session, twice does no harm, and one can sign in again")
     func logout() async throws {
         let alice = try await world.person("alice")

@@ -1,0 +1,29 @@
+import Contracts
+import ServiceKit
+
+extension Accounts {
+    /// `{currentPassword, newPassword}` → a grant of the same session; every other one ends.
+    func changePassword(
+        _ fields: RequestFields, _ caller: Caller, by deadline: ContinuousClock.Instant? = nil
+    ) async throws -> Reply {
+        let current = try fields.string("currentPassword")
+        let new = try Password(fields.string("newPassword"), field: "newPassword")
+        let client = SigningClient(fields)
+        guard let known = try await database.credentials(of: caller.id) else { throw Self.signInAgain }
+        guard
+            let hash = try await passwords.replace(
+                current, by: new, against: known.passwordHash, for: client, by: deadline)
+        else { throw ServiceError(.invalidCredentials, "The current password is wrong.") }
+        let changed = try await database.changePassword(
+            from: known.passwordHash, to: hash, of: caller.id, in: client.sessionID
+        ) { [self] sessionID in
+            session(
+                sessionID.map { RefreshToken(sessionID: $0, randomness: randomness) }
+                    ?? RefreshToken(randomness: randomness), client)
+        }
+        guard let changed else { throw Self.signInAgain }
+        return Reply(.ok, grant(known.account, changed.session, id: changed.id).json)
+    }
+
+    static let signInAgain = ServiceError(.unauthenticated, "This session has ended. Sign in again.")
+}

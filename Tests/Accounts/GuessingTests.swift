@@ -1,0 +1,198 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workers
+
+@testable import Accounts
+
+@Suite("Guessing")
+struct GuessingTests {
+    private let world: AccountsWorld
+
+    init() throws { world = try AccountsWorld() }
+
+    private func guess(_ name: String, from address: String) async -> ErrorCode? {
+        await failure { try await world.login(name, "not the password", from: address) }?.code
+    }
+
+    private func guesses(_ count: Int, at name: String, from address: String) async -> [ErrorCode?] {
+        var codes: [ErrorCode?] = []
+        for _ in 0..<count { codes.append(await guess(name, from: address)) }
+        return codes
+    }
+
+    private static let atOnce = AccountsDatabase.Guesses.atOnce
+
+    @Test("ten wrong guesses are one account's, by all its names and from anywhere; then there is one each 30 s")
+    func limit() async throws {
+        _ = try await world.person("alice", email: "alice@example.org")
+        for n in 0..<Self.atOnce {
+            let name = n.isMultiple(of: 2) ? "alice" : "ALICE@example.org"
+            #expect(await guess(name, from: "10.0.0.\(n)") == .invalidCredentials)
+        }
+        for name in ["alice", "Alice", "alice@example.org"] {
+            let error = await failure { try await world.login(name, from: "10.0.1.1") }
+            #expect(error?.code == .rateLimited)
+            #expect(error?.retryAfter == 30)
+        }
+        world.clock.advance(by: .seconds(30))
+        #expect(await guess("alice", from: "10.0.1.1") == .invalidCredentials)
+        #expect(await guess("alice", from: "10.0.1.1") == .rateLimited)
+    }
+
+    @Test("who has signed in from there before is not kept out by guesses from elsewhere")
+    func knownNetwork() async throws {
+        _ = try await world.person("alice")
+        _ = try await world.login("alice", from: "192.0.2.7")
+        let mobile = try await world.login("alice", from: "2001:db8:1:2::1")
+        _ = await guesses(Self.atOnce + 1, at: "alice", from: "203.0.113.1")
+        #expect(await failure { try await world.login("alice", from: "203.0.113.1") }?.code == .rateLimited)
+        // It goes on: one guess each half minute, which takes the one that is allowed.
+        for _ in 0..<20 {
+            world.clock.advance(by: .seconds(30))
+            #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
+            _ = try await world.login("alice", from: "192.0.2.7")
+            _ = try await world.login("alice", from: "2001:db8:1:2:ffff::9")
+        }
+        #expect(await failure { try await world.login("alice", from: "192.0.2.8") }?.code == .rateLimited)
+        #expect(await failure { try await world.login("alice", from: "2001:db8:1:3::1") }?.code == .rateLimited)
+        // A session that is used elsewhere has been there, too.
+        _ = try await world.refresh(mobile.refreshToken, from: "198.51.100.3")
+        _ = try await world.login("alice", from: "198.51.100.3")
+    }
+
+    @Test("a network that is known has guesses of its own, and no more of them")
+    func guessesFromKnownNetwork() async throws {
+        _ = try await world.person("alice")
+        _ = try await world.login("alice", from: "192.0.2.7")
+        let codes = await guesses(Self.atOnce + 1, at: "alice", from: "192.0.2.7")
+        #expect(codes.dropLast().allSatisfy { $0 == .invalidCredentials })
+        #expect(codes.last == .rateLimited)
+        #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
+    }
+
+    @Test("a name that nobody has is answered in the same way")
+    func unknownName() async throws {
+        _ = try await world.person("alice")
+        for name in ["alice", "nobody", "no@example.org", "nul\0"] {
+            let codes = await guesses(Self.atOnce + 2, at: name, from: "203.0.113.1")
+            #expect(codes.prefix(Self.atOnce).allSatisfy { $0 == .invalidCredentials })
+            #expect(codes.suffix(2) == [.rateLimited, .rateLimited])
+        }
+    }
+
+    @Test("the right password is no guess")
+    func rightPassword() async throws {
+        _ = try await world.person("alice")
+        for n in 0..<(3 * Self.atOnce) { _ = try await world.login("alice", from: "203.0.113.\(n)") }
+    }
+
+    @Test("guesses that are sent together are counted before they are looked at")
+    func together() async throws {
+        _ = try await world.person("alice")
+        let codes = await withTaskGroup(of: ErrorCode?.self) { group in
+            // From as many networks, as the queue has but a few places for each.
+            for n in 0..<40 { group.addTask { await guess("alice", from: "10.\(n).0.1") } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .invalidCredentials } == Self.atOnce)
+    }
+
+    @Test("what is remembered ends: guesses with their time, networks of a person at twenty")
+    func bounds() async throws {
+        let alice = try await world.person("alice")
+        for n in 0..<30 {
+            world.clock.advance(by: .seconds(1))
+            _ = try await world.login("alice", from: "10.0.\(n).1")
+        }
+        for n in 0..<50 { _ = await guess("nobody\(n)", from: "10.1.\(n).1") }
+        world.clock.advance(by: .seconds(400))
+        _ = await guess("last", from: "10.2.0.1")
+        let (guesses, networks) = try await world.accounts.database.database.read { connection in
+            let guesses = try connection.first("SELECT count(*) FROM guesses") { $0.int(0) }
+            let networks = try connection.all(
+                "SELECT network FROM known_networks WHERE person_id = $1 ORDER BY used_at", alice.person.id
+            ) { $0.text(0) }
+            return (guesses, networks)
+        }
+        #expect(guesses == 1)
+        #expect(networks == (10..<30).map { "10.0.\($0).1/32" })
+    }
+
+    @Test("two instances on one database count together")
+    func instances() async throws {
+        _ = try await world.person("alice")
+        let other = Accounts(
+            database: world.accounts.database, passwords: world.accounts.passwords, tokens: world.accounts.tokens,
+            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
+            emailVisibility: .everyone, partners: world.partners)
+        _ = await guesses(Self.atOnce, at: "alice", from: "203.0.113.1")
+        let fields = try RequestFields.writing {
+            $0.member("username", "alice")
+            $0.member("password", "password")
+            $0.member("client", world.client(at: "203.0.113.9").json)
+        }
+        #expect(await failure { try await other.login(fields) }?.code == .rateLimited)
+    }
+
+    @Test("a hash from before is checked at its cost and made anew at the next sign-in; a wrong password leaves it")
+    func raising() async throws {
+        let alice = try await world.person("alice")
+        let dear = try AccountsWorld(cost: .dearerForTests)
+        let database = world.accounts.database
+        func hash() async throws -> String? { try await database.credentials(of: alice.person.id)?.passwordHash }
+        let raised = Accounts(
+            database: database, passwords: dear.accounts.passwords, tokens: world.accounts.tokens,
+            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
+            emailVisibility: .everyone, partners: world.partners)
+        func login(_ password: String) async throws -> Reply {
+            try await raised.login(
+                try RequestFields.writing {
+                    $0.member("username", "alice")
+                    $0.member("password", password)
+                })
+        }
+        let before = try #require(try await hash())
+        #expect(await failure { try await login("passwore") }?.code == .invalidCredentials)
+        #expect(try await hash() == before)
+        _ = try await login("password")
+        let after = try #require(try await hash())
+        #expect(PasswordHash(after)?.isCheaper(than: .dearerForTests) == false)
+        _ = try await login("password")
+        #expect(try await hash() == after)
+    }
+
+    @Test("an address that asks for more than its share is refused at once, and told when to come back")
+    func share() async throws {
+        let workers = WorkerPool(threads: 2, maxWaiting: 64)
+        let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)
+        let passwords = PasswordChecker(workers, cost: .forTests, randomness: SeededRandomness(seed: 1))
+        let attacker = SigningClient(world.client(at: "10.0.0.1"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // Both threads are held up; nobody else's work is on them.
+            for _ in 0..<2 { group.addTask { try await workers.run { _ = gate.take(atMost: 1) } } }
+            for _ in 0..<40 {
+                group.addTask {
+                    let error = await failure { try await passwords.check("x", against: nil, for: attacker, by: nil) }
+                    #expect(error == nil || (error?.code == .rateLimited && error?.retryAfter == 3))
+                }
+            }
+            while true {
+                do throws(ServiceError) { try passwords.admit(attacker) } catch { break }
+                await Task.yield()
+            }
+            try passwords.admit(SigningClient(world.client(at: "10.0.1.1")))
+            for _ in 0..<2 { try gate.push((), bytes: 0) }
+            try await group.waitForAll()
+        }
+        await workers.close()
+    }
+}
+
+extension PasswordHash.Cost {
+    fileprivate static let dearerForTests = PasswordHash.Cost.forTests.times(3)
+}
