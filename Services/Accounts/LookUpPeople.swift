@@ -10,7 +10,7 @@ extension Accounts {
     ///
     /// Addresses are shown as the setting says; whoever asks knows whether the one it asks for shares a room with them all.
     func lookUpPeople(_ fields: RequestFields) async throws -> Reply {
-        let ids = try fields.strings("ids", count: 0...Self.maxLookedUp)
+        let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let viewerSharesRooms = try fields.optionalBool("viewerSharesRooms") ?? false
         let showsEmail = emailVisibility == .everyone || (emailVisibility == .shared && viewerSharesRooms)
         let accounts = try await database.accounts(ids)

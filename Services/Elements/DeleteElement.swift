@@ -4,7 +4,7 @@ import ServiceKit
 extension Elements {
     /// `{roomId, elementId}`. Any participant may. It lowers nobody's unseen count.
     func delete(_ request: RoomRequest) async throws -> Reply {
-        let elementID = try request.fields.string("elementId")
+        let elementID = try request.fields.id("elementId", orThrow: .elementNotFound)
         let deleter = request.caller.userID
 
         return try await database.change(for: request) { board in

@@ -7,7 +7,7 @@ extension Elements {
     /// `position: null` clears it. Any participant may.
     func update(_ request: RoomRequest) async throws -> Reply {
         let fields = request.fields
-        let elementID = try fields.string("elementId")
+        let elementID = try fields.id("elementId", orThrow: .elementNotFound)
         let content = try fields["content"].map { try ElementContent($0) }
         let isMoved = fields.isGiven("position")
         let position = try fields["position"].map { try ElementPosition($0) }

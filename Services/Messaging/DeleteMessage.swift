@@ -4,7 +4,7 @@ import ServiceKit
 extension Messaging {
     /// Deletes a message of the caller's own. Its `seq` and its `tempId` stay taken.
     func delete(_ request: RoomRequest) async throws -> Reply {
-        let messageID = try request.fields.string("messageId")
+        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
             let messages = try MessagingDatabase(connection)

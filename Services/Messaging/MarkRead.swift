@@ -9,8 +9,7 @@ extension Messaging {
     /// Marks messages as read by the caller; ids that are none of others' messages in this room are passed over.
     func markRead(_ request: RoomRequest) async throws -> Reply {
         let given = try request.fields.strings("messageIds", count: Self.idsInRequest)
-        // No id has a control character, and a database need not take one.
-        let messageIDs = given.filter { !$0.hasForbiddenControls }
+        let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
         return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in
             let messages = try MessagingDatabase(connection)

@@ -16,7 +16,7 @@ extension Rooms {
     /// made, whatever else is asked, and nobody is told.
     func createRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
-        let otherID = try request.fields.string("otherUserId")
+        let otherID = try request.fields.id("otherUserId", orThrow: .userNotFound)
         let name = try RoomName.optional(in: request.fields)
         let key = try request.fields.optionalText("clientRequestId", length: 1...64, trimmed: false)
         guard otherID != caller.id else { throw ServiceError.invalid("otherUserId", "has to be someone else's id") }

@@ -20,8 +20,3 @@ struct Rooms: Sendable {
 
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: RoomsService.name, seq: seq) }
 }
-
-extension String {
-    /// Ids are opaque, but none has a NUL in it, which storage would refuse for a reason of its own.
-    var mayBeID: Bool { !utf8.contains(0) }
-}

@@ -34,6 +34,15 @@ public struct RequestFields: Sendable {
         return string
     }
 
+    /// An id that a client gives.
+    ///
+    /// - Throws: `missing` for one that cannot be any's: to whoever gave it, it is like one that is not there.
+    public func id(_ name: String, orThrow missing: ServiceError) throws(ServiceError) -> String {
+        let id = try string(name)
+        guard id.mayBeID else { throw missing }
+        return id
+    }
+
     public func optionalBool(_ name: String) throws(ServiceError) -> Bool? {
         guard let value = self[name] else { return nil }
         guard let bool = value.bool else { throw .wrongType(name, "true or false") }
@@ -136,6 +145,9 @@ extension String {
 
     /// Of Unicode scalars: of all bytes but those that continue one.
     fileprivate var scalarCount: Int { utf8.count { $0 & 0xC0 != 0x80 } }
+
+    /// Whether an id may be spelled so. Ids are opaque, but none is long or has control characters in it, which storage need not take.
+    public var mayBeID: Bool { utf8.count <= 128 && !hasForbiddenControls }
 
     /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.
     public var hasForbiddenControls: Bool {
