@@ -5,6 +5,7 @@ import Storage
 /// A room's elements, inside the transaction that changes them. It is valid in the closure that was given it alone.
 struct Board {
     let request: RoomRequest
+    let limits: BoardLimits
     let connection: any Connection
 
     var room: Membership { request.room }
@@ -13,22 +14,28 @@ struct Board {
 
     /// Counts a change: every one of them does, and tells of the state that it gets here.
     ///
-    /// - Parameter delta: how many elements more there are.
-    func advance(elementsBy delta: Int, at now: Timestamp) throws -> BoardState {
+    /// - Parameters:
+    ///   - count: how many elements more there are.
+    ///   - bytes: how many bytes more they have.
+    /// - Throws: `payload_too_large`, with nothing changed, if that is more than may be. What makes a board smaller always may.
+    func advance(elementsBy count: Int, bytesBy bytes: Int, at now: Timestamp) throws -> BoardState {
         let state = try connection.first(
             """
-            INSERT INTO boards (room_id, element_count, rev, changed_at) VALUES ($1, $2, 1, $3)
+            INSERT INTO boards (room_id, element_count, rev, changed_at, bytes) VALUES ($1, $2, 1, $3, $4)
             ON CONFLICT (room_id) DO UPDATE SET
                 element_count = boards.element_count + excluded.element_count,
+                bytes = boards.bytes + excluded.bytes,
                 rev = boards.rev + 1,
                 changed_at = CASE
                     WHEN boards.changed_at > excluded.changed_at THEN boards.changed_at ELSE excluded.changed_at END
+            WHERE boards.element_count + excluded.element_count <= $5 AND boards.bytes + excluded.bytes <= $6
             RETURNING element_count, rev, changed_at
-            """, room.roomID, delta, now.milliseconds
+            """, room.roomID, count, now.milliseconds, bytes, count > 0 ? limits.maxElements : .max,
+            bytes > 0 ? limits.maxBytes : .max
         ) {
             BoardState(elementCount: $0.int(0), rev: $0.int(1), changedAt: Timestamp(milliseconds: $0.int(2)))
         }
-        guard let state else { preconditionFailure("an upsert returns its row") }
+        guard let state else { throw limits.refusal }
         return state
     }
 
@@ -60,10 +67,10 @@ struct Board {
         try connection.execute(
             """
             INSERT INTO elements (\(Self.elementColumns), rank)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
             """, element.id, element.roomID, element.type.text, element.content.json, element.position?.json,
             element.createdBy, element.createdAt.milliseconds, element.updatedBy, element.updatedAt.milliseconds,
-            element.version, element.tempID, state.rev)
+            element.version, element.tempID, element.size, state.rev)
         guard let tempID = element.tempID else { return }
         try connection.execute(
             "INSERT INTO temp_ids (room_id, sender_id, temp_id, element_id) VALUES ($1, $2, $3, $4)", room.roomID,
@@ -74,20 +81,22 @@ struct Board {
     func replace(_ element: Element) throws {
         try connection.execute(
             """
-            UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6
+            UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6, size = $7
             WHERE id = $1
             """, element.id, element.content.json, element.position?.json, element.updatedBy,
-            element.updatedAt.milliseconds, element.version)
+            element.updatedAt.milliseconds, element.version, element.size)
     }
 
-    /// - Returns: whether it was there.
-    func delete(_ id: String) throws -> Bool {
-        try connection.execute("DELETE FROM elements WHERE id = $1 AND room_id = $2", id, room.roomID) > 0
+    /// - Returns: its size; nil if it was not there.
+    func delete(_ id: String) throws -> Int? {
+        try connection.all("DELETE FROM elements WHERE id = $1 AND room_id = $2 RETURNING size", id, room.roomID) {
+            $0.int(0)
+        }.first
     }
 
-    /// - Returns: how many there were.
-    func deleteAll() throws -> Int {
-        try connection.execute("DELETE FROM elements WHERE room_id = $1", room.roomID)
+    /// - Returns: the sizes of all that there were.
+    func deleteAll() throws -> [Int] {
+        try connection.all("DELETE FROM elements WHERE room_id = $1 RETURNING size", room.roomID) { $0.int(0) }
     }
 
     /// Notes and counts a new element for everyone who has not made it and doesn't have the room open.
@@ -111,9 +120,9 @@ struct Board {
     // MARK: Columns
 
     static let elementColumns = """
-        id, room_id, type, content, position, created_by, created_at, updated_by, updated_at, version, temp_id
+        id, room_id, type, content, position, created_by, created_at, updated_by, updated_at, version, temp_id, size
         """
-    static let elementColumnCount = 11
+    static let elementColumnCount = 12
 
     static func element(_ row: Row) -> Element {
         Element(
@@ -121,6 +130,7 @@ struct Board {
             content: ElementContent(stored: row.json(3)),
             position: row.jsonOrNil(4).map(ElementPosition.init(stored:)), createdBy: row.text(5),
             createdAt: Timestamp(milliseconds: row.int(6)), updatedBy: row.text(7),
-            updatedAt: Timestamp(milliseconds: row.int(8)), version: row.int(9), tempID: row.textOrNil(10))
+            updatedAt: Timestamp(milliseconds: row.int(8)), version: row.int(9), tempID: row.textOrNil(10),
+            size: row.int(11))
     }
 }

@@ -10,6 +10,8 @@ struct BoardCounts {
     /// What the elements of a room say.
     struct Rows {
         let count: Int
+        /// Their sizes together.
+        let bytes: Int
         /// Creations and updates of those that are there.
         let changes: Int
         let lastRank: Int
@@ -37,15 +39,20 @@ struct BoardCounts {
         }
     }
 
+    func bytes(of roomID: String) throws -> Int? {
+        try connection.first("SELECT bytes FROM boards WHERE room_id = $1", roomID) { $0.int(0) }
+    }
+
     func rows(of roomID: String) throws -> Rows {
         let rows = try connection.first(
             """
-            SELECT count(*), coalesce(sum(version), 0), coalesce(max(rank), 0), coalesce(max(updated_at), 0)
+            SELECT count(*), coalesce(sum(version), 0), coalesce(max(rank), 0), coalesce(max(updated_at), 0),
+                coalesce(sum(size), 0)
             FROM elements WHERE room_id = $1
             """, roomID
         ) {
             Rows(
-                count: $0.int(0), changes: $0.int(1), lastRank: $0.int(2),
+                count: $0.int(0), bytes: $0.int(4), changes: $0.int(1), lastRank: $0.int(2),
                 changedAt: Timestamp(milliseconds: $0.int(3)))
         }
         guard let rows else { preconditionFailure("an aggregate has a row") }
@@ -76,9 +83,13 @@ struct BoardCounts {
     func setCount(_ rows: Rows, of roomID: String) throws {
         try connection.execute(
             """
-            INSERT INTO boards (room_id, element_count, rev, changed_at) VALUES ($1, $2, $3, $4)
+            INSERT INTO boards (room_id, element_count, rev, changed_at, bytes) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (room_id) DO UPDATE SET element_count = excluded.element_count
-            """, roomID, rows.count, rows.leastRev, rows.changedAt.milliseconds)
+            """, roomID, rows.count, rows.leastRev, rows.changedAt.milliseconds, rows.bytes)
+    }
+
+    func setBytes(_ bytes: Int, of roomID: String) throws {
+        try connection.execute("UPDATE boards SET bytes = $2 WHERE room_id = $1", roomID, bytes)
     }
 
     func setRev(_ rev: Int, of roomID: String) throws {

@@ -18,11 +18,12 @@ extension Elements {
                 // The first answer may have been lost before its event was told: this one comes after it, too.
                 return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
             }
-            let state = try board.advance(elementsBy: 1, at: clock.now())
+            let size = Element.size(with: content)
+            let state = try board.advance(elementsBy: 1, bytesBy: size, at: clock.now())
             let element = Element(
                 id: ids.next(at: state.changedAt.milliseconds), roomID: board.room.roomID, type: type, content: content,
                 position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
-                updatedAt: state.changedAt, version: 1, tempID: tempID)
+                updatedAt: state.changedAt, version: 1, tempID: tempID, size: size)
             try board.insert(element, at: state)
             try board.countUnseen(state.rev, exceptFor: sender)
             let json = element.json

@@ -15,9 +15,11 @@ struct Element: Sendable, Equatable {
     /// From 1, one more with each update.
     var version: Int
     let tempID: String?
+    /// As its board counts it: about the bytes of its JSON.
+    var size: Int
 
-    /// About the bytes of its JSON: all but the content is ids, names and numbers.
-    var size: Int { content.json.bytes.count + 512 }
+    /// All but the content is ids, names and numbers.
+    static func size(with content: ElementContent) -> Int { content.json.bytes.count + 512 }
 
     /// As the public contract shows it.
     var json: JSONValue {

@@ -6,6 +6,7 @@ import Storage
 /// The tables, and what is asked of all boards. The SQL that changes one is in `Board`.
 struct ElementsDatabase: Sendable {
     let database: any Database
+    let limits: BoardLimits
 
     static let migrations = [
         Migration(
@@ -71,6 +72,16 @@ struct ElementsDatabase: Sendable {
                 )
                 SELECT room_id, user_id, 1 - number FROM earlier
                 """),
+        // Characters count for the bytes of what was there before: near enough, and both engines have a word for it.
+        Migration(
+            version: 3, name: "how much lies on a board",
+            sql: """
+                ALTER TABLE elements ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE boards ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+                UPDATE elements SET size = length(content) + 512;
+                UPDATE boards SET bytes = (
+                    SELECT coalesce(sum(size), 0) FROM elements WHERE elements.room_id = boards.room_id)
+                """),
     ]
 
     /// Changes a room's board, in one transaction.
@@ -79,7 +90,9 @@ struct ElementsDatabase: Sendable {
     func change(
         for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
     ) async throws -> Reply {
-        try await database.write(holding: bytes + 1024) { try body(Board(request: request, connection: $0)) }
+        try await database.write(holding: bytes + 1024) { [limits] in
+            try body(Board(request: request, limits: limits, connection: $0))
+        }
     }
 
     // MARK: Reads

@@ -5,6 +5,7 @@ import Storage
 /// What the service offers, and what it is made of.
 public struct ElementsService: Service {
     public static let name = "elements"
+    public static let settings = [BoardLimits.maxElements, BoardLimits.maxBytes]
     public static let migrations = ElementsDatabase.migrations
     public static let peer = BusPeer.service(
         name, requests: ["rooms.membership"], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
@@ -15,7 +16,7 @@ public struct ElementsService: Service {
     public init(_ context: ServiceContext) { self.init(context, watchTurn: GatewayLeases.turn) }
 
     init(_ context: ServiceContext, watchTurn: Duration) {
-        let database = ElementsDatabase(database: context.database)
+        let database = ElementsDatabase(database: context.database, limits: BoardLimits(context.configuration))
         watch = GatewayWatch(
             database: database, leases: GatewayLeases(), bus: context.bus, log: context.log, turn: watchTurn)
         elements = Elements(database: database, ids: context.ids, clock: context.clock, watch: watch)

@@ -23,8 +23,10 @@ extension Elements {
                 throw ServiceError(
                     .versionConflict, "The element has changed since: it has version \(element.version) now.")
             }
-            let state = try board.advance(elementsBy: 0, at: clock.now())
+            let size = content.map(Element.size) ?? element.size
+            let state = try board.advance(elementsBy: 0, bytesBy: size - element.size, at: clock.now())
             if let content { element.content = content }
+            element.size = size
             if isMoved { element.position = position }
             element.updatedBy = updater
             element.updatedAt = state.changedAt

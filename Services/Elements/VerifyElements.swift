@@ -20,6 +20,12 @@ extension ElementsService: Recounted {
                     try BoardCounts($0).setCount(rows, of: roomID)
                 })
         }
+        if let kept = try counts.bytes(of: roomID), kept != rows.bytes {
+            differences.append(
+                Difference("bytes of elements", kept: kept, counted: rows.bytes) {
+                    try BoardCounts($0).setBytes(rows.bytes, of: roomID)
+                })
+        }
         if let board { differences += historyDifferences(board, rows, roomID) }
         return try differences + unseenDifferences(roomID, counts)
     }

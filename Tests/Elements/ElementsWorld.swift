@@ -26,18 +26,21 @@ final class ElementsWorld: Sendable {
     static let bob = "bob"
     static let carol = "carol"
 
-    private init() throws {
+    private init(_ settings: [String]) throws {
         database = try SQLiteDatabase(.temporary, migrations: ElementsService.migrations)
         context = ServiceContext(
-            configuration: try Configuration(ElementsService.settings, arguments: []), database: database, bus: bus,
+            configuration: try Configuration(ElementsService.settings, arguments: settings), database: database,
+            bus: bus,
             clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
         // Turns are the test's to take.
         service = ElementsService(context, watchTurn: .seconds(86_400))
     }
 
     /// Runs the body while the service is on the bus.
-    static func serving(_ body: (ElementsWorld) async throws -> Void) async throws {
-        let world = try ElementsWorld()
+    ///
+    /// - Parameter settings: as flags.
+    static func serving(_ settings: [String] = [], _ body: (ElementsWorld) async throws -> Void) async throws {
+        let world = try ElementsWorld(settings)
         try world.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
         try world.bus.subscribe(Subject.events(of: ElementsService.name)) { world.hear($0) }
         let group = try EventLoopGroup(loopCount: 1)

@@ -61,6 +61,7 @@ struct VerifyElementsTests {
         arguments: [
             ("UPDATE boards SET element_count = 9", "elements: 9 kept, 4 counted"),
             ("UPDATE boards SET element_count = -1", "elements: -1 kept, 4 counted"),
+            ("UPDATE boards SET bytes = 7", "bytes of elements: 7 kept, 2056 counted"),
             ("UPDATE unseen SET count = 7 WHERE user_id = 'bob'", "unseen elements of bob: 7 kept, 4 counted"),
             ("UPDATE unseen SET count = 0 WHERE user_id = 'alice'", "unseen elements of alice: 0 kept, 1 counted"),
             ("DELETE FROM unseen WHERE user_id = 'bob'", "unseen elements of bob: nothing kept, 4 counted"),
@@ -154,10 +155,18 @@ struct VerifyElementsTests {
             try connection.execute(
                 "INSERT INTO unseen (room_id, user_id, count) VALUES ('r', 'bob', 3), ('r', 'eve', 1)")
             try connection.execute("INSERT INTO boards (room_id, element_count, rev, changed_at) VALUES ('r', 0, 8, 0)")
-            for statement in ElementsService.migrations[1].sql.split(separator: ";") {
-                try connection.execute(String(statement))
+            try connection.execute(
+                """
+                INSERT INTO elements (id, room_id, rank, type, content, created_by, created_at, updated_by, updated_at, version)
+                VALUES ('e', 'r', 8, 'note', '{"a":1}', 'bob', 0, 'bob', 0, 1)
+                """)
+            try connection.execute("UPDATE boards SET element_count = 1")
+            for migration in ElementsService.migrations.dropFirst() {
+                for statement in migration.sql.split(separator: ";") { try connection.execute(String(statement)) }
             }
         }
+        let bytes = try await old.read { try $0.first("SELECT bytes FROM boards") { $0.int(0) } }
+        #expect(bytes == 519)
         let found = try await old.read { try ElementsService.differences(in: "r", members: [], on: $0).map(\.text) }
         #expect(found == [])
         let ranks = try await old.read {
