@@ -53,6 +53,7 @@ public struct MessagingService: Service {
         requests.onRoom("messaging.read") { try await messaging.markRead($0) }
         requests.onRoom("messaging.list") { try await messaging.list($0) }
         requests.on("messaging.conversation") { try await messaging.conversation($0) }
+        requests.onRead("messaging.answered") { try Messaging.findAnswer($0, on: $1) }
         requests.onRead("messaging.unread") { try Messaging.tellUnread($0, on: $1) }
         requests.onRead("messaging.contribute") { try Messaging.contribute($0, on: $1) }
     }

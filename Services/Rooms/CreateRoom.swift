@@ -24,12 +24,14 @@ extension Rooms {
             return Reply(.ok, room.json, isDuplicate: true)
         }
         let people = try await people(of: caller, and: otherID, request.onward())
+        let isAnswered = try await isAnswered(caller.id, by: otherID, request.onward())
 
-        let creation = try await database.write { [clock, ids] connection -> Creation in
+        let creation = try await database.write { [clock, ids, quota] connection -> Creation in
             // Again: the same request may have come twice at once.
             if let key, let room = try RoomsDatabase.room(madeBy: caller.id, key, on: connection) {
                 return .repeated(room)
             }
+            try quota.check(RoomsDatabase.made(by: caller.id, with: otherID, on: connection), isAnswered: isAnswered)
             let now = clock.now()
             let room = Room(
                 id: ids.next(at: now.milliseconds), name: name, createdBy: caller.id, createdAt: now, updatedAt: now,
@@ -48,6 +50,22 @@ extension Rooms {
         case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
         }
+    }
+
+    /// Whether one more room of a person's with another is welcome, as far as that has to be known.
+    ///
+    /// Only who has made many that nobody else made is asked about: nearly nobody's request needs Messaging.
+    private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool {
+        let roomIDs = try await database.read { [quota] connection -> [String]? in
+            let made = try RoomsDatabase.made(by: personID, with: otherID, on: connection)
+            // What is refused in any case is refused before anybody is asked.
+            try quota.check(made, isAnswered: true)
+            guard quota.needsAnswer(made) else { return nil }
+            return try RoomsDatabase.roomIDs(
+                sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships, on: connection)
+        }
+        guard let roomIDs else { return false }
+        return try await answers.hasAnswer(to: personID, in: roomIDs, context)
     }
 
     /// The two as Accounts knows them now, the caller first. Accounts need not know the caller: the token may be of another

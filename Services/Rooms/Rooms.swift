@@ -7,6 +7,8 @@ import Storage
 struct Rooms: Sendable {
     let database: any Database
     let people: PeopleDirectory
+    let answers: AnswerDirectory
+    let quota: RoomQuota
     let clock: any WallClock
     let ids: UUIDv7Generator
 

@@ -34,7 +34,25 @@ enum RoomsDatabase {
                     room_id TEXT NOT NULL REFERENCES rooms (id),
                     PRIMARY KEY (created_by, client_request_id)
                 )
-                """)
+                """),
+        // How many rooms a person has made: with another, and under '' with anybody.
+        Migration(
+            version: 2, name: "how many rooms a person has made",
+            sql: """
+                CREATE TABLE rooms_made (
+                    creator_id TEXT NOT NULL,
+                    other_id TEXT NOT NULL,
+                    count INTEGER NOT NULL,
+                    PRIMARY KEY (creator_id, other_id)
+                );
+                INSERT INTO rooms_made (creator_id, other_id, count)
+                SELECT created_by, '', count(*) FROM rooms GROUP BY created_by
+                UNION ALL
+                SELECT rooms.created_by, participants.person_id, count(*)
+                FROM rooms JOIN participants ON participants.room_id = rooms.id
+                WHERE participants.person_id <> rooms.created_by
+                GROUP BY rooms.created_by, participants.person_id
+                """),
     ]
 
     // MARK: Writes
@@ -68,6 +86,13 @@ enum RoomsDatabase {
                 "INSERT INTO participants (room_id, position, person_id, joined_at) VALUES ($1, $2, $3, $4)",
                 room.id, position, participant.userID, participant.joinedAt.milliseconds)
         }
+        for other in [""] + room.participants.lazy.map(\.userID).filter({ $0 != room.createdBy }) {
+            try connection.execute(
+                """
+                INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
+                ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
+                """, room.createdBy, other)
+        }
         if let key {
             try connection.execute(
                 "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
@@ -83,6 +108,27 @@ enum RoomsDatabase {
     }
 
     // MARK: Reads
+
+    static func made(
+        by personID: String, with otherID: String, on connection: any Connection
+    ) throws -> RoomQuota.Made {
+        var (all, withOther, byOther) = (0, 0, 0)
+        try connection.query(
+            """
+            SELECT creator_id, other_id, count FROM rooms_made
+            WHERE (creator_id = $1 AND other_id IN ('', $2)) OR (creator_id = $2 AND other_id = $1)
+            """, personID, otherID
+        ) { row in
+            if row.text(0) == otherID {
+                byOther = row.int(2)
+            } else if row.text(1).isEmpty {
+                all = row.int(2)
+            } else {
+                withOther = row.int(2)
+            }
+        }
+        return RoomQuota.Made(all: all, withOther: withOther, byOther: byOther)
+    }
 
     static func room(_ id: String, on connection: any Connection) throws -> Room? {
         try rooms("FROM rooms WHERE rooms.id = $1", .text(id), on: connection).first

@@ -5,6 +5,7 @@ import Storage
 /// What the service offers, and what it is made of.
 public struct RoomsService: Service {
     public static let name = "rooms"
+    public static let settings = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
     public static let migrations = RoomsDatabase.migrations
     public static let peer = BusPeer.service(name, requests: ["accounts.people"])
 
@@ -12,7 +13,8 @@ public struct RoomsService: Service {
 
     public init(_ context: ServiceContext) throws {
         rooms = Rooms(
-            database: context.database, people: PeopleDirectory(bus: context.bus), clock: context.clock,
+            database: context.database, people: PeopleDirectory(bus: context.bus),
+            answers: AnswerDirectory(bus: context.bus), quota: RoomQuota(context.configuration), clock: context.clock,
             ids: context.ids)
     }
 

@@ -62,6 +62,50 @@ struct ConversationTests {
         }
     }
 
+    @Test("a room is looked into only for its own newest message, short or long", arguments: [false, true])
+    func manyRooms(isOld: Bool) async throws {
+        try await MessagingWorld.serving { world in
+            world.rooms.isOld.withLock { $0 = isOld }
+            var ids: [String] = []
+            // More than one read looks into, each with messages before, at and after the place.
+            let rooms = (0..<300).map { world.rooms.make("room \($0)", "alice", "bob") }
+            let long = world.rooms.make("long", "bob", "alice")
+            for _ in 0..<70 { ids.append(try await world.sent(by: "bob", in: long)) }
+            world.clock.advance(by: .milliseconds(1))
+            for room in rooms { ids.append(try await world.sent(by: "alice", in: room)) }
+            world.clock.advance(by: .milliseconds(1))
+            ids.append(try await world.sent(by: "bob", in: long))
+            var found: [String] = []
+            var next: String?
+            repeat {
+                let query: KeyValuePairs = next.map { ["limit": "200", "before": $0] } ?? ["limit": "200"]
+                let page = try await world.conversation(of: "bob", with: "alice", query)
+                found = page.messages.strings("id").compactMap(\.self) + found
+                next = page.next
+            } while next != nil
+            #expect(found.sorted() == ids.sorted() && Set(found).count == ids.count)
+        }
+    }
+
+    @Test("whether anybody has ever answered is known, also once the answer is deleted")
+    func answered() async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = ["a", "b"].map { world.rooms.make($0, "alice", "bob") }
+            func isAnswered() async throws -> Bool? {
+                try await world.ask("messaging.answered", by: nil) { json in
+                    json.member("userId", "alice")
+                    json.member("roomIds", array: { for id in rooms { $0.string(id) } })
+                }.data["isAnswered"]?.bool
+            }
+            _ = try await world.sent(by: "alice", in: rooms[0])
+            #expect(try await isAnswered() == false)
+            let id = try await world.sent(by: "bob", in: rooms[1])
+            #expect(try await isAnswered() == true)
+            _ = try await world.delete(id, by: "bob", in: rooms[1])
+            #expect(try await isAnswered() == true)
+        }
+    }
+
     @Test("a cursor made up of any numbers gives a page or none", arguments: [Int.min, 0, .max])
     func foreignCursor(number: Int) async throws {
         try await MessagingWorld.serving { world in

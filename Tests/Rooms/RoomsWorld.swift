@@ -14,6 +14,8 @@ struct RoomsWorld {
     let bus = InProcessBus()
     let clock = ManualClock()
     let accounts: FakeAccounts
+    /// Whether somebody has written to whoever Messaging is asked about, and how often it was.
+    let messaging: FakeMessaging
     let context: ServiceContext
     let service: RoomsService
     let alice = Caller(id: "00000000-0000-7000-8000-00000000000a", username: "alice", firstName: "Alice")
@@ -21,10 +23,12 @@ struct RoomsWorld {
     let carol = Caller(id: "00000000-0000-7000-8000-00000000000c", username: "carol", firstName: "Carol")
 
     /// Runs the body while the service is on the bus.
-    static func serving(_ body: (RoomsWorld) async throws -> Void) async throws {
+    ///
+    /// - Parameter settings: as flags.
+    static func serving(_ settings: [String] = [], _ body: (RoomsWorld) async throws -> Void) async throws {
         let workers = WorkerPool(threads: 1, maxWaiting: 8)
         let group = try EventLoopGroup(loopCount: 1)
-        let world = try RoomsWorld(workers)
+        let world = try RoomsWorld(settings, workers)
         let host = ServiceHost(world.service, world.context, on: group)
         try await host.start()
         try await body(world)
@@ -33,10 +37,11 @@ struct RoomsWorld {
         group.shutdown()
     }
 
-    private init(_ workers: WorkerPool) throws {
+    private init(_ settings: [String], _ workers: WorkerPool) throws {
         accounts = try FakeAccounts(on: bus)
+        messaging = try FakeMessaging(on: bus)
         context = ServiceContext(
-            configuration: try Configuration(RoomsService.settings, arguments: []),
+            configuration: try Configuration(RoomsService.settings, arguments: settings),
             database: try SQLiteDatabase(.temporary, migrations: RoomsService.migrations), bus: bus, clock: clock,
             workers: workers, dataDirectory: "")
         service = try RoomsService(context)

@@ -1,0 +1,48 @@
+import Contracts
+import ServiceKit
+
+/// How many rooms a person may make: nobody can leave one, and whoever is in many has long lists.
+struct RoomQuota: Sendable {
+    let maxRooms: Int
+    let maxUnanswered: Int
+
+    static let maxRooms = Setting(
+        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000", "How many rooms a person may make")
+    static let maxUnanswered = Setting(
+        "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20",
+        "How many rooms a person may make with another who has never written to them, nor made one with them")
+
+    init(_ configuration: Configuration) {
+        let isOn = configuration.isOn(Setting.rateLimits.name)
+        maxRooms = isOn ? configuration.number(Self.maxRooms.name) : .max
+        maxUnanswered = isOn ? configuration.number(Self.maxUnanswered.name) : .max
+    }
+
+    /// Rooms that were made by now.
+    struct Made: Sendable {
+        /// By a person, with anybody.
+        let all: Int
+        /// With the other.
+        let withOther: Int
+        /// By the other with the person.
+        let byOther: Int
+    }
+
+    /// Whether the other has to have written for one more.
+    func needsAnswer(_ made: Made) -> Bool { made.withOther >= maxUnanswered && made.byOther == 0 }
+
+    /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.
+    func check(_ made: Made, isAnswered: Bool) throws(ServiceError) {
+        guard made.all < maxRooms else {
+            throw ServiceError(.payloadTooLarge, "You have made \(maxRooms) rooms, which is as many as you may.")
+        }
+        guard isAnswered || !needsAnswer(made) else {
+            throw ServiceError(
+                .rateLimited, "You have made \(maxUnanswered) rooms with this person, who has not written in any yet.",
+                retryAfter: Self.patience)
+        }
+    }
+
+    /// Seconds. Nobody knows when the other answers: often enough for a person, and rare enough for a program.
+    private static let patience = 600
+}

@@ -1,0 +1,89 @@
+import Contracts
+import Storage
+import Testing
+
+@testable import Rooms
+
+@Suite("How many rooms a person may make")
+struct RoomQuotaTests {
+    private static let few = ["--max-unanswered-rooms", "2"]
+
+    @Test("with somebody who never answered so many; once they have written, or made a room too, any number")
+    func unanswered() async throws {
+        try await RoomsWorld.serving(Self.few) { world in
+            var ids: [String] = []
+            for _ in 1...2 { ids.append(try await world.room(world.alice, with: world.bob)) }
+            #expect(world.messaging.asked.isEmpty, "nobody is asked before it matters")
+            let refusal = await failure { try await world.create(world.alice, with: world.bob) }
+            #expect(refusal?.code == .rateLimited && (refusal?.retryAfter ?? 0) > 0)
+            #expect(world.messaging.asked == [ids])
+            #expect(try await world.list(of: world.bob).roomIDs.count == 2)
+            // Nobody else is refused for it.
+            _ = try await world.room(world.alice, with: world.carol)
+            _ = try await world.room(world.carol, with: world.bob)
+            world.messaging.write()
+            for _ in 1...3 { _ = try await world.room(world.alice, with: world.bob) }
+        }
+        try await RoomsWorld.serving(Self.few) { world in
+            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
+            _ = try await world.room(world.bob, with: world.alice)
+            for _ in 1...3 { _ = try await world.room(world.alice, with: world.bob) }
+            #expect(world.messaging.asked.isEmpty)
+        }
+    }
+
+    @Test("while Messaging is away only those wait who have made many without an answer")
+    func messagingAway() async throws {
+        try await RoomsWorld.serving(Self.few) { world in
+            world.messaging.goAway()
+            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
+            let away = await failure { try await world.create(world.alice, with: world.bob) }
+            #expect(away?.code == .serviceUnavailable)
+        }
+    }
+
+    @Test("of all people together so many, and a retry of the last one is answered all the same")
+    func total() async throws {
+        try await RoomsWorld.serving(["--max-rooms-per-person", "2"]) { world in
+            _ = try await world.room(world.alice, with: world.bob)
+            let last = try await world.create(world.alice, with: world.carol, clientRequestID: "k")
+            let refusal = await failure { try await world.create(world.alice, with: world.bob) }
+            #expect(refusal?.code == .payloadTooLarge)
+            let again = try await world.create(world.alice, with: world.carol, clientRequestID: "k")
+            #expect(try again.isDuplicate && again.roomID == last.roomID)
+            // Those that others make with her are theirs.
+            _ = try await world.room(world.bob, with: world.alice)
+        }
+    }
+
+    @Test("without limits it is not counted")
+    func off() async throws {
+        try await RoomsWorld.serving(Self.few + ["--max-rooms-per-person", "3", "--rate-limits", "off"]) { world in
+            for _ in 1...5 { _ = try await world.room(world.alice, with: world.bob) }
+        }
+    }
+
+    @Test("rooms from before it was counted count, too")
+    func migrated() async throws {
+        let old = try SQLiteDatabase(.temporary, migrations: [RoomsService.migrations[0]])
+        try await old.write { connection in
+            for id in ["alice", "bob", "carol"] {
+                try connection.execute("INSERT INTO people (id, username) VALUES ($1, $1)", id)
+            }
+            for (room, creator, other) in [("1", "alice", "bob"), ("2", "alice", "bob"), ("3", "carol", "alice")] {
+                try connection.execute("INSERT INTO rooms VALUES ($1, NULL, $2, 0, 0)", room, creator)
+                for (place, person) in [creator, other].enumerated() {
+                    try connection.execute("INSERT INTO participants VALUES ($1, $2, $3, 0)", room, place, person)
+                }
+            }
+            for migration in RoomsService.migrations.dropFirst() {
+                for statement in migration.sql.split(separator: ";") { try connection.execute(String(statement)) }
+            }
+        }
+        let made = try await old.read { try RoomsDatabase.made(by: "alice", with: "bob", on: $0) }
+        #expect(made.all == 2 && made.withOther == 2 && made.byOther == 0)
+        let other = try await old.read { try RoomsDatabase.made(by: "alice", with: "carol", on: $0) }
+        #expect(other.all == 2 && other.withOther == 0 && other.byOther == 1)
+        await old.close()
+    }
+}
