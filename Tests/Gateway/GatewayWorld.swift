@@ -201,10 +201,10 @@ struct GatewayWorld: Sendable {
     }
 
     /// A room as the rooms service writes it.
-    static func base(_ id: String, updatedAt: Int = 5000) -> JSONValue {
+    static func base(_ id: String, name: String? = nil, updatedAt: Int = 5000) -> JSONValue {
         JSONWriter.object { json in
             json.member("id", id)
-            json.member("name", JSONValue.null)
+            json.member("name", name)
             json.member("displayName", "Ada & bob")
             json.member("createdBy", "ada")
             json.member("createdAt", 1000)

@@ -90,6 +90,28 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1200) == 1)
     }
 
+    @Test("what costs more counts for more, up to the limit, and what costs more than the limit never passes")
+    func costs() {
+        func take(_ cost: Int, at now: Int) -> Int? {
+            limiter.take([sends], person: "ada", address: nil, cost: cost, now: now)
+        }
+        #expect(take(2, at: 1000) == nil)
+        #expect(take(2, at: 1000) == 1)
+        #expect(take(1, at: 1000) == nil)
+        limiter.giveBack([sends], person: "ada", address: nil, cost: 2, now: 1000)
+        #expect(take(2, at: 1000) == nil)
+        for now in [1000, 1_000_000] { for cost in [4, 1 << 40, .max] { #expect(take(cost, at: now) != nil) } }
+        #expect(take(3, at: 1_000_000) == nil)
+    }
+
+    @Test("an address alone is counted where it is not known who asks, and a person alone after it")
+    func apartFromTheAddress() {
+        for _ in 1...6 { #expect(limiter.take([sends], person: nil, address: Self.home, now: 1000) == nil) }
+        for _ in 1...3 { #expect(limiter.take([sends], person: "ada", address: nil, now: 1000) == nil) }
+        #expect(limiter.take([sends], person: "ada", address: nil, now: 1000) == 1)
+        #expect(take("bob", at: 1000) == 1)
+    }
+
     @Test("more than was counted cannot be given back")
     func givenBackTwice() {
         _ = take("ada", at: 1000)
