@@ -169,6 +169,12 @@ let package = Package(
                 "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
                 "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
+        tests(
+            "Access",
+            [
+                "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
+                "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
+            ]),
     ]
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],

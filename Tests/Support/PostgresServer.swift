@@ -17,12 +17,15 @@ public final class PostgresServer: Sendable {
     }
 
     public let url: PostgresURL
+    /// The same, for a setting.
+    public let address: String
     private let folder: String
 
     /// - Parameter name: short, as the path of a socket has at most 107 bytes.
     public init(named name: String) throws {
         let folder = "/tmp/parlor-pg-\(getpid())-\(name)"
-        guard let url = PostgresURL("postgres://postgres@/postgres?host=\(folder)") else { throw Failure(what: folder) }
+        address = "postgres://postgres@/postgres?host=\(folder)"
+        guard let url = PostgresURL(address) else { throw Failure(what: folder) }
         self.folder = folder
         self.url = url
         try run(

@@ -1,0 +1,89 @@
+import JSON
+import TestSupport
+import Testing
+import Workers
+
+/// What a client saw of an answer: all of it but the time.
+struct Seen: Sendable, Equatable, CustomStringConvertible {
+    let status: Int
+    let head: [String]
+    let body: String
+
+    init(_ response: RawResponse) {
+        status = response.status
+        head = response.head.split(separator: "\r\n").map(String.init).filter { !$0.lowercased().hasPrefix("date:") }
+        body = response.body
+    }
+
+    var description: String { "\(head.first ?? "") \(body)" }
+}
+
+/// Calls of clients, each over a connection of its own.
+struct AccessCalls: Sendable {
+    let port: UInt16
+    private let workers: WorkerPool
+
+    init(port: UInt16, _ workers: WorkerPool) {
+        self.port = port
+        self.workers = workers
+    }
+
+    /// With one request id for all, so that two answers may be the same to the byte.
+    func http(_ method: String, _ target: String, token: String?, body: String = "") async throws -> Seen {
+        let authorization = token.map { ["Authorization: Bearer \($0)"] } ?? []
+        return try await workers.run { [port] in
+            let client = try RawClient(port: port)
+            defer { client.close() }
+            return Seen(
+                try client.request(
+                    method, target, headers: authorization + ["X-Request-Id: access-matrix"], body: body))
+        }
+    }
+
+    /// The acks of these events, in order, over one socket; or what the CONNECT was refused with.
+    func acks(_ events: [(name: String, payload: String)], token: String?) async throws -> [String] {
+        try await workers.run { [port] in
+            let client = try RawClient(port: port)
+            defer { client.close() }
+            try #require(
+                try client.openWebSocket("/socket.io/?EIO=4&transport=websocket").status == 101)
+            func next(_ prefix: String) throws -> String? {
+                while let frame = try client.receiveFrame(), !frame.hasPrefix("close") {
+                    if frame.hasPrefix(prefix) { return frame }
+                }
+                return nil
+            }
+            _ = try next("0")
+            try client.sendFrame(token.map { "40{\"token\":\"\($0)\"}" } ?? "40")
+            let connected = try #require(try next("4"))
+            guard connected.hasPrefix("40") else { return [connected] }
+            return try events.map { event in
+                try client.sendFrame("427[\"\(event.name)\",\(event.payload)]")
+                return try next("437") ?? "closed"
+            }
+        }
+    }
+
+    // MARK: Making what there is
+
+    func register(_ name: String) async throws -> AccessWorld.Person {
+        let answer = try await http(
+            "POST", "/api/auth/register", token: nil, body: #"{"username":"\#(name)","password":"password-123"}"#)
+        try #require(answer.status == 201, "\(answer)")
+        let data = try #require(try JSONValue(parsing: answer.body)["data"])
+        return AccessWorld.Person(
+            id: try #require(data["user"]?["id"]?.string), username: name,
+            token: try #require(data["token"]?.string), refreshToken: try #require(data["refreshToken"]?.string))
+    }
+
+    func makeRoom(_ person: AccessWorld.Person, with other: AccessWorld.Person) async throws -> String {
+        try await created("/api/rooms", #"{"otherUserId":"\#(other.id)"}"#, as: person)
+    }
+
+    /// The id of what was made.
+    func created(_ target: String, _ body: String, as person: AccessWorld.Person) async throws -> String {
+        let answer = try await http("POST", target, token: person.token, body: body)
+        try #require(answer.status == 201, "\(answer)")
+        return try #require(try JSONValue(parsing: answer.body)["data"]?["id"]?.string)
+    }
+}

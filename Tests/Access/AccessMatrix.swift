@@ -1,0 +1,93 @@
+import Contracts
+
+/// How a call is made, and what those get who may make it and those who may not.
+struct AccessRow: Sendable {
+    /// Whose a call's resource is.
+    enum Scope: Sendable {
+        /// Nobody's: it needs no login.
+        case open
+        /// The caller's own: there is nobody else's that could be named.
+        case own
+        /// A room's: to a stranger it is as if there were no such room.
+        case room
+        /// Of whoever is named: contract and route say what a stranger sees, the same of all whom one shares nothing with.
+        case person
+    }
+
+    let scope: Scope
+    /// The status that a participant gets, who names what there is.
+    let status: Int
+    /// What the body, or the event's payload, is for these ids.
+    let body: @Sendable (Ids) -> String
+
+    init(_ scope: Scope, _ status: Int = 200, _ body: @escaping @Sendable (Ids) -> String = { _ in "" }) {
+        self.scope = scope
+        self.status = status
+        self.body = body
+    }
+}
+
+/// A row for each route and event. One that is announced and has none fails the test.
+enum AccessMatrix {
+    static func name(of route: Route) -> String { "\(route.method) \(route.path)" }
+
+    static let routes: [String: AccessRow] = [
+        "POST /api/auth/register": AccessRow(.open, 201) { _ in #"{"username":"eve","password":"password-123"}"# },
+        "POST /api/auth/login": AccessRow(.open) { _ in #"{"username":"alice","password":"password-123"}"# },
+        "POST /api/auth/refresh": AccessRow(.open) { #"{"refreshToken":"\#($0.refreshToken)"}"# },
+        "POST /api/auth/logout": AccessRow(.own, 204) { _ in #"{"refreshToken":"none"}"# },
+        "POST /api/auth/password": AccessRow(.own) { _ in
+            #"{"currentPassword":"password-123","newPassword":"password-123"}"#
+        },
+        "GET /api/auth/sessions": AccessRow(.own),
+        "DELETE /api/auth/sessions": AccessRow(.own, 204),
+        "DELETE /api/auth/sessions/:id": AccessRow(.person, 204),
+        "GET /api/users/me": AccessRow(.own),
+        "GET /api/users/without-rooms": AccessRow(.own),
+        "GET /api/users/:userId/messages": AccessRow(.person),
+
+        "POST /api/rooms": AccessRow(.person, 201) { #"{"otherUserId":"\#($0.person)"}"# },
+        "GET /api/rooms/my-rooms": AccessRow(.own),
+        "GET /api/rooms/grouped-by-person": AccessRow(.own),
+        "GET /api/rooms/:roomId": AccessRow(.room),
+        "PUT /api/rooms/:roomId/name": AccessRow(.room) { _ in #"{"name":"x"}"# },
+
+        "GET /api/rooms/:roomId/messages": AccessRow(.room),
+        "POST /api/rooms/:roomId/messages": AccessRow(.room, 201) { _ in #"{"text":"x"}"# },
+        "DELETE /api/rooms/:roomId/messages/:messageId": AccessRow(.room, 204),
+        "POST /api/rooms/:roomId/messages/read": AccessRow(.room) { #"{"messageIds":["\#($0.message)"]}"# },
+
+        "GET /api/rooms/:roomId/elements": AccessRow(.room),
+        "POST /api/rooms/:roomId/elements": AccessRow(.room, 201) { _ in #"{"type":"note"}"# },
+        "PATCH /api/rooms/:roomId/elements/:elementId": AccessRow(.room) { _ in #"{"content":{}}"# },
+        "DELETE /api/rooms/:roomId/elements/:elementId": AccessRow(.room, 204),
+        "DELETE /api/rooms/:roomId/elements": AccessRow(.room),
+
+        "POST /api/devices": AccessRow(.own, 201) { _ in
+            #"{"token":"abcd","platform":"ios","environment":"production"}"#
+        },
+        "DELETE /api/devices/:token": AccessRow(.person, 204),
+
+        // The gateway's own.
+        "GET /api/sync": AccessRow(.own),
+    ]
+
+    /// The gateway answers these itself; no service announces them.
+    static let ownRoutes = [Route("GET", "/api/sync", "")]
+    static let ownEvents = ["room:join", "room:leave", "message:typing"]
+
+    static let events: [String: AccessRow] = [
+        "room:join": AccessRow(.room) { #"{"roomId":"\#($0.room)"}"# },
+        "room:leave": AccessRow(.room) { #"{"roomId":"\#($0.room)"}"# },
+        "message:typing": AccessRow(.room) { #"{"roomId":"\#($0.room)","isTyping":true}"# },
+        "message:send": AccessRow(.room) { #"{"roomId":"\#($0.room)","text":"x"}"# },
+        "message:delete": AccessRow(.room) { #"{"roomId":"\#($0.room)","messageId":"\#($0.message)"}"# },
+        "messages:mark-read": AccessRow(.room) { #"{"roomId":"\#($0.room)","messageIds":["\#($0.message)"]}"# },
+        "element:create": AccessRow(.room) { #"{"roomId":"\#($0.room)","type":"note"}"# },
+        "element:update": AccessRow(.room) {
+            #"{"roomId":"\#($0.room)","elementId":"\#($0.element)","content":{}}"#
+        },
+        "element:delete": AccessRow(.room) { #"{"roomId":"\#($0.room)","elementId":"\#($0.element)"}"# },
+        "room:clear": AccessRow(.room) { #"{"roomId":"\#($0.room)"}"# },
+    ]
+}
