@@ -88,10 +88,6 @@ public struct Gateway: Component {
             },
             onHead: { sessions.announced($0, $1) }, onForgotten: { presence.forget(service: $0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
-        let unreadAnswers = UnreadAnswers(maxBytes: settings.maxUnreadAnswerBytes)
-        node.metrics.gauge("parlor_unread_answer_bytes", "Long answers that clients have not taken yet, in bytes.") {
-            Double(unreadAnswers.bytes)
-        }
         let lastKnown = LastKnown()
         let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: lastKnown)
         let context = GatewayContext(
@@ -113,7 +109,6 @@ public struct Gateway: Component {
             slots: RequestSlots(
                 isOn: settings.isLimiting, maxPerPerson: settings.maxRequestsPerPerson,
                 maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
-            unreadAnswers: unreadAnswers,
             cursors: SyncCursorCodec(secret: secret),
             missed: missed, crowd: crowd,
             personSockets: PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max))

@@ -20,7 +20,6 @@ final class GatewayContext: Sendable {
     let tokens: TokenVerifier
     let limiter: RateLimiter
     let slots: RequestSlots
-    let unreadAnswers: UnreadAnswers
     let cursors: SyncCursorCodec
     let missed: MissedEntries
     let crowd: Crowd
@@ -31,7 +30,7 @@ final class GatewayContext: Sendable {
         metrics: Metrics, measured: GatewayMetrics, clock: any WallClock,
         directory: Directory, presence: Presence, composer: RoomComposer,
         lists: RoomLists, memberships: Memberships, tokens: TokenVerifier,
-        limiter: RateLimiter, slots: RequestSlots, unreadAnswers: UnreadAnswers, cursors: SyncCursorCodec,
+        limiter: RateLimiter, slots: RequestSlots, cursors: SyncCursorCodec,
         missed: MissedEntries,
         crowd: Crowd, personSockets: PersonSockets
     ) {
@@ -49,7 +48,6 @@ final class GatewayContext: Sendable {
         self.tokens = tokens
         self.limiter = limiter
         self.slots = slots
-        self.unreadAnswers = unreadAnswers
         self.cursors = cursors
         self.missed = missed
         self.crowd = crowd

@@ -21,7 +21,6 @@ struct GatewaySettings: Sendable {
     let isLimiting: Bool
     let maxRequestsPerPerson: Int
     let maxHeavyRequestsPerPerson: Int
-    let maxUnreadAnswerBytes: Int
     let maxSocketsPerPerson: Int
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
@@ -103,9 +102,6 @@ struct GatewaySettings: Sendable {
             Setting(
                 "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
                 "Of those that answer at length, replays to sockets among them; the next ones wait"),
-            Setting(
-                "MAX_UNREAD_ANSWER_BYTES", .size(1 << 20...1 << 30), default: "64m",
-                "What long answers that nobody reads may hold in all; beyond, the oldest is cut off"),
             .rateLimits,
         ]
         + limits.map { name in
@@ -155,7 +151,6 @@ struct GatewaySettings: Sendable {
         isLimiting = configuration.text(Setting.rateLimits.name) == "on"
         maxRequestsPerPerson = configuration.number("MAX_REQUESTS_PER_PERSON")
         maxHeavyRequestsPerPerson = configuration.number("MAX_HEAVY_REQUESTS_PER_PERSON")
-        maxUnreadAnswerBytes = configuration.number("MAX_UNREAD_ANSWER_BYTES")
         func limit(_ name: String) -> EdgeLimits.Limit {
             EdgeLimits.Limit(
                 total: configuration.number(name), perAddress: configuration.number("\(name)_PER_ADDRESS"))

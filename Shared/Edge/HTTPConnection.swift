@@ -44,7 +44,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Ends what is awaited; nil while a request is answered.
     private var deadline: LoopInstant?
     /// Of answers that are written and not yet in the kernel's hands.
-    private var whenTaken: [(exchange: Int, call: () -> Void)] = []
+    private var whenTaken: [() -> Void] = []
 
     /// Whose connection it is counted as; nil for a trusted proxy's.
     let countedAddress: IPAddress?
@@ -101,13 +101,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         guard !whenTaken.isEmpty else { return }
         let taken = whenTaken
         whenTaken = []
-        for answer in taken { answer.call() }
-    }
-
-    /// Ends the connection if that answer is not taken yet.
-    func cutOff(_ id: Int) {
-        guard whenTaken.contains(where: { $0.exchange == id }) else { return }
-        cutOff()
+        for call in taken { call() }
     }
 
     /// - Parameter goesOn: whether the connection does, on another loop or as a WebSocket.
@@ -305,7 +299,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func answer(_ id: Int, with response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
         guard let answered = exchange, answered.id == id else { return whenTaken?() ?? () }
-        if let whenTaken { self.whenTaken.append((id, whenTaken)) }
+        if let whenTaken { self.whenTaken.append(whenTaken) }
         close(exchange: id)
         var response = response
         response.headers.add(RequestID.header, answered.requestID)

@@ -27,10 +27,6 @@ public final class HTTPResponder: Sendable {
         connection.object.answer(exchange, with: response, whenTaken: whenTaken)
     }
 
-    /// Ends the connection if the answer was sent with `whenTaken`, and is not taken yet: the client counts as a slow reader. On the
-    /// loop only.
-    public func cutOff() { connection.object.cutOff(exchange) }
-
     deinit {
         if isDone.load(ordering: .relaxed) { return }
         let (connection, exchange) = (connection, exchange)

@@ -66,27 +66,3 @@ struct RequestSlotsTests {
         #expect(one != nil && other != nil)
     }
 }
-
-@Suite("Long answers that nobody takes")
-struct UnreadAnswersTests {
-    @Test("are so many bytes: beyond, the oldest is cut off, and those that were taken count no more")
-    func oldest() {
-        let answers = UnreadAnswers(maxBytes: 300_000)
-        let cut = Mutex<[String]>([])
-        func add(_ name: String, _ bytes: Int = 100_000) -> UnreadAnswers.Mark? {
-            answers.add(bytes) { cut.withLock { $0.append(name) } }
-        }
-        func cutOff() -> [String] { cut.withLock { $0 } }
-        var marks = ["a": add("a"), "b": add("b"), "c": add("c")]
-        #expect(answers.bytes == 300_000 && cutOff() == [])
-        marks["a"] = nil
-        marks["d"] = add("d")
-        #expect(cutOff() == [])
-        marks["e"] = add("e", 250_000)
-        #expect(cutOff() == ["b", "c", "d"])
-        #expect(answers.bytes == 250_000)
-        #expect(add("short", 1000) == nil && answers.bytes == 250_000)
-        marks = [:]
-        #expect(answers.bytes == 0)
-    }
-}

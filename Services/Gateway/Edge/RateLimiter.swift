@@ -34,8 +34,6 @@ final class RateLimiter: Sendable {
 
     /// Bytes of a name that count: those who log in choose it, and it may be a megabyte long.
     static let maxNameLength = 256
-    /// What one subscriber gets of IPv6, at the least (RFC 6177): whoever has one address of it has them all.
-    static let ipv6PrefixLength = 64
     /// People and addresses, each with a limit, that are counted at once; some 20 MB. Beyond, those that did nothing for
     /// longest are forgotten, and start afresh.
     static let maxKeys = 100_000
@@ -90,7 +88,7 @@ final class RateLimiter: Sendable {
 
     private func shares(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int) -> [Share] {
         guard isOn else { return [] }
-        let address = address.map { $0.isIPv6 ? $0.keeping(firstBits: Self.ipv6PrefixLength) : $0 }
+        let address = address?.subscriber
         let name = person.map { String(decoding: $0.utf8.prefix(Self.maxNameLength), as: UTF8.self) }
         return limits.flatMap { limit in
             let rate =

@@ -94,12 +94,13 @@ extension Shard {
         return try await response(reply, call.route, call.caller, origin)
     }
 
-    /// Sends an answer. If it is long, it counts among the unread, and holds its places, until the client has taken it.
+    /// A shorter answer leaves its places at once: what a client leaves unread of those is little.
+    private static let longAnswer = 64 * 1024
+
+    /// Sends an answer. A long one holds its places until the client has taken it.
     func send(_ response: HTTPResponse, with responder: HTTPResponder, holding slots: [RequestSlots.Slot]) {
-        let loop = loop
-        let mark = context.unreadAnswers.add(response.body.count) { loop.execute { responder.cutOff() } }
-        guard let mark else { return responder.send(response) }
-        responder.send(response) { withExtendedLifetime((mark, slots)) {} }
+        guard response.body.count >= Self.longAnswer else { return responder.send(response) }
+        responder.send(response) { withExtendedLifetime(slots) {} }
     }
 
     /// Asks the route's service. A list of rooms comes in pages that fit the bus: it is asked for to its end.
