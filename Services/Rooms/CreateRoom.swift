@@ -8,6 +8,8 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
+        /// Another room that was made meanwhile was the last for which nobody had to be asked.
+        case needsAnswer
     }
 
     /// `{otherUserId, name?, clientRequestId?}` → the new room, always another one, however many the two share.
@@ -31,7 +33,9 @@ extension Rooms {
             if let key, let room = try RoomsDatabase.room(madeBy: caller.id, key, on: connection) {
                 return .repeated(room)
             }
-            try quota.check(RoomsDatabase.made(by: caller.id, with: otherID, on: connection), isAnswered: isAnswered)
+            let made = try RoomsDatabase.made(by: caller.id, with: otherID, on: connection)
+            if isAnswered == nil, quota.needsAnswer(made) { return .needsAnswer }
+            try quota.check(made, isAnswered: isAnswered ?? true)
             let now = clock.now()
             let room = Room(
                 id: ids.next(at: now.milliseconds), name: name, createdBy: caller.id, createdAt: now, updatedAt: now,
@@ -49,13 +53,15 @@ extension Rooms {
         return switch creation {
         case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
+        // Counts never fall, so it is asked this time.
+        case .needsAnswer: try await createRoom(request)
         }
     }
 
-    /// Whether one more room of a person's with another is welcome, as far as that has to be known.
+    /// Whether the other has written to a person who creates a room with them.
     ///
-    /// Only who has made many that nobody else made is asked about: nearly nobody's request needs Messaging.
-    private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool {
+    /// - Returns: nil if that doesn't matter: Messaging is only asked about who has created many rooms with somebody who created none.
+    private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool? {
         let roomIDs = try await database.read { [quota] connection -> [String]? in
             let made = try RoomsDatabase.made(by: personID, with: otherID, on: connection)
             // What is refused in any case is refused before anybody is asked.
@@ -64,7 +70,7 @@ extension Rooms {
             return try RoomsDatabase.roomIDs(
                 sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships, on: connection)
         }
-        guard let roomIDs else { return false }
+        guard let roomIDs else { return nil }
         return try await answers.hasAnswer(to: personID, in: roomIDs, context)
     }
 
