@@ -11,7 +11,7 @@ extension Rooms {
     /// The caller's rooms from the request's cursor on.
     static func pageOfRooms(_ request: Request, on connection: any Connection) throws -> Page<Room> {
         let rooms = try RoomsDatabase.rooms(
-            of: try request.caller.id, before: try request.fields.optionalString("cursor"), limit: PageLimits.maxRooms,
+            of: try request.caller.id, before: try request.fields.optionalCursor(), limit: PageLimits.maxRooms,
             on: connection)
         return Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
     }

@@ -9,7 +9,7 @@ extension Rooms {
     func listSharedRooms(_ request: Request) async throws -> Reply {
         let userID = try request.fields.string("userId")
         let otherID = try request.fields.string("otherUserId")
-        let cursor = try request.fields.optionalString("cursor")
+        let cursor = try request.fields.optionalCursor()
         let idsOnly = try request.fields.optionalBool("idsOnly") ?? false
         guard otherID.mayBeID else { throw ServiceError.userNotFound }
         if idsOnly { return try await sharedIDs(of: userID, and: otherID, after: cursor, request) }

@@ -10,6 +10,7 @@ struct AccessTests {
             expectRows(for: world)
             try await checkRoutes(world)
             try await checkEvents(world)
+            try await checkNULs(world)
         }
     }
 

@@ -43,6 +43,17 @@ public struct RequestFields: Sendable {
         return id
     }
 
+    /// The id that the page before has ended with.
+    ///
+    /// - Throws: `malformed_request` for a text that cannot be one.
+    public func optionalCursor() throws(ServiceError) -> String? {
+        guard let cursor = try optionalString("cursor") else { return nil }
+        guard cursor.mayBeID else {
+            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+        }
+        return cursor
+    }
+
     public func optionalBool(_ name: String) throws(ServiceError) -> Bool? {
         guard let value = self[name] else { return nil }
         guard let bool = value.bool else { throw .wrongType(name, "true or false") }

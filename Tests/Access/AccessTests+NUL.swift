@@ -1,0 +1,49 @@
+import Contracts
+import JSON
+import Testing
+
+// PostgreSQL takes no NUL in a text: wherever a client may put one, a service has to refuse or to escape it.
+extension AccessTests {
+    /// Those that the rows' bodies do not have, of all routes and events.
+    private static let optionalFields = [
+        "name", "clientRequestId", "tempId", "email", "firstName", "content", "position", "messageId", "elementId",
+    ]
+    private static let queryItems = ["cursor", "q", "before", "after", "limit", "sort", "since"]
+
+    func checkNULs(_ world: AccessWorld) async throws {
+        let ids = try await world.ids(in: world.room, of: world.alice, and: world.bob)
+        for route in world.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
+            guard let row = AccessMatrix.routes[AccessMatrix.name(of: route)] else { continue }
+            func check(_ target: String, _ body: String = "") async throws {
+                let seen = try await world.calls.http(route.method, target, token: world.alice.token, body: body)
+                #expect(seen.status < 500, "\(route.method) \(target) \(body): \(seen)")
+            }
+            let path = ids.path(route.path)
+            if row.body(ids).isEmpty {
+                for name in Self.queryItems { try await check("\(path)?\(name)=%00") }
+            } else {
+                for body in try Self.bodies(row.body(ids)) { try await check(path, body) }
+            }
+        }
+        for name in world.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents {
+            guard let row = AccessMatrix.events[name] else { continue }
+            let payloads = try Self.bodies(row.body(ids))
+            let acks = try await world.calls.acks(payloads.map { (name, $0) }, token: world.alice.token)
+            #expect(acks.count == payloads.count)
+            for (payload, ack) in zip(payloads, acks) {
+                #expect(ack.hasPrefix("437") && !ack.contains("internal_error"), "\(name) \(payload): \(ack)")
+            }
+        }
+    }
+
+    /// The body with a NUL in the place of each of its members, and in each that it could have.
+    private static func bodies(_ body: String) throws -> [String] {
+        let members = try JSONValue(parsing: body).object?.all ?? []
+        return (members.map(\.name) + optionalFields).flatMap { name in
+            [#""\u0000""#, #"["\u0000"]"#, #"{"\u0000":"\u0000"}"#].map { value in
+                let others = members.filter { $0.name != name }.map { "\"\($0.name)\":\($0.value)," }
+                return "{\(others.joined())\"\(name)\":\(value)}"
+            }
+        }
+    }
+}
