@@ -92,6 +92,7 @@ actor Fleet {
         case .bus: flags = ["--port", "0"]
         case .gateway:
             flags = ["--port", "0", "--rate-limits", "off"]
+        case .rooms: flags = ["--rate-limits", "off"]
         case .accounts: flags = ["--token-lifetime", "1d"]
         default: break
         }
