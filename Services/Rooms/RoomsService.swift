@@ -7,7 +7,7 @@ public struct RoomsService: Service {
     public static let name = "rooms"
     public static let settings = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
     public static let migrations = RoomsDatabase.migrations
-    public static let peer = BusPeer.service(name, requests: ["accounts.people"])
+    public static let peer = BusPeer.service(name, requests: ["accounts.people", "messaging.answered"])
 
     private let rooms: Rooms
 
