@@ -91,6 +91,7 @@ struct GatewaySettings: Sendable {
             Setting(
                 "PUBLIC_OPERATIONS", .choice(["on", "off"]), default: "on",
                 "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone"),
+            Setting(
                 "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
                 "How many sockets one person may have here; one more ends the oldest"),
             Setting(
