@@ -163,7 +163,8 @@ async def run(stage: Stage, arguments, table: Table):
     port = free_port()
     project = Project(
         "parlor-test", stage.files,
-        {"PARLOR_PORT": str(port), "GRAFANA_PORT": str(free_port()), "RATE_LIMITS": "off"})  # fmt: skip
+        {"PARLOR_PORT": str(port), "GRAFANA_PORT": str(free_port()), "RATE_LIMITS": "off",
+         "PUBLIC_OPERATIONS": "on"})  # fmt: skip
     running = Running(stage, project, f"http://127.0.0.1:{port}", table)
     missing = {service: image for service, image in project.third_party_images().items() if not can_have(image)}
     for service, image in missing.items():

@@ -1,0 +1,40 @@
+"""What the compose files promise, without an engine; deploy/compose-test tries them on one."""
+
+import re
+
+from parlor import ROOT
+
+FILES = ["docker-compose.yml", "docker-compose.override.yml", "deploy/compose.balanced.yml", "deploy/compose.cluster.yml"]
+TEXTS = {file: (ROOT / file).read_text() for file in FILES}
+
+
+def blocks(text: str, indent: str = "  ") -> dict[str, str]:
+    """What stands under each name, at one indentation."""
+    return dict(re.findall(rf"^{indent}([a-z-]+):[^\n]*\n((?:{indent}  [^\n]*\n|\n)*)", text, re.MULTILINE))
+
+
+def services(text: str) -> dict[str, str]:
+    found = re.search(r"^services:\n((?:  .*\n|\n)*)", text, re.MULTILINE)
+    return blocks(found[1]) if found else {}
+
+
+def test_each_container_has_limits_of_memory_and_processes():
+    for file, text in TEXTS.items():
+        templates = {f"*{name[2:]}": block for name, block in blocks(text, "").items() if name.startswith("x-")}
+        for name, block in services(text).items():
+            if "image:" not in block and "build:" not in block:
+                continue  # it adds to what stands in another file
+            whole = block + "".join(template for alias, template in templates.items() if alias in block)
+            assert re.search(r"^ +mem_limit: ", whole, re.MULTILINE), (file, name)
+            assert re.search(r"^ +pids_limit: ", whole, re.MULTILINE), (file, name)
+
+
+def test_a_container_sees_its_own_secrets_and_the_key_only_where_tokens_are_made_or_checked():
+    for file, text in TEXTS.items():
+        for name, block in services(text).items():
+            mounted = set(re.findall(r"(secrets[a-z-]*):/secrets", block))
+            assert mounted <= {"secrets" if name == "secrets" else f"secrets-{name}"}, (file, name)
+            if "JWT_SECRET_FILE" in block:
+                assert name in ("accounts", "gateway"), (file, name)
+    assert all("JWT_SECRET_FILE" not in block for name, block in blocks(TEXTS[FILES[0]], "").items() if name != "services")
+    assert len(services(TEXTS[FILES[0]])) == 9 and "secrets-push" in services(TEXTS[FILES[0]])["push"]
