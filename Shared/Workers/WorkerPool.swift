@@ -2,6 +2,7 @@
 public final class WorkerPool: Sendable {
     private let jobs: BlockingQueue<@Sendable () -> Void>
     private let threads = WorkerThreads()
+    public let threadCount: Int
 
     /// What a waiting job holds, roughly: its closure with a few words.
     private static let jobBytes = 256
@@ -10,6 +11,7 @@ public final class WorkerPool: Sendable {
     ///   - name: of its threads.
     ///   - maxWaiting: jobs that may wait; the next one is refused.
     public init(named name: String = "worker", threads count: Int, maxWaiting: Int) {
+        threadCount = count
         jobs = BlockingQueue(maxCount: maxWaiting, maxBytes: maxWaiting * Self.jobBytes)
         for _ in 0..<count {
             threads.start(named: name) { [jobs] in
@@ -31,6 +33,13 @@ public final class WorkerPool: Sendable {
                 continuation.resume(throwing: error)
             }
         }
+    }
+
+    /// The same for who waits in another way: the body is called once, on one of the threads.
+    ///
+    /// - Throws: at once, and then it is not called.
+    public func submit(_ body: @escaping @Sendable () -> Void) throws(BlockingQueueError) {
+        try jobs.push(body, bytes: Self.jobBytes)
     }
 
     /// Finishes what waits, and ends the threads.

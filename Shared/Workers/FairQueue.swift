@@ -1,0 +1,133 @@
+/// Who wants something done. Several addresses of one network also count together: who has one address of a network can often have
+/// many.
+public struct Party: Hashable, Sendable {
+    public let network: String
+    public let address: String
+
+    public init(network: String, address: String) {
+        self.network = network
+        self.address = address
+    }
+}
+
+/// Jobs that wait for one of a few places, of which each network and each address gets its turn, whoever asks most.
+///
+/// Pure: it decides, `FairPool` acts. The network whose last turn is longest ago goes first, so that one that was not there before waits for
+/// no more than the job under way; in it the address, by the same rule; of that the earliest job. What waits is bounded for each address, each
+/// network and in all; a newcomer takes the place of the latest job of whoever has most. Few enough wait to look at each.
+struct FairQueue<Job> {
+    struct Waiting {
+        let job: Job
+        /// nil: not counted.
+        let party: Party?
+        let deadline: ContinuousClock.Instant
+    }
+
+    private enum Place {
+        case free
+        case of(index: Int)
+        case none(FairPoolRefusal)
+    }
+
+    private let limits: FairPool.Limits
+    /// In the order they came.
+    private(set) var waiting: [Waiting] = []
+    private var underWay: [String: Int] = [:]
+    /// When networks and addresses last had a turn, in turns.
+    private var turns: [String: Int] = [:]
+    private var turn = 0
+
+    /// Networks and addresses whose last turn is known: beyond, those of the earlier half count as not having had one.
+    private static var maxTurns: Int { 4096 }
+
+    init(_ limits: FairPool.Limits) { self.limits = limits }
+
+    /// How many networks and addresses are remembered.
+    var rememberedTurns: Int { turns.count }
+
+    // MARK: Coming
+
+    /// Why this party could not wait now; nil if it could.
+    func refusal(of party: Party?) -> FairPoolRefusal? {
+        if case .none(let refusal) = place(for: party) { refusal } else { nil }
+    }
+
+    /// Takes a job, or refuses it.
+    ///
+    /// - Returns: the job that is not to be done: this one, or the one whose place it took.
+    mutating func add(_ new: Waiting) -> (job: Job, refusal: FairPoolRefusal)? {
+        switch place(for: new.party) {
+        case .none(let refusal): return (new.job, refusal)
+        case .free:
+            waiting.append(new)
+            return nil
+        case .of(let index):
+            let displaced = waiting.remove(at: index)
+            waiting.append(new)
+            return (displaced.job, .busy)
+        }
+    }
+
+    private func place(for party: Party?) -> Place {
+        if let party {
+            let ofNetwork = waiting.indices.filter { waiting[$0].party?.network == party.network }
+            let ofAddress = ofNetwork.count { waiting[$0].party == party }
+            if ofAddress >= limits.waitingOfAddress { return .none(.share) }
+            if ofNetwork.count >= limits.waitingOfNetwork {
+                return heaviest(of: ofNetwork, by: \.address, than: ofAddress).map(Place.of) ?? .none(.share)
+            }
+        }
+        guard waiting.count >= limits.waiting else { return .free }
+        let own = waiting.count { $0.party?.network == party?.network }
+        return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Place.of) ?? .none(.busy)
+    }
+
+    /// The latest job of who has most of these, if that is more than the newcomer would have.
+    private func heaviest(of indices: [Int], by key: KeyPath<Party, String>, than own: Int) -> Int? {
+        var counts: [String: Int] = [:]
+        for index in indices { counts[waiting[index].party?[keyPath: key] ?? "", default: 0] += 1 }
+        guard let most = counts.values.max(), most > own + 1 else { return nil }
+        return indices.last { counts[waiting[$0].party?[keyPath: key] ?? ""] == most }
+    }
+
+    // MARK: Going
+
+    /// Takes the job whose turn it is; `finished` follows. Those that could not be done in time any more are given up.
+    ///
+    /// - Parameter needed: what a job takes.
+    mutating func next(at now: ContinuousClock.Instant, needing needed: Duration) -> (job: Waiting?, late: [Job]) {
+        let late = waiting.filter { $0.deadline < now + needed }.map(\.job)
+        if !late.isEmpty { waiting.removeAll { $0.deadline < now + needed } }
+        let mayGo = waiting.indices.filter { index in
+            waiting[index].party.map { underWay[$0.network] ?? 0 < limits.underWayOfNetwork } ?? true
+        }
+        guard let index = mayGo.min(by: { rank($0) < rank($1) }) else { return (nil, late) }
+        let next = waiting.remove(at: index)
+        if let party = next.party {
+            underWay[party.network, default: 0] += 1
+            note(party)
+        }
+        return (next, late)
+    }
+
+    /// The earlier of two that rank the same goes first: `min` takes the first of them.
+    private func rank(_ index: Int) -> (Int, Int) {
+        guard let party = waiting[index].party else { return (0, 0) }
+        return (turns[party.network] ?? 0, turns[party.address] ?? 0)
+    }
+
+    mutating func finished(_ party: Party?) {
+        guard let party, let count = underWay[party.network] else { return }
+        underWay[party.network] = count > 1 ? count - 1 : nil
+    }
+
+    private mutating func note(_ party: Party) {
+        turn += 1
+        turns[party.network] = turn
+        turns[party.address] = turn
+        // Two for each turn: about a quarter of them stays, and the next time is a thousand turns away.
+        if turns.count > Self.maxTurns { turns = turns.filter { $0.value > turn - Self.maxTurns / 4 } }
+    }
+}
+
+extension FairQueue.Waiting: Sendable where Job: Sendable {}

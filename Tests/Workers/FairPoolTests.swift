@@ -1,0 +1,62 @@
+import Synchronization
+import Testing
+
+@testable import Workers
+
+@Suite("A pool that is shared out")
+struct FairPoolTests {
+    private let limits = FairPool.Limits(underWayOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
+    private let crowd = Party(network: "crowd", address: "crowd")
+    private let victim = Party(network: "victim", address: "victim")
+    private var soon: ContinuousClock.Instant { .now + .seconds(60) }
+
+    @Test("it runs what it is given, and throws what that throws")
+    func runs() async throws {
+        struct Trouble: Error {}
+        let workers = WorkerPool(threads: 2, maxWaiting: 8)
+        let pool = FairPool(workers, limits)
+        #expect(try await pool.run(for: crowd, by: soon) { 7 } == 7)
+        #expect(try await pool.run(for: nil, by: soon) { 8 } == 8)
+        await #expect(throws: Trouble.self) { try await pool.run(for: crowd, by: soon) { throw Trouble() } }
+        await workers.close()
+    }
+
+    @Test("while one party fills its share, another is served by the thread that is left to it")
+    func leavesAThread() async throws {
+        let workers = WorkerPool(threads: 2, maxWaiting: 8)
+        let pool = FairPool(workers, limits)
+        let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [self] in try await pool.run(for: crowd, by: soon) { _ = gate.take(atMost: 1) } }
+            }
+            // None of those ends before the gate opens.
+            #expect(try await pool.run(for: victim, by: soon) { 7 } == 7)
+            for _ in 0..<4 { try gate.push((), bytes: 0) }
+            try await group.waitForAll()
+        }
+        await workers.close()
+    }
+
+    @Test("what is late when its turn comes is refused and not begun")
+    func late() async throws {
+        let workers = WorkerPool(threads: 1, maxWaiting: 8)
+        let pool = FairPool(workers, limits)
+        let past = ContinuousClock.now - .seconds(1)
+        await #expect(throws: FairPoolRefusal.late) {
+            try await pool.run(for: victim, by: past) { Issue.record("it was begun") }
+        }
+        #expect(try await pool.run(for: victim, by: soon) { 7 } == 7)
+        await workers.close()
+    }
+
+    @Test("a pool that is closed refuses, and loses nobody")
+    func closed() async throws {
+        let workers = WorkerPool(threads: 1, maxWaiting: 8)
+        let pool = FairPool(workers, limits)
+        await workers.close()
+        for _ in 0..<3 {
+            await #expect(throws: FairPoolRefusal.busy) { try await pool.run(for: victim, by: soon) {} }
+        }
+    }
+}
