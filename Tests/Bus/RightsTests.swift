@@ -28,7 +28,7 @@ struct RightsTests {
         (AccountsService.peer, .publish, ["accounts.log", "services.announce.accounts", "status.told"]),
         (AccountsService.peer, .subscribe, ["services.discover", "status.wanted"]),
         (RoomsService.peer, .serve, ["rooms.membership"]),
-        (RoomsService.peer, .request, ["accounts.people", "rooms.membership"]),
+        (RoomsService.peer, .request, ["accounts.people", "messaging.answered", "rooms.membership"]),
         (RoomsService.peer, .publish, ["rooms.log", "services.announce.rooms"]),
         (MessagingService.peer, .request, ["rooms.membership", "rooms.shared"]),
         (MessagingService.peer, .publish, ["messaging.log", "services.announce.messaging"]),

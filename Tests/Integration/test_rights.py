@@ -142,6 +142,20 @@ def test_a_service_with_its_own_token_cannot_be_another(start):
     until(lambda: '"forbidden"' in parlor.process.log(), what="a line of the log")
 
 
+def test_a_service_may_ask_whatever_its_source_asks_of_others():
+    """What a service forgets to list would be missing on a bus with rights alone, and in no other test."""
+    shown = subprocess.run([binaries() / "parlor", "bus-peers"], capture_output=True, text=True, check=True).stdout
+    peers = {peer["name"]: peer for peer in map(json.loads, shown.splitlines())}
+    asked = set()
+    for name in NAMES:
+        source = "".join(path.read_text() for path in (ROOT / "Services" / name.title()).rglob("*.swift"))
+        code = re.sub(r"^ *//.*$", "", source, flags=re.MULTILINE)
+        others = "|".join(other for other in NAMES if other != name)
+        asked |= {(name, subject) for subject in re.findall(rf'"((?:{others})\.[a-z.-]+)"', code)}
+    assert ("rooms", "accounts.people") in asked
+    assert [pair for pair in sorted(asked) if pair[1] not in peers[pair[0]]["request"]] == []
+
+
 # MARK: NATS
 
 

@@ -70,6 +70,23 @@ def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
     assert result.stderr.splitlines()[-1].startswith(f"{name}: DATA_DIR (--data): {tmp_path}/file/data cannot be made")
 
 
+def test_a_gateway_makes_its_data_folder_and_keeps_in_it_what_services_announce(tmp_path):
+    """With a key from elsewhere nothing else would make it."""
+    (tmp_path / "key").write_text("k" * 32)
+    (tmp_path / "key").chmod(0o600)
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    address = bus.wait_until_ready()
+    data = tmp_path / "not" / "yet"
+    gateway = Process(
+        binaries() / "parlor-gateway", "--port", 0, "--bus", address, "--data", data, "--jwt-secret-file", tmp_path / "key")  # fmt: skip
+    gateway.wait_until_ready()
+    rooms = Process(binaries() / "parlor-rooms", "--bus", address, "--data", tmp_path / "rooms")
+    rooms.wait_until_ready()
+    until(lambda: (data / "manifests.json").exists(), what="manifests")
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert [process.stop() for process in (rooms, gateway, bus)] == [0, 0, 0]
+
+
 def test_a_database_that_nobody_can_name_stops_the_start_and_shows_no_password(tmp_path):
     for url in ("mysql://x", "postgres://me:secret@host:port", "sqlite:"):
         result = run(binaries() / "parlor", "--port", 0, "--data", tmp_path, "--database-url", url)
