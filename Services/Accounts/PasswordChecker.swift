@@ -2,7 +2,7 @@ import Contracts
 import Security
 import Workers
 
-/// Hashes and checks passwords on threads of its own: each takes a third of a second of a core and 32 MiB. Addresses take turns, so that
+/// Hashes and checks passwords on threads of its own: each takes a fifth of a second of a core and 16 MiB. Addresses take turns, so that
 /// whoever signs in most keeps nobody else from it.
 struct PasswordChecker: Sendable {
     let pool: FairPool

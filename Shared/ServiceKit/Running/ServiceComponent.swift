@@ -26,7 +26,7 @@ struct ServiceComponent: Component {
 
     var address: String? { nil }
 
-    /// Blocking calls that wait for a thread; more are refused at once. A password takes a tenth of a second or two, and who
+    /// Blocking calls that wait for a thread; more are refused at once. A password takes a fifth of a second or two, and who
     /// waits for more than a few seconds has given up.
     private static let maxBlockingCalls = 40
 
