@@ -55,7 +55,7 @@ struct SessionListTests {
         #expect(client.userAgent.unicodeScalars.count == SigningClient.maxUserAgent)
     }
 
-    @Test("one session is ended by its name, by its person only, and gateways are told")
+    @Test("one session is ended by its name, by its person only, and the log has it")
     func endOne() async throws {
         let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
         let tablet = try await world.login("alice")
@@ -87,7 +87,7 @@ struct SessionListTests {
         #expect(await !isOver(bob))
     }
 
-    @Test("reuse, and one session too many, are told as well; what has no token out any more is not")
+    @Test("the log has the end by reuse, and of one session too many; not of what has no token out any more")
     func otherEnds() async throws {
         let alice = try await world.person("alice")
         let renewed = try await world.refresh(alice.refreshToken)
@@ -170,12 +170,18 @@ struct SessionListTests {
         _ = try await world.login("alice", await one == nil ? "the first one" : "the second one")
     }
 
-    @Test("sessions from before they had names go on, and can be shown and ended")
-    func migration() async throws {
+    @Test("sessions from before they had names go on, and can be shown and ended", arguments: [false, true])
+    func migration(onPostgres: Bool) async throws {
         let old = Array(AccountsDatabase.migrations.prefix(2))
         let folder = TemporaryFolder()
         let path = folder.file("accounts.db")
-        let before = try SQLiteDatabase(.file(path), migrations: old)
+        let schema = PostgresServer.newSchema()
+        func open(_ migrations: [Migration]) throws -> any Database {
+            onPostgres
+                ? try PostgresDatabase(PostgresServer.url(), schema: schema, migrations: migrations)
+                : try SQLiteDatabase(.file(path), migrations: migrations)
+        }
+        let before = try open(old)
         let tokens = [1, 2].map { RefreshToken(randomness: SeededRandomness(seed: UInt64($0))) }
         try await before.write { connection in
             try connection.execute(
@@ -188,8 +194,7 @@ struct SessionListTests {
             }
         }
         await before.close()
-        let after = AccountsDatabase(
-            database: try SQLiteDatabase(.file(path), migrations: AccountsDatabase.migrations))
+        let after = AccountsDatabase(database: try open(AccountsDatabase.migrations))
         let sessions = try await after.sessions(of: "p", at: Timestamp(milliseconds: 9))
         #expect(sessions.map(\.id) == ["p-0", "p-1"])
         #expect(sessions.allSatisfy { $0.createdAt.milliseconds == 5 && $0.lastUsedAt.milliseconds == 5 })
