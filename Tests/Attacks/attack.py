@@ -97,6 +97,8 @@ class Fate:
     answers: Counter = field(default_factory=Counter)
     # What an attack wants to say of itself.
     notes: list[str] = field(default_factory=list)
+    # What should not have been possible: each breaks a bound.
+    found: list[str] = field(default_factory=list)
 
     def holds(self, count: int):
         self.held = max(self.held, count)

@@ -52,4 +52,4 @@ def broken(result, floor: float = FLOOR) -> list[str]:
         found.append(f"over {MEMORY:.0f} MB")
     if "the server has ended" in result.notes:
         found.append("the server has ended")
-    return found
+    return found + result.found

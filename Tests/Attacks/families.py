@@ -4,6 +4,7 @@ import before_connect
 import everything
 import holding
 import polling
+import signing_in
 import unread
 
 FAMILIES = {
@@ -11,6 +12,7 @@ FAMILIES = {
     "holding": holding,
     "polling": polling,
     "before CONNECT": before_connect,
+    "signing in": signing_in,
     "all at once": everything,
 }
 ATTACKS = {attack.name: attack for family in FAMILIES.values() for attack in family.ALL}

@@ -51,6 +51,8 @@ class Result:
     told: dict[str, int]
     refusals: dict[str, int]
     notes: list[str] = field(default_factory=list)
+    # What an attack was able to do though it should not have been.
+    found: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
 
@@ -162,6 +164,7 @@ class Campaign:
                 if value and name.startswith(("parlor_refused_total", "parlor_slow_closes_total", "parlor_rate_limited_total"))
             },
             notes=[note for fate in fates for note in fate["notes"]] + (["the server has ended"] if died else []),
+            found=[found for fate in fates for found in fate["found"]],
         )  # fmt: skip
 
     def start_bystanders(self, attack: Attack, server: Server, host: str, port: int, given: dict) -> subprocess.Popen:

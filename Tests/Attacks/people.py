@@ -21,8 +21,10 @@ class Setup:
     def __init__(self, host: str, port: int):
         self.connection = http.client.HTTPConnection(host, port, timeout=30)
 
-    def ask(self, method: str, path: str, content: dict | None = None, token: str = ""):
+    def ask(self, method: str, path: str, content: dict | None = None, token: str = "", forwarded_for: str = ""):
         heads = {"Authorization": f"Bearer {token}"} if token else {}
+        if forwarded_for:
+            heads["X-Forwarded-For"] = forwarded_for
         self.connection.request(method, path, None if content is None else json.dumps(content), heads)
         answer = self.connection.getresponse()
         body = answer.read()
@@ -30,8 +32,8 @@ class Setup:
             raise RuntimeError(f"{method} {path}: {answer.status} {body[:200]!r}")
         return json.loads(body)["data"] if body else None
 
-    def register(self, username: str) -> Person:
-        made = self.ask("POST", "/api/auth/register", {"username": username, "password": PASSWORD})
+    def register(self, username: str, **more: str) -> Person:
+        made = self.ask("POST", "/api/auth/register", {"username": username, "password": PASSWORD, **more})
         return Person(made["user"]["id"], username, made["token"])
 
     def make_room(self, one: Person, other: Person, name: str = "") -> str:

@@ -23,13 +23,18 @@ class Script:
     awaits: bytes = b""
     # Sent once after it.
     then: bytes = b""
-    # Sent again and again after that, as fast as the server takes it.
-    repeat: bytes = b""
+    # Sent again and again after that, as fast as the server takes it; or what makes it each time.
+    repeat: bytes | Callable[[], bytes] = b""
+    # Where set, `repeat` is sent again only so many seconds after `answer` has come.
+    pause: float | None = None
+    answer: bytes = b"HTTP/1.1 "
     # Sent each so many seconds.
     drip: bytes = b""
     every: float = 0
     # How it reads: all there is (None), or so many bytes each second, 0 being nothing after what it awaits.
     reads: int | None = None
+    # How often it reads a part of that.
+    reads_every: float = 1
     receive_buffer: int | None = None
     source: str = ""
     port: int = 0
@@ -47,6 +52,9 @@ class Connection:
         self.out = memoryview(script.opening if script.opening else script.then)
         self.stage = "opening" if script.opening else "then"
         self.received = bytearray()
+        self.may_repeat = True
+        # The end of what was read, in which an answer may have begun.
+        self.tail = b""
         self.is_websocket = False
         self.status = self.close_code = None
         self.mask = 0
@@ -54,6 +62,10 @@ class Connection:
     @property
     def reads_now(self) -> bool:
         return self.script.reads is None or self.stage in ("opening", "awaiting")
+
+    @property
+    def repeats_now(self) -> bool:
+        return self.stage == "repeat" and bool(self.script.repeat) and self.may_repeat
 
 
 class Swarm:
@@ -126,8 +138,7 @@ class Swarm:
             self.later(connection.script.leaves_after, lambda: self.leave(connection))
 
     def update(self, connection: Connection):
-        script = connection.script
-        sends = connection.out or connection.stage == "then" or (connection.stage == "repeat" and script.repeat)
+        sends = connection.out or connection.stage == "then" or connection.repeats_now
         mask = select.EPOLLRDHUP | (select.EPOLLIN if connection.reads_now else 0) | (select.EPOLLOUT if sends else 0)
         if mask != connection.mask:
             connection.mask = mask
@@ -169,8 +180,9 @@ class Swarm:
                 elif connection.stage == "then":
                     connection.stage = "repeat"
                     self.start_timers(connection)
-                if connection.stage == "repeat" and script.repeat:
-                    connection.out = memoryview(script.repeat)
+                if connection.repeats_now:
+                    connection.out = memoryview(script.repeat() if callable(script.repeat) else script.repeat)
+                    connection.may_repeat = script.pause is None
                 if not connection.out:
                     if connection.stage in ("awaiting", "repeat"):
                         return
@@ -191,7 +203,7 @@ class Swarm:
         if script.every:
             self.later(script.every, lambda: self.drip(connection))
         if script.reads:
-            self.later(1, lambda: self.read_some(connection))
+            self.later(script.reads_every, lambda: self.read_some(connection))
 
     def drip(self, connection: Connection):
         if connection.socket is None:
@@ -204,17 +216,21 @@ class Swarm:
     def read_some(self, connection: Connection):
         if connection.socket is None:
             return
+        script = connection.script
         try:
-            if data := connection.socket.recv(connection.script.reads):
+            if data := connection.socket.recv(max(1, int(script.reads * script.reads_every))):
                 self.take(connection, data)
         except BlockingIOError:
             pass
         except OSError:
             return
-        self.later(1, lambda: self.read_some(connection))
+        self.update(connection)
+        self.later(script.reads_every, lambda: self.read_some(connection))
 
     def take(self, connection: Connection, data: bytes):
         self.fate.received += len(data)
+        if connection.script.pause is not None:
+            self.look_for_answer(connection, data)
         if connection.is_websocket or connection.script.awaits:
             connection.received += data
         for status in wire.STATUS.findall(data) if not connection.is_websocket else ():
@@ -228,6 +244,19 @@ class Swarm:
         self.pass_on(connection)
         if connection.is_websocket and connection.stage not in ("opening", "awaiting"):
             self.take_frames(connection)
+
+    def look_for_answer(self, connection: Connection, data: bytes):
+        script = connection.script
+        seen = connection.tail + data
+        # No more of it than an answer's beginning, which is then found once only.
+        connection.tail = seen[-(len(script.answer) - 1) :]
+        if script.answer in seen and connection.stage == "repeat" and not connection.may_repeat:
+            self.later(script.pause, lambda: self.repeat(connection))
+
+    def repeat(self, connection: Connection):
+        if connection.socket is not None:
+            connection.may_repeat = True
+            self.update(connection)
 
     def take_frames(self, connection: Connection):
         begin = connection.received.find(wire.HEAD_END)

@@ -15,9 +15,9 @@ WEBSOCKET = "/socket.io/?EIO=4&transport=websocket"
 TEXT, BINARY, CLOSE, PING = 1, 2, 8, 9
 
 
-def request(method: str, path: str, *, token: str = "", body: bytes = b"", length: int | None = None, **headers: str) -> bytes:
+def request(method: str, path: str, *, token: str = "", body: bytes = b"", length: int | None = None, version: str = "1.1", **headers: str) -> bytes:
     """`length` is what the head says of the body, where that is not its length; `X_Forwarded_For` becomes `X-Forwarded-For`."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: parlor"]
+    lines = [f"{method} {path} HTTP/{version}", "Host: parlor"]
     if token:
         lines.append(f"Authorization: Bearer {token}")
     if body or length is not None:
@@ -51,6 +51,11 @@ def frame(payload: bytes | str, opcode: int = TEXT, *, final: bool = True, lengt
 def connect(token: str, **auth: str) -> bytes:
     """The frame of a Socket.IO CONNECT."""
     return frame("40" + json.dumps({"token": token, **auth}))
+
+
+def event(name: str, content: dict, ack: int | None = None) -> bytes:
+    """The frame of a Socket.IO EVENT."""
+    return frame(f"42{'' if ack is None else ack}" + json.dumps([name, content]))
 
 
 def take_frame(received: bytearray) -> tuple[int, bytes] | None:
