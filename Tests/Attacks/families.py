@@ -3,6 +3,7 @@
 import before_connect
 import everything
 import holding
+import logged_in
 import polling
 import signing_in
 import unread
@@ -13,6 +14,7 @@ FAMILIES = {
     "polling": polling,
     "before CONNECT": before_connect,
     "signing in": signing_in,
+    "with an account": logged_in,
     "all at once": everything,
 }
 ATTACKS = {attack.name: attack for family in FAMILIES.values() for attack in family.ALL}

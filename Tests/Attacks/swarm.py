@@ -28,6 +28,8 @@ class Script:
     # Where set, `repeat` is sent again only so many seconds after `answer` has come.
     pause: float | None = None
     answer: bytes = b"HTTP/1.1 "
+    # Whether `then` is answered so too, before `repeat` is sent first.
+    waits_first: bool = False
     # Sent each so many seconds.
     drip: bytes = b""
     every: float = 0
@@ -52,7 +54,7 @@ class Connection:
         self.out = memoryview(script.opening if script.opening else script.then)
         self.stage = "opening" if script.opening else "then"
         self.received = bytearray()
-        self.may_repeat = True
+        self.may_repeat = not script.waits_first
         # The end of what was read, in which an answer may have begun.
         self.tail = b""
         self.is_websocket = False
