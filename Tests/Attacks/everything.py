@@ -4,17 +4,20 @@ from attack import Attack
 
 
 class Everything(Attack):
-    """One address pipelines without reading, holds what it can, polls, and sends before CONNECT, each from a process of its own.
+    """One address does the worst of each family at once, each from a process of its own.
 
-    What each may take of the server counts for all together, as it is counted by address: nobody else notices.
+    What each may take of the server counts for all together, as it is counted by address or by person: nobody else notices.
     """
 
-    name = "everything"
-    seconds = 20
-    parts = (
-        "unread-metrics", "unread-handshakes", "idle-3000", "slow-heads", "half-bodies", "half-messages-60k", "handshakes-31k",
-        "tiny-packets", "placeholders", "pings-20-unread",
-    )  # fmt: skip
+    def __init__(self, name: str, *parts: str):
+        self.name, self.parts, self.seconds = name, parts, 20
 
 
-ALL = [Everything()]
+ALL = [
+    Everything(
+        "everything", "unread-metrics", "unread-handshakes", "idle-3000", "slow-heads", "half-bodies", "half-messages-60k", "handshakes-31k",
+        "tiny-packets", "placeholders", "pings-20-unread", "chunks-of-1", "absurd-heads", "expect-continue-large"),
+    Everything(
+        "everything-logged-in", "lists-unread", "conversation", "replays-pipelined", "elements", "long-bodies", "deep-events",
+        "busy-room-unread", "sockets-1500", "typing", "polling-unread"),
+]  # fmt: skip

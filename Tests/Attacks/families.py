@@ -1,6 +1,7 @@
 """All attacks, by name."""
 
 import before_connect
+import elsewhere
 import everything
 import holding
 import logged_in
@@ -15,6 +16,7 @@ FAMILIES = {
     "before CONNECT": before_connect,
     "signing in": signing_in,
     "with an account": logged_in,
+    "other ways in": elsewhere,
     "all at once": everything,
 }
 ATTACKS = {attack.name: attack for family in FAMILIES.values() for attack in family.ALL}
