@@ -98,7 +98,7 @@ struct SessionEndTests {
         try await run(bus: bus) { world, accounts in
             try await until(200, of: "s1", world)
             let socket = try await world.connect(session: "s1")
-            bus.lose { $0.subject == "accounts.log" || $0.subject == Subject.announce }
+            bus.lose { $0.subject == "accounts.log" || $0.subject == Subject.announce(of: "accounts") }
             accounts.emit(ending("s1"), participants: [])
             #expect(try await socket.receive() == "41")
             #expect(try await status(world, "s1") == 401)
