@@ -65,7 +65,7 @@ final class AccessWorld: Sendable {
         let group = try EventLoopGroup(loopCount: 2)
         let bus = InProcessBus()
         let announced = Mutex<[String: Manifest]>([:])
-        try bus.subscribe(Subject.announce) { message in
+        try bus.subscribe(Subject.announcements) { message in
             guard let manifest = message.data["manifest"].flatMap(Manifest.init) else { return }
             announced.withLock { $0[manifest.service] = manifest }
         }
