@@ -193,10 +193,8 @@ public struct Gateway: Component {
             ("bytes", counters.refusedBytes),
         ] {
             for (scope, count) in [("all", refusals.total), ("address", refusals.perAddress)] {
-                metrics.counter(
-                    "parlor_refused_total", "What clients were refused, by the limit that they were over.",
-                    labels: ["what": what, "limit": scope]
-                ) { count.value }
+                let (name, help) = GatewayMetrics.refused
+                metrics.counter(name, help, labels: ["what": what, "limit": scope]) { count.value }
             }
         }
     }

@@ -11,9 +11,14 @@ final class GatewayMetrics: Sendable {
     let failedAcks: Counter
     /// Requests and events that a limit refused.
     let limited: Counter
-    /// Sockets that ended with their session, and those that gave way to a newer one of their person.
+    /// Sockets that ended with their session.
     let endedSockets: Counter
+    /// Sockets that gave way to a newer one of their person.
     let replacedSockets: Counter
+    /// What the edge counts of it is registered with the server.
+    static let refused = (
+        name: "parlor_refused_total", help: "What clients were refused, by the limit that they were over."
+    )
     private let fanout: Histogram
     private let metrics: Metrics
     private let clock: any WallClock
@@ -29,8 +34,7 @@ final class GatewayMetrics: Sendable {
         endedSockets = metrics.counter(
             "parlor_session_closes_total", "Sockets that were disconnected as their session had ended.")
         replacedSockets = metrics.counter(
-            "parlor_person_limit_closes_total",
-            "Sockets that were disconnected as their person had MAX_SOCKETS_PER_PERSON newer ones.")
+            Self.refused.name, Self.refused.help, labels: ["what": "socket", "limit": "person"])
         fanout = metrics.histogram(
             "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
     }

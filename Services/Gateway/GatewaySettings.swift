@@ -93,7 +93,7 @@ struct GatewaySettings: Sendable {
                 "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone"),
             Setting(
                 "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
-                "How many sockets one person may have here; one more ends the oldest"),
+                "How many sockets one person may have at this gateway; one more ends the oldest"),
             Setting(
                 "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
                 "The services that /readyz waits for"),

@@ -119,13 +119,19 @@ extension HTTPConnection {
 
 extension HTTPResponse {
     static func engineError(_ error: EngineError) -> HTTPResponse {
-        HTTPResponse(status: 400, headers: ["Content-Type": "application/json"], body: error.json)
+        HTTPResponse(
+            status: 400, headers: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
+            body: error.json)
     }
 
     static func enginePayload(_ body: [UInt8]) -> HTTPResponse {
         HTTPResponse(
-            status: 200, headers: ["Content-Type": "text/plain; charset=UTF-8", "Cache-Control": "no-store"], body: body
-        )
+            status: 200,
+            headers: [
+                "Content-Type": "text/plain; charset=UTF-8", "Cache-Control": "no-store",
+                // What others wrote stands in it.
+                "X-Content-Type-Options": "nosniff",
+            ], body: body)
     }
 
     /// What a browser asks before a script of another origin may send its request (Fetch standard, section 3.2).

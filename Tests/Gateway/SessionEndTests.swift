@@ -116,7 +116,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("routes that want it are told who is at the other end, whatever the client says; others are not")
+    @Test("routes that want it get who is at the other end, whatever the client says; others do not")
     func description() async throws {
         try await run { world, accounts in
             try await until(200, of: "s1", world)
@@ -147,13 +147,15 @@ struct SessionEndTests {
         }
     }
 
-    @Test("of too many sockets of one person the oldest ends, with a word that keeps it away")
+    @Test("of too many sockets of one person the oldest ends, with a reason, and does not come back by itself")
     func socketsOfPerson() async throws {
         try await GatewayWorld.run(["--max-sockets-per-person", "3"]) { world in
             let bob = try await world.connect(GatewayWorld.bob)
             var sockets: [WireClient] = []
             for _ in 0..<3 { sockets.append(try await world.connect()) }
             let fourth = try await world.connect()
+            let reason = try await sockets[0].receive()
+            #expect(reason.hasPrefix(#"42["request:error",{"event":"connect","error":{"code":"rate_limited""#))
             #expect(try await sockets[0].receive() == "41")
             #expect(try await sockets[0].receive() == "closed")
             // One that left makes room; that it has left is known when what it sends next is answered.
@@ -164,8 +166,8 @@ struct SessionEndTests {
             for socket in [bob, sockets[2], fourth, fifth] {
                 #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)
             }
-            #expect(
-                try await world.request("GET", "/metrics").body.contains("parlor_person_limit_closes_total 1"))
+            let metrics = try await world.request("GET", "/metrics").body
+            #expect(metrics.contains(#"parlor_refused_total{what="socket",limit="person"} 1"#))
         }
     }
 
@@ -186,6 +188,10 @@ struct SessionEndTests {
                 let answer = try await world.request("GET", target, as: caller)
                 #expect(answer.header("cache-control") == "no-store")
                 #expect(answer.header("x-content-type-options") == "nosniff")
+            }
+            let polling = "/socket.io/?EIO=4&transport=polling"
+            for target in [polling, "\(polling)&sid=unknown"] {
+                #expect(try await world.request("GET", target).header("x-content-type-options") == "nosniff")
             }
         }
     }

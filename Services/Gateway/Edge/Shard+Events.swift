@@ -173,29 +173,35 @@ extension Shard {
 
     /// In the ack if one is wanted, else as `request:error`.
     static func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
-        func write(_ json: inout JSONWriter, withRetry: Bool) {
-            json.member(
-                "error",
-                object: {
-                    $0.member("code", error.code.rawValue)
-                    $0.member("message", error.message)
-                    if withRetry { $0.member("retryable", error.code.isRetryable) }
-                })
-        }
         if let id = event.ackID {
             socket.ack(
                 id,
                 JSONWriter.object {
                     $0.member("success", false)
-                    write(&$0, withRetry: true)
+                    write(error, withRetry: true, to: &$0)
                 })
         } else {
-            socket.emit(
-                "request:error",
-                JSONWriter.object {
-                    $0.member("event", event.name)
-                    write(&$0, withRetry: false)
-                })
+            fail(event.name, error, to: socket)
         }
+    }
+
+    /// As `request:error`.
+    static func fail(_ event: String, _ error: ServiceError, to socket: Socket) {
+        socket.emit(
+            "request:error",
+            JSONWriter.object {
+                $0.member("event", event)
+                write(error, withRetry: false, to: &$0)
+            })
+    }
+
+    private static func write(_ error: ServiceError, withRetry: Bool, to json: inout JSONWriter) {
+        json.member(
+            "error",
+            object: {
+                $0.member("code", error.code.rawValue)
+                $0.member("message", error.message)
+                if withRetry { $0.member("retryable", error.code.isRetryable) }
+            })
     }
 }

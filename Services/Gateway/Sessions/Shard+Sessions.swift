@@ -9,7 +9,7 @@ extension Shard {
         clients.add(client)
         let place = PersonSockets.Place(shard: self, clientID: client.id)
         guard let oldest = context.personSockets.add(place, of: client.caller.id) else { return }
-        context.log.info("a person has too many sockets: the oldest ends", ["user": client.caller.id])
+        context.log.debug("a person has too many sockets: the oldest ends", ["user": client.caller.id])
         // Later, also on this loop: this one is not connected yet.
         let (shard, id) = (oldest.shard, oldest.clientID)
         shard.loop.execute { shard.assumeIsolated { $0.replace(id) } }
@@ -20,10 +20,14 @@ extension Shard {
         context.personSockets.remove(client.id, of: client.caller.id)
     }
 
-    /// With a word that keeps it away: a client that came back by itself would drive out the next.
+    /// By DISCONNECT: a client that came back by itself would replace the next.
     private func replace(_ id: String) {
         guard let client = clients[id] else { return }
         context.measured.replacedSockets.add()
+        let limit = context.settings.maxSocketsPerPerson
+        Self.fail(
+            "connect", ServiceError(.rateLimited, "You have more than \(limit) connections: the oldest ends."),
+            to: client.socket)
         client.socket.disconnect()
     }
 
