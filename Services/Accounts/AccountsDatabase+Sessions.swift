@@ -2,7 +2,7 @@ import Contracts
 import Security
 import Storage
 
-// Sessions: how they begin, go on, are shown and end. What ended is told to gateways by the event log, in the transaction that ends it.
+// Sessions: how they begin, go on, are shown and end. The transaction that ends one appends its end to the event log, for gateways.
 extension AccountsDatabase {
     /// More devices than anyone signs in on. Without an end, a client that signs in for every call would fill the disk.
     static let maxSessionsOfPerson = 100
@@ -25,7 +25,7 @@ extension AccountsDatabase {
         // Here, because sessions are added as often as they end: no job of its own is needed. Their tokens ended before them.
         try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
         // What expires last was used last.
-        try tell(
+        try emit(
             connection.all(
                 """
                 DELETE FROM sessions WHERE person_id = $1 AND id NOT IN
@@ -169,7 +169,7 @@ extension AccountsDatabase {
     private static func end(
         _ publicID: String, of personID: String, at now: Timestamp, on connection: any Connection
     ) throws {
-        try tell(
+        try emit(
             connection.all(
                 "DELETE FROM sessions WHERE public_id = $1 AND person_id = $2 RETURNING public_id, tokens_until",
                 publicID, personID, body: Ended.init), of: personID, at: now, on: connection)
@@ -178,14 +178,14 @@ extension AccountsDatabase {
     private static func endOthers(
         than publicID: String?, of personID: String, at now: Timestamp, on connection: any Connection
     ) throws {
-        try tell(
+        try emit(
             connection.all(
                 "DELETE FROM sessions WHERE person_id = $1 AND public_id <> $2 RETURNING public_id, tokens_until",
                 personID, publicID ?? "", body: Ended.init), of: personID, at: now, on: connection)
     }
 
     /// Gateways need to know only of those that have a token out.
-    private static func tell(
+    private static func emit(
         _ sessions: [Ended], of personID: String, at now: Timestamp, on connection: any Connection
     ) throws {
         let alive = sessions.filter { $0.tokensUntil > now.milliseconds }

@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-/// An address that may exist. Whether it does, and whose it is, only a message to it would tell.
+/// An address that may exist. Only a message to it shows whether it does, and whose it is.
 struct EmailAddress: Sendable {
     let text: String
 

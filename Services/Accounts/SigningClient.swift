@@ -14,7 +14,7 @@ struct SigningClient: Sendable {
     let isLimited: Bool
     /// What one subscriber has: the address, of IPv6 its first 64 bits (RFC 6177). `""` if it is not known.
     let network: String
-    /// Whom its work is counted for; nil if it is not.
+    /// Who its work is counted for; nil if it is not.
     let party: Party?
 
     static let maxUserAgent = 200

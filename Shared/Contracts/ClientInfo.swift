@@ -2,7 +2,7 @@ import JSON
 
 /// Who is at the other end of a request, as the gateway saw it: for routes that want to know (`Route.wantsClient`).
 public struct ClientInfo: Sendable, Equatable {
-    /// Of the peer, or whom a trusted proxy spoke for, in text.
+    /// Of the peer, or of the client that a trusted proxy names, in text.
     public let address: String
     /// The `User-Agent` field as it came, cut off at `maxUserAgent` bytes; `""` without one.
     public let userAgent: String

@@ -13,7 +13,7 @@ public struct Manifest: Sendable, Equatable {
     /// than a room has `""` for it. What it answers and contributes depends on the person alone, and not on the time. So a gateway need
     /// not ask again for what no entry has come for.
     public var logsWhatRoomsShow: Bool
-    /// Whether its event log tells of sessions that ended, as `SessionsEnded` says. Gateways refuse the tokens of those, and refuse all that
+    /// Whether its event log lists sessions that ended (`SessionsEnded`). Gateways refuse the tokens of those, and refuse all that
     /// name a session until they know which ended.
     public var logsEndedSessions: Bool
     /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
@@ -68,7 +68,7 @@ public struct Route: Sendable, Equatable {
     /// A longer body is `payload_too_large`, and is not parsed.
     public let maxBodyBytes: Int
     /// Whether the request's data gets a member `client`, in the place of any that was sent: who is at the other end, as
-    /// `ClientInfo` says. For services that need to know; the others are not told.
+    /// `ClientInfo` says. Only for services that need it.
     public let wantsClient: Bool
 
     /// What the contract allows, and the edge takes.

@@ -84,7 +84,7 @@ struct AccountsWorld {
         return try #require(AccessClaims(claims)?.sessionID)
     }
 
-    /// What gateways have been told of: the ids of sessions that ended, in order.
+    /// What the log has for gateways: the ids of sessions that ended, in order.
     func ended() async throws -> [String] {
         try await EventLog(accounts.database.database).entries(since: 0, limit: 1000).flatMap { entry in
             let entry = StreamEntry(

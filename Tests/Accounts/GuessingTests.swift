@@ -166,7 +166,7 @@ struct GuessingTests {
         #expect(try await hash() == after)
     }
 
-    @Test("an address that asks for more than its share is refused at once, and told when to come back")
+    @Test("an address that asks for more than its share is refused at once, with the time to wait")
     func share() async throws {
         let workers = WorkerPool(threads: 2, maxWaiting: 64)
         let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)

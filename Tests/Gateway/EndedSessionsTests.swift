@@ -50,7 +50,7 @@ struct EndedSessionsTests {
         #expect(!ended.refuses(claims(nil, issued: 0)))
     }
 
-    @Test("one that is told again is one")
+    @Test("one that is noted again is one")
     func again() {
         let ended = EndedSessions(capacity: 10)
         for _ in 0..<30 { note(["a"], in: ended, at: 1) }

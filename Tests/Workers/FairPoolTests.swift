@@ -6,7 +6,7 @@ import Testing
 @Suite("A pool that is shared out")
 struct FairPoolTests {
     private let limits = FairPool.Limits(underWayOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
-    private let crowd = Party(network: "crowd", address: "crowd")
+    private let busy = Party(network: "busy", address: "busy")
     private let victim = Party(network: "victim", address: "victim")
     private var soon: ContinuousClock.Instant { .now + .seconds(60) }
 
@@ -15,9 +15,9 @@ struct FairPoolTests {
         struct Trouble: Error {}
         let workers = WorkerPool(threads: 2, maxWaiting: 8)
         let pool = FairPool(workers, limits)
-        #expect(try await pool.run(for: crowd, by: soon) { 7 } == 7)
+        #expect(try await pool.run(for: busy, by: soon) { 7 } == 7)
         #expect(try await pool.run(for: nil, by: soon) { 8 } == 8)
-        await #expect(throws: Trouble.self) { try await pool.run(for: crowd, by: soon) { throw Trouble() } }
+        await #expect(throws: Trouble.self) { try await pool.run(for: busy, by: soon) { throw Trouble() } }
         await workers.close()
     }
 
@@ -28,7 +28,7 @@ struct FairPoolTests {
         let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
-                group.addTask { [self] in try await pool.run(for: crowd, by: soon) { _ = gate.take(atMost: 1) } }
+                group.addTask { [self] in try await pool.run(for: busy, by: soon) { _ = gate.take(atMost: 1) } }
             }
             // None of those ends before the gate opens.
             #expect(try await pool.run(for: victim, by: soon) { 7 } == 7)

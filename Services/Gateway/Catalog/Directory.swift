@@ -53,7 +53,7 @@ final class Directory: Sendable {
     ///   - deliver: takes the entries of a service's log, on the loop.
     ///   - onStart: told, on the loop, that a log is followed from this place on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
-    ///   - onHead: told after it where the service's log stands, also of one that is not followed here.
+    ///   - onHead: takes the place where the service's log stands, after `onAnnouncement`; also of a log that is not followed here.
     ///   - onForgotten: told of a service that is forgotten; any thread.
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,

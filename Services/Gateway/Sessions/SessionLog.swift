@@ -5,7 +5,7 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Follows the log that tells of ended sessions, from as far back as any token could be good.
+/// Follows the log of ended sessions, from as far back as any token could be good.
 ///
 /// Entries come by the bus as they are committed. An entry that the bus lost, with none after it, shows in the log's end, which is asked for
 /// twice a second; so does all that was missed while the bus was away.
@@ -33,7 +33,7 @@ final class SessionLog: Sendable {
     private let onEnd: @Sendable ([String]) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onEnd: told of each session that ended, after its tokens are refused; on the loop or on any thread.
+    /// - Parameter onEnd: takes the sessions that ended, after their tokens are refused; on the loop or on any thread.
     init(
         _ ended: EndedSessions, bus: any MessageBus, on loop: EventLoop, clock: any WallClock, log: Logger,
         onEnd: @escaping @Sendable ([String]) -> Void
