@@ -17,8 +17,7 @@ def placeholders(levels: int = 28) -> bytes:
 class BeforeConnect(Attack):
     """WebSockets that never connect send as fast as the server takes it; what is closed is opened anew.
 
-    Before CONNECT a socket may send 64 messages of 64 KiB, and pings that it reads the answers of. What is more closes it, and costs next to
-    nothing.
+    Before CONNECT a socket may send 64 messages of 64 KiB, pings among them. What is more closes it, and costs next to nothing.
     """
 
     def __init__(self, name: str, count: int, repeat: bytes, *, reads: int | None = None):
