@@ -15,6 +15,8 @@ struct HTTPBodyReader {
     }
 
     private var state: State
+    /// Lines around chunks, so far: of tiny chunks they are most of what comes.
+    private(set) var framingBytes = 0
     private var extensionBytes = 0
     private var trailerBytes = 0
     private var trailerFields = 0
@@ -47,6 +49,8 @@ struct HTTPBodyReader {
                 guard let line = try input.line(limit: limits.maxChunkLineBytes, tooLong: tooLong) else { return nil }
                 let size = try chunkSize(input.bytes.span.extracting(line), limits: limits)
                 state = size == 0 ? .trailer : .chunk(remaining: size)
+                // With the empty line at the chunk's end.
+                if size > 0 { framingBytes += line.count + 4 }
             case .chunk(let remaining):
                 guard !input.isEmpty else { return nil }
                 let data = input.take(atMost: remaining)

@@ -12,7 +12,8 @@ public struct HTTPLimits: Sendable {
     /// be kept small.
     public var maxUnaskedBodyBytes = 16 * 1024
     /// How much of a body that is too large is read and dropped, so that a client which writes it all before it reads
-    /// gets to see the 413. Beyond it the connection is closed, which such a client sees as a reset.
+    /// gets to see the 413. The lines of chunks count. Beyond it the connection is closed, which such a client sees as
+    /// a reset.
     public var maxDrainBytes = 16 * 1024 * 1024
     /// A chunk's size with its extensions; over it: 400. Sizes need 16 bytes, and nobody uses extensions.
     public var maxChunkLineBytes = 256

@@ -2,12 +2,18 @@
 public struct HTTPQuery: Sendable {
     public let items: [(name: String, value: String)]
 
+    /// Nobody has as many. A query of separators alone would have thousands.
+    static let maxItems = 128
+
     /// `+` is a space, an item without `=` has an empty value, and empty items are skipped.
     ///
-    /// - Returns: nil if an escape is broken or the result is not UTF-8.
+    /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than `maxItems`.
     public init?(parsing text: String) {
         var items: [(name: String, value: String)] = []
-        for item in text.utf8.split(separator: UInt8(ascii: "&")) {
+        // An array: see `HTTPRequest.pathSegments`.
+        let parts = Array(text.utf8).split(separator: UInt8(ascii: "&"), maxSplits: Self.maxItems)
+        guard parts.count <= Self.maxItems else { return nil }
+        for item in parts {
             let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
             guard let name = PercentEncoding.decode(item[..<equals], plusIsSpace: true),
                 let value = PercentEncoding.decode(item[equals...].dropFirst(), plusIsSpace: true)

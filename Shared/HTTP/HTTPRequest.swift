@@ -39,17 +39,25 @@ public struct HTTPRequest: Sendable, Equatable {
         return version == .http11 || headers.list("Connection", contains: "keep-alive")
     }
 
+    /// No route has as many. A path of slashes alone would have thousands.
+    static let maxPathSegments = 64
+
     /// The path's parts, decoded: `/api/rooms/caf%C3%A9` is `api`, `rooms`, `café`, and `/` alone has none.
     ///
     /// Split before decoding, so `%2F` is part of a segment. Nothing is normalised: `//` and a `/` at the end make an
     /// empty segment, and dots are segments like any other.
     ///
-    /// - Returns: nil if an escape is broken or the result is not UTF-8: the request is malformed (400).
+    /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than `maxPathSegments`: the request is
+    ///   malformed (400).
     public var pathSegments: [String]? {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         if path == "/" { return [] }
         var segments: [String] = []
-        for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        // An array, as clients choose how long it is: indices of a string's bytes cost ten times as much.
+        let parts = Array(path.utf8.dropFirst())
+            .split(separator: UInt8(ascii: "/"), maxSplits: Self.maxPathSegments, omittingEmptySubsequences: false)
+        guard parts.count <= Self.maxPathSegments else { return nil }
+        for part in parts {
             guard let segment = PercentEncoding.decode(part) else { return nil }
             segments.append(segment)
         }

@@ -208,7 +208,7 @@ public struct HTTPRequestParser: Sendable {
     }
 
     private mutating func drain() throws(HTTPParseError) -> HTTPEvent? {
-        while bodyBytes <= limits.maxDrainBytes {
+        while bodyBytes + body.framingBytes <= limits.maxDrainBytes {
             guard let piece = try body.next(&input, limits: limits) else { return nil }
             guard case .data(let data) = piece else {
                 state = .head

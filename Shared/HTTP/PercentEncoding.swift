@@ -1,14 +1,19 @@
 /// Escapes of RFC 3986, section 2.1.
 enum PercentEncoding {
     /// nil if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
-    static func decode(_ encoded: Substring.UTF8View, plusIsSpace: Bool = false) -> String? {
+    static func decode(_ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(encoded.count)
-        var rest = encoded[...]
-        while let byte = rest.popFirst() {
+        var position = encoded.startIndex
+        while position < encoded.endIndex {
+            let byte = encoded[position]
+            position += 1
             switch byte {
             case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
+                guard encoded.endIndex - position >= 2, let high = encoded[position].hexDigit,
+                    let low = encoded[position + 1].hexDigit
+                else { return nil }
+                position += 2
                 decoded.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace:
                 decoded.append(UInt8(ascii: " "))

@@ -35,7 +35,8 @@ public enum JSONWebToken {
     ) throws(JSONWebTokenError) -> JSONObject {
         let bytes = Array(token.utf8)
         guard bytes.count <= maxLength else { throw .malformed }
-        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        // No more of them than tell that there are too many: a token of dots alone would be thousands.
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { throw .malformed }
         let header = try object(parts[0])
         // An extension that must be understood, and is not (RFC 7515, section 4.1.11).

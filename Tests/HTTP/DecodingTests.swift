@@ -24,6 +24,14 @@ struct DecodingTests {
         #expect(HTTPQuery(parsing: "\(text)=a") == nil)
     }
 
+    @Test("more segments and items than anyone has are malformed")
+    func tooMany() {
+        #expect(segments(String(repeating: "/a", count: 64))?.count == 64)
+        #expect(segments(String(repeating: "/a", count: 65)) == nil)
+        #expect(HTTPQuery(parsing: String(repeating: "&a", count: 128))?.items.count == 128)
+        #expect(HTTPQuery(parsing: String(repeating: "&a", count: 129)) == nil)
+    }
+
     @Test("items of a query are names and values, with + for a space")
     func query() throws {
         let query = try #require(HTTPQuery(parsing: "a=1&b=x+y%2B%26&&empty=&bare&a=2&c=d=e&%C3%A9=z"))

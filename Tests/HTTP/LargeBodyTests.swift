@@ -52,6 +52,14 @@ struct LargeBodyTests {
         #expect(chunked.error?.status == 413)
     }
 
+    @Test("the lines of chunks count as dropped: a body of tiny chunks ends as soon as one of large ones")
+    func drainLimitOfTinyChunks() {
+        let chunks = String(repeating: "1\r\nx\r\n", count: 20)
+        let outcome = Outcome(post("Transfer-Encoding: chunked", body: chunks), limits: limits)
+        #expect(kinds(outcome) == ["too large POST 0"])
+        #expect(outcome.error?.status == 413)
+    }
+
     @Test("while a body is dropped, its framing is still checked")
     func badChunkWhileDraining() {
         let chunks = "f\r\nxxxxxxxxxxxxxxx\r\nzz\r\n"
