@@ -36,9 +36,10 @@ public struct HTTPHeaders: Sendable {
     public func list(_ name: String, contains token: String) -> Bool {
         for field in fields where isNamed(field, name) {
             var start = field.value.lowerBound
+            // A comma is not looked for behind the field: the rest of the head would be read for each.
+            let upToItsEnd = bytes.span.extracting(..<field.value.upperBound)
             while start < field.value.upperBound {
-                let comma = bytes.span.firstIndex(of: UInt8(ascii: ","), from: start) ?? bytes.count
-                let end = Swift.min(comma, field.value.upperBound)
+                let end = upToItsEnd.firstIndex(of: UInt8(ascii: ","), from: start) ?? field.value.upperBound
                 if bytes.span.equals(token, ignoringCaseIn: bytes.span.trimming(start..<end)) { return true }
                 start = end + 1
             }

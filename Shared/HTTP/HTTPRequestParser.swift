@@ -183,28 +183,28 @@ public struct HTTPRequestParser: Sendable {
         if request.body.isEmpty {
             request.body.reserveCapacity(min(body.announcedLength ?? 0, Self.initialBodyCapacity))
         }
-        while let piece = try body.next(&input, limits: limits) {
+        while bodyBytes <= limits.maxBodyBytes {
+            guard let piece = try body.next(&input, limits: limits) else {
+                pending = request
+                return nil
+            }
             guard case .data(let data) = piece else {
                 state = .head
                 return .request(request)
             }
             bodyBytes += data.count
-            if bodyBytes > limits.maxBodyBytes {
-                state = .draining
-                request.body = []
-                return .bodyTooLarge(request)
-            }
-            request.body.append(contentsOf: data)
+            if bodyBytes <= limits.maxBodyBytes { request.body.append(contentsOf: data) }
+            // First, also if the body is too large by now: whether that is known already depends on how the bytes were cut.
             if bodyBytes > limits.maxUnaskedBodyBytes, !mayTakeLargeBody {
                 state = .asking
-                var asked = request
-                asked.body = []
                 pending = request
-                return .largeBody(asked)
+                request.body = []
+                return .largeBody(request)
             }
         }
-        pending = request
-        return nil
+        state = .draining
+        request.body = []
+        return .bodyTooLarge(request)
     }
 
     private mutating func drain() throws(HTTPParseError) -> HTTPEvent? {

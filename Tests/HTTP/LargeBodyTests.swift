@@ -138,6 +138,21 @@ struct LargeBodyTests {
         }
     }
 
+    @Test("one that is too large in the end is asked about first, however its chunks arrive", arguments: [1, 7, 4096])
+    func asksBeforeTooLarge(pieceSize: Int) {
+        var limits = asking
+        limits.maxBodyBytes = 20
+        let chunk = "1e\r\n\(bytes(30))\r\n0\r\n\r\n"
+        let input = Array((post("Transfer-Encoding: chunked", body: chunk) + get()).utf8)
+        let pieces = stride(from: 0, to: input.count, by: pieceSize).map {
+            input[$0..<min($0 + pieceSize, input.count)]
+        }
+        #expect(
+            kinds(Outcome(feeding: pieces, limits: limits)) == ["large POST 0", "too large POST 0", "drained", "GET 0"])
+        let dropped = Outcome(feeding: pieces, limits: limits, takesLargeBodies: false)
+        #expect(kinds(dropped) == ["large POST 0", "drained", "GET 0"])
+    }
+
     @Test("whoever waits for 100 is asked for a large body once it is taken; if not, the connection has to end")
     func asksBeforeContinue() {
         let waiting = post("Expect: 100-continue", "Content-Length: 11", body: bytes(11))
