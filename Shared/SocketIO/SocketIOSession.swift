@@ -5,15 +5,18 @@ import JSON
 /// A state machine without effects: a method says what happened, and what it returns is to be done, in order. Events that
 /// come while a CONNECT is checked wait for it and follow it.
 public struct SocketIOSession: Sendable {
-    private enum State {
-        case checking(queue: [SocketIODecoder.Message])
-        case connected
+    private struct Namespace {
+        let name: String
+        /// False while its CONNECT is checked.
+        var isConnected = false
+        /// What came meanwhile.
+        var queue: [SocketIODecoder.Message] = []
     }
 
     private let configuration: SocketIOConfiguration
     private var decoder: SocketIODecoder
     /// A client has one or two: an array is smaller than a table, and no slower.
-    private var namespaces: [(name: String, state: State)] = []
+    private var namespaces: [Namespace] = []
     private var queuedCost = 0
     private var isClosed = false
 
@@ -25,18 +28,20 @@ public struct SocketIOSession: Sendable {
     }
 
     public func isConnected(to namespace: String) -> Bool {
-        if case .connected = self[namespace] { true } else { false }
+        namespaces.contains { $0.isConnected && $0.name == namespace }
     }
 
     /// Those that are connected.
-    public var connectedNamespaces: [String] { namespaces.map(\.name).filter(isConnected) }
+    public var connectedNamespaces: [String] { namespaces.filter(\.isConnected).map(\.name) }
 
-    private subscript(namespace: String) -> State? {
-        get { namespaces.first { $0.name == namespace }?.state }
-        set {
-            namespaces.removeAll { $0.name == namespace }
-            if let newValue { namespaces.append((namespace, newValue)) }
-        }
+    private func index(of namespace: String) -> Int? { namespaces.firstIndex { $0.name == namespace } }
+
+    /// Takes one out whose CONNECT is being checked.
+    private mutating func takeChecked(_ namespace: String) -> Namespace? {
+        guard let index = index(of: namespace), !namespaces[index].isConnected else { return nil }
+        let checked = namespaces.remove(at: index)
+        queuedCost -= checked.queue.reduce(0) { $0 + $1.cost }
+        return checked
     }
 
     /// An Engine.IO message came.
@@ -54,35 +59,40 @@ public struct SocketIOSession: Sendable {
 
     private mutating func receive(_ message: SocketIODecoder.Message) throws(ProtocolViolation) -> [SocketIOAction] {
         let packet = message.packet
-        switch (packet.kind, self[packet.namespace]) {
-        case (.connect, nil):
+        guard let index = index(of: packet.namespace) else {
+            guard packet.kind == .connect else { return try outOfPlace() }
             guard configuration.namespaces.contains(packet.namespace) else {
                 let error = JSONWriter.object { $0.member("message", "Invalid namespace") }
                 return [.send(.connectError(error, namespace: packet.namespace))]
             }
-            self[packet.namespace] = .checking(queue: [])
+            namespaces.append(Namespace(name: packet.namespace))
             return [.checkConnect(namespace: packet.namespace, auth: packet.payload)]
-        case (.disconnect, .connected):
-            self[packet.namespace] = nil
+        }
+        switch (packet.kind, isConnected: namespaces[index].isConnected) {
+        case (.disconnect, true):
+            namespaces.remove(at: index)
             return [.disconnected(namespace: packet.namespace)]
-        case (.disconnect, .checking(let queue)):
-            forget(queue)
-            self[packet.namespace] = nil
+        case (.disconnect, false):
+            _ = takeChecked(packet.namespace)
             return []
-        case (.event, .connected), (.binaryEvent, .connected), (.ack, .connected), (.binaryAck, .connected):
+        case (.event, true), (.binaryEvent, true), (.ack, true), (.binaryAck, true):
             return [action(for: message)]
-        case (.event, .checking(var queue)), (.binaryEvent, .checking(var queue)):
-            queue.append(message)
+        case (.event, false), (.binaryEvent, false):
             queuedCost += message.cost
             guard queuedCost <= configuration.maxQueuedBytes else {
                 throw ProtocolViolation("too many events before CONNECT was answered")
             }
-            self[packet.namespace] = .checking(queue: queue)
+            // In place: a copy for each would be quadratic.
+            namespaces[index].queue.append(message)
             return []
         default:
-            if configuration.outOfPlacePackets == .ignore { return [] }
-            throw ProtocolViolation("a packet that is out of place")
+            return try outOfPlace()
         }
+    }
+
+    private func outOfPlace() throws(ProtocolViolation) -> [SocketIOAction] {
+        if configuration.outOfPlacePackets == .ignore { return [] }
+        throw ProtocolViolation("a packet that is out of place")
     }
 
     private func action(for message: SocketIODecoder.Message) -> SocketIOAction {
@@ -100,38 +110,31 @@ public struct SocketIOSession: Sendable {
         return packet.isTooDeep ? .refuse(event, .depth) : .event(event)
     }
 
-    private mutating func forget(_ queue: [SocketIODecoder.Message]) {
-        queuedCost -= queue.reduce(0) { $0 + $1.cost }
-    }
-
     /// Answers a CONNECT that is being checked; what waited for it follows. Nothing if the client did not wait.
     ///
     /// - Parameters:
     ///   - sid: what the client knows this connection by.
     ///   - payload: an object with further members for the answer.
     public mutating func accept(_ namespace: String, sid: String, payload: JSONValue? = nil) -> [SocketIOAction] {
-        guard case .checking(let queue) = self[namespace] else { return [] }
-        forget(queue)
-        self[namespace] = .connected
+        guard let checked = takeChecked(namespace) else { return [] }
+        namespaces.append(Namespace(name: namespace, isConnected: true))
         let answer = JSONWriter.object {
             $0.member("sid", sid)
             if let payload { $0.members(of: payload) }
         }
-        return [.send(.connect(answer, namespace: namespace))] + queue.map(action)
+        return [.send(.connect(answer, namespace: namespace))] + checked.queue.map(action)
     }
 
     /// Refuses a CONNECT that is being checked; what waited for it is dropped. The client may send another CONNECT.
     public mutating func refuse(_ namespace: String, error: JSONValue) -> [SocketIOAction] {
-        guard case .checking(let queue) = self[namespace] else { return [] }
-        forget(queue)
-        self[namespace] = nil
+        guard takeChecked(namespace) != nil else { return [] }
         return [.send(.connectError(error, namespace: namespace))]
     }
 
     /// Tells the client that it is no longer welcome in this namespace; its library will not come back by itself.
     public mutating func disconnect(_ namespace: String) -> [SocketIOAction] {
-        guard isConnected(to: namespace) else { return [] }
-        self[namespace] = nil
+        guard let index = index(of: namespace), namespaces[index].isConnected else { return [] }
+        namespaces.remove(at: index)
         return [.send(.disconnect(namespace: namespace))]
     }
 }

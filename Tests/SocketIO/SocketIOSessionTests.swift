@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Testing
 
@@ -38,6 +39,31 @@ struct SocketIOSessionTests {
         _ = session.receive(EnginePacket("0"))
         let more = try JSONValue(parsing: #"{"cursor":"c"}"#)
         #expect(session.accept("/", sid: "s", payload: more) == [.send(OutgoingPacket(#"40{"sid":"s","cursor":"c"}"#))])
+    }
+
+    @Test("events that wait for their CONNECT take time in proportion to their number")
+    func manyWait() {
+        // A copy of all of them for each would take 64 times as long for 8 times as many.
+        let event = EnginePacket(#"2["a"]"#)
+        func time(_ count: Int) -> Int {
+            var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: .max))
+            _ = session.receive(EnginePacket("0"))
+            let start = cpuTime()
+            for _ in 0..<count { _ = session.receive(event) }
+            let taken = cpuTime() - start
+            #expect(session.accept("/", sid: "s").count == count + 1)
+            return taken
+        }
+        let few = (0..<3).map { _ in time(1000) }.min() ?? 0
+        let many = (0..<3).map { _ in time(8000) }.min() ?? 0
+        #expect(many < 24 * few, "\(few) ns for 1,000, \(many) ns for 8,000")
+    }
+
+    /// Of this thread: others may hold the machine meanwhile.
+    private func cpuTime() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     @Test("an unknown namespace is refused, and the session goes on")
