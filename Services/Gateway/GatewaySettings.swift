@@ -17,6 +17,7 @@ struct GatewaySettings: Sendable {
     private let connections: EdgeLimits.Limit
     private let pendingSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
+    private let loopTimePerAddress: Int
     /// Whether what is counted for each person and address is limited.
     let isLimiting: Bool
     let maxRequestsPerPerson: Int
@@ -85,6 +86,9 @@ struct GatewaySettings: Sendable {
             Setting(
                 "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
                 "Of this, for one address; 0: a quarter"),
+            Setting(
+                "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
+                "Percent of each event loop's time that one address's requests and messages may take"),
             Setting(
                 "TRUSTED_PROXIES", .networks, default: "",
                 "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
@@ -159,6 +163,7 @@ struct GatewaySettings: Sendable {
         connections = limit("MAX_CONNECTIONS")
         pendingSockets = limit("MAX_PENDING_SOCKETS")
         bufferedBytes = limit("MAX_BUFFERED_BYTES")
+        loopTimePerAddress = configuration.number("MAX_LOOP_TIME_PER_ADDRESS")
     }
 
     /// What clients may hold at once: as it is set, and the rest as the machine allows.
@@ -176,6 +181,7 @@ struct GatewaySettings: Sendable {
         set(&limits.connections, to: connections)
         set(&limits.pendingSockets, to: pendingSockets)
         set(&limits.bufferedBytes, to: bufferedBytes)
+        limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil
         return limits
     }
 }

@@ -18,6 +18,7 @@ extension EdgeLimits {
         limits.pendingSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))
         let buffered = max(min(memory / 4, 128 << 20), 8 << 20)
         limits.bufferedBytes = Limit(total: buffered, perAddress: buffered / 4)
+        limits.loopTimePerAddress = 25
         return limits
     }
 }

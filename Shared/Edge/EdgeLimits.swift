@@ -30,5 +30,9 @@ public struct EdgeLimits: Sendable {
     /// Messages that a socket may send before it has connected to a namespace. Clients send one.
     public var maxPendingMessages = 64
 
+    /// Percent of a loop's time that one address may use for having its requests and messages taken; nil: all of it. Of a trusted
+    /// proxy's connections, which are not pipelined, only WebSockets count.
+    public var loopTimePerAddress: Int?
+
     public init() {}
 }

@@ -13,6 +13,7 @@ final class EdgeLoop {
     let usage: ClientUsage
     let randomness: any Randomness
     let delegate: any EdgeDelegate
+    let shares: TimeShares
     /// Those of all loops, by index. Emptied when drained: it is a cycle.
     var all: [LoopBound<EdgeLoop>] = []
 
@@ -40,6 +41,7 @@ final class EdgeLoop {
         self.usage = usage
         self.randomness = randomness
         self.delegate = delegate
+        shares = TimeShares(percent: configuration.limits.loopTimePerAddress, on: loop)
     }
 
     /// The `Date` of an answer, made once a second.

@@ -32,7 +32,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var exchange: Exchange?
     private var exchangeCount = 0
     private var isProcessing = false
-    /// It has had its share of this turn, and goes on in the next one.
+    /// It has had its share for now, and goes on by itself.
     private var isResting = false
     /// The client sends nothing more.
     private var isFinished = false
@@ -155,8 +155,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
         isProcessing = true
         defer { isProcessing = false }
         var left = Self.maxRequestsPerTurn
+        var spell = edge.shares.begin(for: countedAddress)
         do throws(HTTPParseError) {
-            while left > 0, exchange == nil, channel.isOpen, !isUnread, let event = try parser.next() {
+            while left > 0, exchange == nil, channel.isOpen, !isUnread, spell.goesOn(), let event = try parser.next() {
                 switch event {
                 case .request(let request):
                     left -= 1
@@ -175,11 +176,16 @@ final class HTTPConnection: ChannelHandler, Waiting {
             fail(open(nil), status: error.status, reason: error.reason)
         }
         if exchange == nil { setDeadline() }
-        if left == 0, parser.bufferedBytes > 0 { rest() }
+        if parser.bufferedBytes > 0 {
+            if !spell.goesOn() {
+                rest { edge.shares.wait(for: countedAddress, $0) }
+            } else if left == 0 {
+                rest { edge.loop.inNextTurn($0) }
+            }
+        }
         closeIfFinished()
-        if parser.bufferedBytes > (exchange == nil ? 0 : Self.maxPipelinedBytes),
-            isResting || isUnread || exchange != nil
-        {
+        let isBusy = exchange != nil
+        if isResting || (isBusy || isUnread) && parser.bufferedBytes > (isBusy ? Self.maxPipelinedBytes : 0) {
             channel.pauseReading()
         } else {
             channel.resumeReading()
@@ -189,9 +195,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// The client has not read what it was answered.
     private var isUnread: Bool { channel.pendingCost > Self.maxUnreadCost }
 
-    private func rest() {
+    private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
-        edge.loop.inNextTurn { [self] in
+        wakeUp { [self] in
             isResting = false
             process()
         }
@@ -213,7 +219,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
             return parser.takeBody()
         }
         edge.counters.requests.add(1)
-        if !parser.dropBody() { exchange?.keepsAlive = false }
+        // Who sends too much is not waited for.
+        if response.status == 429 || !parser.dropBody() { exchange?.keepsAlive = false }
         answer(id, with: response)
     }
 

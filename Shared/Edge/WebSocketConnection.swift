@@ -21,7 +21,7 @@ final class WebSocketConnection: ChannelHandler {
     private var session: EngineConnection?
     private var isClosing = false
     private var isSlow = false
-    /// It has had its share of this turn, and goes on in the next one.
+    /// It has had its share for now, and goes on by itself.
     private var isResting = false
     /// The last ping that has not been answered. Of several that came together one answer does (RFC 6455, section 5.5.3).
     private var ping: [UInt8]?
@@ -99,8 +99,9 @@ final class WebSocketConnection: ChannelHandler {
     private func process() {
         guard !isResting else { return }
         var left = Self.maxEventsPerTurn
+        var spell = edge.shares.begin(for: client.subscriber)
         do throws(WebSocketError) {
-            while !isClosing, !isUnread, left > 0, let event = try parser.next() {
+            while !isClosing, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
@@ -115,16 +116,22 @@ final class WebSocketConnection: ChannelHandler {
         }
         if isClosing { return }
         if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
-        if left == 0, parser.hasInput { rest() }
+        if parser.hasInput {
+            if !spell.goesOn() {
+                rest { edge.shares.wait(for: client.subscriber, $0) }
+            } else if left == 0 {
+                rest { edge.loop.inNextTurn($0) }
+            }
+        }
         if isResting || isUnread { channel.pauseReading() } else { channel.resumeReading() }
     }
 
     /// A client that takes none of its answers has no more of its messages read.
     private var isUnread: Bool { channel.pendingCost > edge.configuration.maxPendingBytes / 2 }
 
-    private func rest() {
+    private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
-        edge.loop.inNextTurn { [self] in
+        wakeUp { [self] in
             isResting = false
             if !isClosing { process() }
         }

@@ -122,8 +122,10 @@ struct TestServer {
     }
 
     /// A client past the handshake, and the session's id.
-    func webSocket(receiveBuffer: Int32? = nil, query: String = "", headers: [String] = []) throws -> RawClient {
-        let client = try client(receiveBuffer: receiveBuffer)
+    func webSocket(
+        receiveBuffer: Int32? = nil, from host: UInt8 = 1, query: String = "", headers: [String] = []
+    ) throws -> RawClient {
+        let client = try client(receiveBuffer: receiveBuffer, from: host)
         guard try client.openWebSocket("/socket.io/?EIO=4&transport=websocket\(query)", headers: headers).status == 101,
             try client.receiveFrame()?.hasPrefix("0{") == true
         else { throw Refused() }
@@ -131,8 +133,8 @@ struct TestServer {
     }
 
     /// A client that is connected to the main namespace.
-    func connected(receiveBuffer: Int32? = nil) throws -> RawClient {
-        let client = try webSocket(receiveBuffer: receiveBuffer)
+    func connected(receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws -> RawClient {
+        let client = try webSocket(receiveBuffer: receiveBuffer, from: host)
         try client.sendFrame("40")
         guard try client.receiveFrame()?.hasPrefix("40{") == true else { throw Refused() }
         return client

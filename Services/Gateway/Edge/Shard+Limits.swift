@@ -91,18 +91,36 @@ extension Shard {
             [GatewaySettings.requests], person: nil, address: client, now: monotonicMilliseconds)
     }
 
-    /// Large bodies are taken from those who are logged in: an unfinished one is memory.
+    /// Large bodies are taken from those who are logged in and within their limits: an unfinished one is memory.
     ///
     /// - Parameter request: without its body.
-    func refusal(ofLargeBody request: HTTPRequest) -> ServiceError? {
-        if context.tokens.verify(authorization: request.headers["Authorization"]) != nil { return nil }
+    func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress) -> ServiceError? {
+        let catalog = context.directory.catalog
+        var route: Route?
         if let segments = request.pathSegments,
-            case .route(let route, _) = context.directory.catalog.routes.match(request.method, segments),
-            !route.needsLogin
+            case .route(let found, _) = catalog.routes.match(request.method, segments)
         {
-            return ServiceError(.payloadTooLarge, "The body is too large for this address.")
+            route = found
         }
-        return ServiceError(.unauthenticated, "Log in first.")
+        guard let claims = context.tokens.verify(authorization: request.headers["Authorization"]) else {
+            if let route, !route.needsLogin {
+                return ServiceError(.payloadTooLarge, "The body is too large for this address.")
+            }
+            return ServiceError(.unauthenticated, "Log in first.")
+        }
+        guard let route else { return nil }
+        let limits = catalog.limits(of: route)
+        do throws(ServiceError) {
+            // It is counted once it has come.
+            let pass = try passLimits(
+                limits, person: claims.caller.id, address: client,
+                writing: request.headers["Content-Length"].flatMap(Int.init))
+            context.limiter.giveBack(limits, person: claims.caller.id, address: client, now: monotonicMilliseconds)
+            giveBackBytes(pass)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }

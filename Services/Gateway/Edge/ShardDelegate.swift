@@ -14,7 +14,7 @@ final class ShardDelegate: EdgeDelegate {
 
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
         shard.assumeIsolated { shard in
-            shard.refusal(ofLargeBody: request).map { .error($0, requestID: requestID) }
+            shard.refusal(ofLargeBody: request, from: client).map { .error($0, requestID: requestID) }
         }
     }
 

@@ -17,6 +17,7 @@ struct OperationsServer: Component {
         var configuration = EdgeConfiguration(endpoints: [])
         configuration.limits.connections = .init(total: maxConnections, perAddress: nil)
         configuration.limits.bufferedBytes = .init(total: 8 << 20, perAddress: nil)
+        configuration.limits.loopTimePerAddress = 25
         configuration.http.maxBodyBytes = 0
         let server = try await EdgeServer.start(
             host: node.configuration.text(Setting.operationsHost.name),

@@ -1,0 +1,104 @@
+import Reactor
+
+/// Shares a loop's time out among addresses: none may use more than its share of it for having its requests and messages taken.
+///
+/// What is over the share waits, in the order it came. So an address with a thousand connections gets no more done than one with a
+/// single one, others are served meanwhile, and the threads beside the loop have the core for the rest of the time.
+///
+/// It counts as the generic cell rate algorithm does (ITU-T I.371): one time for each address.
+final class TimeShares {
+    /// What an address may use at once, after a while without anything.
+    private static let burst: Duration = .milliseconds(1)
+
+    fileprivate final class Share {
+        /// When all that was used is paid for.
+        var paid = LoopInstant(nanoseconds: 0)
+        var waiting: [() -> Void] = []
+        /// A timer is set for those that wait, or they are being called.
+        var isWaking = false
+    }
+
+    /// The work of one call, measured.
+    struct Spell {
+        fileprivate let shares: TimeShares?
+        fileprivate let share: Share?
+        fileprivate var began: LoopInstant
+
+        /// Counts the time since it was asked last.
+        ///
+        /// - Returns: false if the address has had its share. `TimeShares.wait` says when there is more.
+        mutating func goesOn() -> Bool {
+            guard let shares, let share else { return true }
+            let now = LoopInstant.now()
+            share.paid = max(share.paid, began) + (now - began) * shares.ratio
+            began = now
+            return share.paid <= now + shares.allowance
+        }
+    }
+
+    private let loop: EventLoop
+    /// A unit of time that is used is paid for with so many of time that passes.
+    private let ratio: Int
+    private let allowance: Duration
+    private let isOn: Bool
+    private var shares: [IPAddress: Share] = [:]
+    private var sizeToPrune = 1024
+
+    /// - Parameter percent: of the loop's time; nil: nobody is limited.
+    init(percent: Int?, on loop: EventLoop) {
+        self.loop = loop
+        isOn = percent != nil
+        ratio = 100 / max(percent ?? 100, 1)
+        allowance = Self.burst * ratio
+    }
+
+    /// Begins to measure work for an address; nil is not measured.
+    func begin(for address: IPAddress?) -> Spell {
+        guard isOn, let address else { return Spell(shares: nil, share: nil, began: loop.now) }
+        return Spell(shares: self, share: share(of: address), began: .now())
+    }
+
+    /// Makes a call once the address has something left of its share, after those that wait already.
+    func wait(for address: IPAddress?, _ work: @escaping () -> Void) {
+        guard isOn, let address else { return loop.inNextTurn(work) }
+        let share = share(of: address)
+        share.waiting.append(work)
+        if !share.isWaking { wakeLater(share) }
+    }
+
+    private func wakeLater(_ share: Share) {
+        share.isWaking = true
+        let left = share.paid - (.now() + allowance)
+        // Half of the allowance, so that a wake-up is worth its while.
+        loop.schedule(after: max(left, .zero) + allowance / 2) { [self] in wake(share) }
+    }
+
+    private func wake(_ share: Share) {
+        let waiting = share.waiting
+        share.waiting = []
+        var next = 0
+        while next < waiting.count, share.paid <= .now() + allowance {
+            waiting[next]()
+            next += 1
+        }
+        // Those that have had their turn, and want another, come after those that have not.
+        share.waiting = waiting[next...] + share.waiting
+        share.isWaking = false
+        if !share.waiting.isEmpty { wakeLater(share) }
+    }
+
+    private func share(of address: IPAddress) -> Share {
+        if let share = shares[address] { return share }
+        if shares.count >= sizeToPrune { prune() }
+        let share = Share()
+        shares[address] = share
+        return share
+    }
+
+    /// Forgets addresses that are as new. Connections bound the others.
+    private func prune() {
+        let now = LoopInstant.now()
+        shares = shares.filter { !$0.value.waiting.isEmpty || $0.value.paid > now }
+        sizeToPrune = max(1024, shares.count * 2)
+    }
+}
