@@ -76,6 +76,31 @@ struct AccessCalls: Sendable {
             token: try #require(data["token"]?.string), refreshToken: try #require(data["refreshToken"]?.string))
     }
 
+    /// Begins another session of a person.
+    func signIn(_ person: AccessWorld.Person) async throws -> AccessWorld.Session {
+        let answer = try await http(
+            "POST", "/api/auth/login", token: nil,
+            body: #"{"username":"\#(person.username)","password":"password-123"}"#)
+        let data = try #require(try JSONValue(parsing: answer.body)["data"])
+        let token = try #require(data["token"]?.string)
+        let list = try await http("GET", "/api/auth/sessions", token: token)
+        let sessions = try #require(try JSONValue(parsing: list.body)["data"]?.array)
+        let session = try #require(sessions.first { $0["current"]?.bool == true })
+        return AccessWorld.Session(
+            id: try #require(session["id"]?.string), token: token,
+            refreshToken: try #require(data["refreshToken"]?.string))
+    }
+
+    func isAccepted(_ token: String) async throws -> Bool {
+        try await http("GET", "/api/users/me", token: token).status == 200
+    }
+
+    /// A gateway knows within a second that a session has ended.
+    func waitUntilRefused(_ token: String) async throws {
+        let end = ContinuousClock.now + .seconds(10)
+        while try await isAccepted(token) { try #require(.now < end, "the token is still accepted") }
+    }
+
     func makeRoom(_ person: AccessWorld.Person, with other: AccessWorld.Person) async throws -> String {
         try await created("/api/rooms", #"{"otherUserId":"\#(other.id)"}"#, as: person)
     }

@@ -42,8 +42,10 @@ struct AccessTests {
             try await world.calls.http(route.method, ids.path(route.path), token: token, body: row.body(ids))
         }
         // Another's things, made anew for each row: some of them delete.
-        let theirs = try await world.ids(in: world.room, of: world.alice, and: world.bob)
+        var theirs = try await world.ids(in: world.room, of: world.alice, and: world.bob)
         let own = try await world.ids(in: world.otherRoom, of: world.carol, and: world.dave)
+        let session = route.path.contains(":id") ? try await world.calls.signIn(world.alice) : nil
+        if let session { theirs.session = session.id }
 
         if row.scope != .open {
             let nobody = try await call(theirs, nil)
@@ -51,6 +53,7 @@ struct AccessTests {
             #expect(try await call(.missing, nil) == nobody, name)
             #expect(try await call(theirs, "no.token.atall") == nobody, name)
             #expect(try await call(theirs, world.expiredToken(of: world.alice)) == nobody, name)
+            #expect(try await call(theirs, world.endedToken) == nobody, name)
         }
         if row.scope == .room {
             let missing = try await call(.missing, world.carol.token)
@@ -72,6 +75,10 @@ struct AccessTests {
         if route.path.contains(":token") {
             #expect(try await call(theirs, world.carol.token) == call(.missing, world.carol.token), name)
         }
+        if let session {
+            #expect(try await call(theirs, world.carol.token) == call(.missing, world.carol.token), name)
+            #expect(try await world.calls.isAccepted(session.token), name)
+        }
         if row.body(.nul) != row.body(.missing) {
             // In the body: what no database need take is like what is not there.
             var ids = Ids.missing
@@ -83,10 +90,13 @@ struct AccessTests {
             #expect(try await call(ids, world.carol.token) == call(none, world.carol.token), name)
         }
         var nulInPath = Ids.missing
-        for part in [\Ids.room, \.message, \.element, \.person, \.device] { nulInPath[keyPath: part] = "%00" }
+        for part in [\Ids.room, \.message, \.element, \.person, \.device, \.session] {
+            nulInPath[keyPath: part] = "%00"
+        }
         if route.path.contains(":") { #expect(try await call(nulInPath, world.carol.token).status == 400, name) }
         let done = try await call(theirs, world.alice.token)
         #expect(done.status == row.status, "\(name): \(done)")
+        if let session { try await world.calls.waitUntilRefused(session.token) }
         // What was deleted is as if it had never been.
         guard route.method == "DELETE", route.path.contains("Id/"), let last = route.path.split(separator: "/").last,
             last.hasPrefix(":")
@@ -122,7 +132,7 @@ struct AccessTests {
             #expect(done[0].contains(#""success":true"#), "\(name): \(done[0])")
         }
         let unauthorized = #"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#
-        for token in [nil, "no.token.atall", world.expiredToken(of: world.alice)] {
+        for token in [nil, "no.token.atall", world.expiredToken(of: world.alice), world.endedToken] {
             #expect(try await world.calls.acks([], token: token) == [unauthorized])
         }
     }

@@ -33,6 +33,12 @@ final class AccessWorld: Sendable {
         let refreshToken: String
     }
 
+    struct Session: Sendable {
+        let id: String
+        let token: String
+        let refreshToken: String
+    }
+
     let port: UInt16
     /// What the services have announced.
     let manifests: [Manifest]
@@ -45,6 +51,8 @@ final class AccessWorld: Sendable {
     let room: String
     /// Of Carol and Dave.
     let otherRoom: String
+    /// Of a session of Alice's that she has ended.
+    let endedToken: String
     private let key: JSONWebKey
     private let workers: WorkerPool
 
@@ -104,6 +112,12 @@ final class AccessWorld: Sendable {
         dave = try await calls.register("dave")
         room = try await calls.makeRoom(alice, with: bob)
         otherRoom = try await calls.makeRoom(carol, with: dave)
+        let session = try await calls.signIn(alice)
+        let logout = try await calls.http(
+            "POST", "/api/auth/logout", token: session.token, body: #"{"refreshToken":"\#(session.refreshToken)"}"#)
+        try #require(logout.status == 204)
+        endedToken = session.token
+        try await calls.waitUntilRefused(session.token)
     }
 
     var calls: AccessCalls { AccessCalls(port: port, workers) }
@@ -145,6 +159,8 @@ struct Ids: Sendable {
     var person: String
     var device: String
     var refreshToken: String
+    /// Of the list of sessions.
+    var session = "00000000-0000-7000-8000-000000000005"
 
     /// Such as there never were.
     static let missing = Ids(
@@ -173,7 +189,7 @@ struct Ids: Sendable {
             case ":elementId": element
             case ":userId": person
             case ":token": device
-            case ":id": person
+            case ":id": session
             default: String(part)
             }
         }.reduce("") { $0 + "/" + $1 }
