@@ -157,8 +157,9 @@ extension String {
     /// Of Unicode scalars: of all bytes but those that continue one.
     fileprivate var scalarCount: Int { utf8.count { $0 & 0xC0 != 0x80 } }
 
-    /// Whether an id may be spelled so. Ids are opaque, but none is long or has control characters in it, which storage need not take.
-    public var mayBeID: Bool { utf8.count <= 128 && !hasForbiddenControls }
+    /// Whether an id may be spelled so. Ids are opaque, and another issuer's may be long, but none has control characters in it, which
+    /// storage need not take.
+    public var mayBeID: Bool { !hasForbiddenControls }
 
     /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.
     public var hasForbiddenControls: Bool {
