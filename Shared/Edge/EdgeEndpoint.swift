@@ -14,9 +14,8 @@ public struct EdgeEndpoint: Sendable {
     /// Starts with a slash. One at the end may be left out by clients.
     public let path: String
     public var content: Content
-    /// Of WebSocket messages and their fragments.
+    /// Of WebSocket messages.
     public var maxMessageBytes: Int
-    public var maxFragments = 1024
 
     /// Engine.IO: whether a request without `EIO` is of version 4. The reference server refuses it.
     public var takesMissingVersion = false

@@ -23,11 +23,13 @@ final class WebSocketConnection: ChannelHandler {
     private var isSlow = false
     /// It has had its share for now, and goes on by itself.
     private var isResting = false
-    /// The last ping that has not been answered. Of several that came together one answer does (RFC 6455, section 5.5.3).
+    /// The last ping that has not been answered.
     private var ping: [UInt8]?
 
     /// Messages and control frames of one client that are taken in a turn, before others have theirs.
     private static let maxEventsPerTurn = 64
+    /// Pings of a turn that are answered at once. Of further ones the last is (RFC 6455, section 5.5.3, lets us): a flood has few answers.
+    private static let maxPromptPongs = 10
 
     private let client: IPAddress
     /// Whose connection it is counted as; nil once its socket has connected.
@@ -46,9 +48,7 @@ final class WebSocketConnection: ChannelHandler {
         countedAddress = client.subscriber
         edge.usage.moveConnection(
             from: edge.configuration.countedAddress(of: channel.peer.ip), to: client.subscriber)
-        parser = WebSocketParser(
-            role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes,
-            maxFragments: endpoint.settings.maxFragments)
+        parser = WebSocketParser(role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes)
         parser.append(received)
         channel.handler = self
         edge.add(self)
@@ -100,12 +100,16 @@ final class WebSocketConnection: ChannelHandler {
         guard !isResting else { return }
         var left = Self.maxEventsPerTurn
         var spell = edge.shares.begin(for: client.subscriber)
+        var pongsLeft = Self.maxPromptPongs
         do throws(WebSocketError) {
             while !isClosing, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
                 case .binary(let bytes): deliver(bytes, isBinary: true)
+                case .ping(let bytes) where pongsLeft > 0:
+                    pongsLeft -= 1
+                    write(WebSocketFrame.encode(.pong, bytes))
                 case .ping(let bytes): ping = bytes
                 case .pong: break
                 case .close(let code, _): close(code, reason: "")

@@ -14,8 +14,11 @@ public struct WebSocketParser: Sendable {
 
     /// As large as a body over HTTP may be.
     public static let defaultMaxMessageBytes = 1024 * 1024
-    /// Fragments may be empty, so the limit in bytes does not bound them.
-    public static let defaultMaxFragments = 65_536
+    /// More than clients need that write a message in pieces as they make it.
+    public static let defaultMaxSmallFragments = 1024
+    /// Larger fragments are bounded by the limit in bytes: 1 MiB in the most of them takes 7 ms to read, and nothing is kept of a fragment
+    /// but its bytes.
+    public static let smallFragmentBytes = 16
 
     private enum State {
         case open
@@ -26,7 +29,7 @@ public struct WebSocketParser: Sendable {
     private let role: Role
     /// Over it, all fragments together, the connection fails with 1009, as soon as a frame says so. A change counts from the next frame on.
     public var maxMessageBytes: Int
-    private let maxFragments: Int
+    private let maxSmallFragments: Int
     private var state = State.open
     private var input = WebSocketInput()
 
@@ -37,20 +40,22 @@ public struct WebSocketParser: Sendable {
     /// The message whose fragments are being put together: text or binary.
     private var messageOpcode: WebSocketOpcode?
     private var message: [UInt8] = []
-    private var fragments = 0
+    private var smallFragments = 0
     private var utf8 = UTF8Validator()
     /// The payload of a control frame, which may come in the middle of a message.
     private var control: [UInt8] = []
 
     /// - Parameters:
     ///   - maxMessageBytes: over it, all fragments together, the connection fails with 1009, as soon as a frame says so.
-    ///   - maxFragments: how many frames a message may be cut into; over it, 1009 too.
+    ///   - maxSmallFragments: how many frames of a message may have fewer bytes than `smallFragmentBytes`; over it, 1009 too.
+    ///     Empty ones would be without a bound otherwise.
     public init(
-        role: Role, maxMessageBytes: Int = Self.defaultMaxMessageBytes, maxFragments: Int = Self.defaultMaxFragments
+        role: Role, maxMessageBytes: Int = Self.defaultMaxMessageBytes,
+        maxSmallFragments: Int = Self.defaultMaxSmallFragments
     ) {
         self.role = role
         self.maxMessageBytes = maxMessageBytes
-        self.maxFragments = maxFragments
+        self.maxSmallFragments = maxSmallFragments
     }
 
     /// After a close frame or an error, what comes is dropped (section 5.5.1).
@@ -85,7 +90,7 @@ public struct WebSocketParser: Sendable {
     }
 
     private mutating func end(in state: State) {
-        self = WebSocketParser(role: role, maxMessageBytes: maxMessageBytes, maxFragments: maxFragments)
+        self = WebSocketParser(role: role, maxMessageBytes: maxMessageBytes, maxSmallFragments: maxSmallFragments)
         self.state = state
     }
 
@@ -119,8 +124,11 @@ public struct WebSocketParser: Sendable {
         guard header.payloadLength <= maxMessageBytes - message.count else {
             throw .tooBig("the message is larger than \(maxMessageBytes) bytes")
         }
-        fragments += 1
-        guard fragments <= maxFragments else { throw .tooBig("the message has more than \(maxFragments) fragments") }
+        if header.payloadLength < Self.smallFragmentBytes { smallFragments += 1 }
+        guard smallFragments <= maxSmallFragments else {
+            throw .tooBig(
+                "the message has more than \(maxSmallFragments) fragments under \(Self.smallFragmentBytes) bytes")
+        }
         return true
     }
 
@@ -166,7 +174,7 @@ public struct WebSocketParser: Sendable {
         let whole = message
         message = []
         messageOpcode = nil
-        fragments = 0
+        smallFragments = 0
         return opcode == .text ? .text(whole) : .binary(whole)
     }
 

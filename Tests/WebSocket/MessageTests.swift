@@ -36,7 +36,7 @@ struct MessageTests {
         #expect(Outcome(most).error?.closeCode == 1009)
     }
 
-    @Test("a message of more fragments than the limit fails with 1009, even if they are empty")
+    @Test("a message of more small fragments than the limit fails with 1009, even if they are empty")
     func tooManyFragments() {
         let part = masked(.continuation, "", isFinal: false)
         let start = masked(.text, "", isFinal: false) + [[UInt8]](repeating: part, count: 6).joined()
@@ -47,21 +47,34 @@ struct MessageTests {
             "each message is counted for itself")
     }
 
-    @Test("16 MiB in 65,536 fragments are put together")
+    @Test("fragments of 16 bytes and more are bounded by the message's bytes alone")
+    func largeFragments() {
+        let payload = [UInt8](repeating: 7, count: WebSocketParser.smallFragmentBytes)
+        let part = masked(.continuation, payload, isFinal: false)
+        let start = masked(.binary, payload, isFinal: false) + [[UInt8]](repeating: part, count: 100).joined()
+        let message = [UInt8](repeating: 7, count: 101 * payload.count)
+        #expect(Outcome(start, masked(.continuation, "")).events == [.binary(message)])
+        let small = masked(.continuation, Array(payload.dropLast()), isFinal: false)
+        let eight = [[UInt8]](repeating: small, count: 8)
+        #expect(Outcome(start, Array(eight.joined())).error == nil)
+        #expect(Outcome(start, Array(eight.joined()), small).error?.closeCode == 1009)
+    }
+
+    @Test("16 MiB in 65,536 fragments and an empty one are put together")
     func manyFragments() throws {
         let size = 256
         let count = 65_536
-        var parser = WebSocketParser(role: .client, maxMessageBytes: size * count, maxFragments: count)
+        var parser = WebSocketParser(role: .client, maxMessageBytes: size * count)
         let payload = (0..<size).map { UInt8($0) }
         for index in 0..<count {
             let opcode = index == 0 ? WebSocketOpcode.binary : .continuation
-            parser.append(WebSocketFrame.encode(opcode, payload, isFinal: index == count - 1))
-            guard index < count - 1 else { break }
+            parser.append(WebSocketFrame.encode(opcode, payload, isFinal: false))
             guard try parser.next() == nil else {
                 Issue.record("an event before the last fragment")
                 return
             }
         }
+        parser.append(WebSocketFrame.encode(.continuation, [], isFinal: true))
         guard case .binary(let message) = try parser.next() else {
             Issue.record("no message")
             return

@@ -8,9 +8,10 @@ struct Outcome: Equatable {
     /// Feeds the pieces one after the other, taking all events in between.
     init(
         feeding pieces: [ArraySlice<UInt8>], role: WebSocketParser.Role = .server, maxMessageBytes: Int = 100_000,
-        maxFragments: Int = 8
+        maxSmallFragments: Int = 8
     ) {
-        var parser = WebSocketParser(role: role, maxMessageBytes: maxMessageBytes, maxFragments: maxFragments)
+        var parser = WebSocketParser(
+            role: role, maxMessageBytes: maxMessageBytes, maxSmallFragments: maxSmallFragments)
         do throws(WebSocketError) {
             for piece in pieces {
                 parser.append(piece)

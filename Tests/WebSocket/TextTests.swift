@@ -14,7 +14,7 @@ struct TextTests {
         #expect(Outcome(masked(.text, payload)).events == [.text(payload)])
         var frames = [masked(.text, "", isFinal: false)]
         frames += payload.map { masked(.continuation, [$0], isFinal: false) } + [masked(.continuation, "")]
-        let outcome = Outcome(feeding: frames.map { $0[...] }, maxFragments: 100)
+        let outcome = Outcome(feeding: frames.map { $0[...] }, maxSmallFragments: 100)
         #expect(outcome.events == [.text(payload)])
     }
 
@@ -32,8 +32,8 @@ struct TextTests {
         #expect(Outcome(Array(frame)).error?.closeCode == 1007)
         let fragments = payload.map { masked(.continuation, [$0], isFinal: false)[...] }
         let start = [masked(.text, "", isFinal: false)[...]]
-        #expect(Outcome(feeding: start + fragments.dropLast(), maxFragments: 100).error == nil)
-        #expect(Outcome(feeding: start + fragments, maxFragments: 100).error?.closeCode == 1007)
+        #expect(Outcome(feeding: start + fragments.dropLast(), maxSmallFragments: 100).error == nil)
+        #expect(Outcome(feeding: start + fragments, maxSmallFragments: 100).error?.closeCode == 1007)
     }
 
     @Test("a message that ends inside a character fails, one that goes on does not")

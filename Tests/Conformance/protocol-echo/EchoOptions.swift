@@ -15,7 +15,6 @@ struct EchoOptions {
 
     /// What WebSocket suites send at most.
     private static let maxRawMessageBytes = 16 << 20
-    private static let maxRawFragments = 65_536
 
     init(_ arguments: some Sequence<String>) throws(Malformed) {
         var rest = arguments.makeIterator()
@@ -45,7 +44,6 @@ struct EchoOptions {
         socketIO.connectTimeout = .milliseconds(connectTimeout)
         var webSocket = EdgeEndpoint(path: "/ws", .webSocket)
         webSocket.maxMessageBytes = Self.maxRawMessageBytes
-        webSocket.maxFragments = Self.maxRawFragments
         var configuration = EdgeConfiguration(
             endpoints: [EdgeEndpoint(path: "/engine.io/", .engineIO(engine)), socketIO, webSocket])
         // An echo sends back all it is sent before anyone reads: suites write much, and then read.
