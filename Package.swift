@@ -45,6 +45,29 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
 }
 
+/// The fuzz targets in Tests/Fuzz: tests that replay their corpora, or, if the environment has FUZZ, the program that deploy/fuzz
+/// links with libFuzzer. Never both: a file belongs to one target.
+func fuzzing() -> [Target] {
+    let dependencies: [Target.Dependency] = [
+        "Accounts", "Bus", "Contracts", "Edge", "Gateway", "HTTP", "JSON", "MessageBus", "Messaging", "Push", "Reactor",
+        "Security", "ServiceKit", "SocketIO", "WebClient", "WebSocket",
+    ]
+    let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
+    guard Context.environment["FUZZ"] != nil else {
+        return [
+            .testTarget(
+                name: "FuzzTests", dependencies: dependencies, path: "Tests/Fuzz", exclude: others + ["Main"],
+                swiftSettings: settings)
+        ]
+    }
+    return [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "parlor-fuzz", dependencies: dependencies + ["CFuzzer"], path: "Tests/Fuzz",
+            exclude: others + ["CorpusTests.swift"], swiftSettings: settings),
+    ]
+}
+
 let package = Package(
     name: "parlor",
     platforms: [.iOS(.v17), .macOS(.v14)],
@@ -176,6 +199,7 @@ let package = Package(
                 "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
             ]),
     ]
+        + fuzzing()
         + service(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
             documents: ["README.md", "PROTOCOL.md"])

@@ -1,0 +1,65 @@
+/// Reads an input from its start as choices, numbers and texts; once it is used up, all of them are zero or empty.
+struct FuzzInput {
+    private(set) var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+    mutating func bool() -> Bool { byte() & 1 == 1 }
+
+    mutating func bytes(atMost limit: Int) -> [UInt8] {
+        let taken = rest.prefix(limit)
+        rest = rest.dropFirst(taken.count)
+        return Array(taken)
+    }
+
+    /// Up to 255 bytes: a length and what follows it.
+    mutating func chunk() -> [UInt8] { bytes(atMost: Int(byte())) }
+
+    mutating func all() -> [UInt8] { bytes(atMost: rest.count) }
+
+    /// Eight bytes, or what there is.
+    mutating func number() -> UInt64 { bytes(atMost: 8).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+/// The same bytes in one piece, byte by byte, and in pieces of lengths that the bytes themselves choose: what a parser makes
+/// of them has to be the same.
+///
+/// - Throws: if the outcomes differ.
+func sameForEverySplit<Outcome: Equatable>(
+    _ bytes: [UInt8], _ parse: ([[UInt8]]) throws(FuzzFinding) -> Outcome
+) throws(FuzzFinding) -> Outcome {
+    let whole = try parse([bytes])
+    for pieces in [split(bytes, longest: 1), split(bytes, longest: 23)] {
+        let outcome = try parse(pieces)
+        try require(outcome == whole, "in \(pieces.count) pieces: \(outcome), in one piece: \(whole)")
+    }
+    return whole
+}
+
+/// Long inputs are cut into as many pieces as short ones are.
+private func split(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
+    let scale = 1 + bytes.count / 1024
+    var pieces: [[UInt8]] = []
+    var at = 0
+    while at < bytes.count {
+        let choice = Int(bytes[at] &+ UInt8(truncatingIfNeeded: at)) % longest
+        let length = min((1 + choice) * scale, bytes.count - at)
+        pieces.append(Array(bytes[at..<at + length]))
+        at += length
+    }
+    return pieces
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes`, which throws what its body throws.
+    func withBytes<Result, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let result = withUnsafeBytes { bytes in Swift.Result { () throws(Failure) in try body(bytes) } }
+        return try result.get()
+    }
+}

@@ -1,0 +1,129 @@
+import Contracts
+import Foundation
+import JSON
+import ServiceKit
+
+@testable import Accounts
+@testable import Gateway
+@testable import Messaging
+@testable import Security
+
+extension FuzzTarget {
+    private static let secret = Array("a secret of thirty-two bytes, at the least".utf8)
+    private static let keys = JSONWebKeySet([.hs256(secret: secret)])
+    private static let now = 1_800_000_000
+
+    /// Access tokens: any bytes, a valid token that was changed, and any claims that are signed. Refresh tokens, too.
+    static let token = FuzzTarget(name: "token", maxLength: 1024) { input throws(FuzzFinding) in
+        var input = FuzzInput(input)
+        switch input.byte() % 4 {
+        case 0: try checkUnsigned(String(decoding: input.all(), as: UTF8.self))
+        case 1:
+            let claims = AccessClaims(caller: Caller(id: "u1", username: "ada", firstName: nil), expiresAt: now + 60)
+            let valid = JSONWebToken.sign(claims.json(issuedAt: now), with: .hs256(secret: secret))
+            try checkUnsigned(changed(valid, &input))
+        case 2: try checkSigned(input.all())
+        default: try checkRefreshToken(&input)
+        }
+    }
+
+    /// Believed only if it is, to the byte, what the key's owner signed.
+    private static func checkUnsigned(_ token: String) throws(FuzzFinding) {
+        let clock = ManualClock(Timestamp(milliseconds: now * 1000))
+        _ = TokenVerifier(keys: keys, clock: clock).verify(authorization: token)
+        guard let claims = verify(token) else { return }
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        let signed = Array("\(parts[0]).\(parts[1])".utf8)
+        let signature = Base64URL.encode(HMACSHA256.authenticate(signed, key: secret))
+        try require(parts.count == 3 && parts[2] == signature, "a token is believed that nobody signed: \(token)")
+        try require((claims["exp"]?.double ?? 0) > Double(now), "an expired token is believed: \(token)")
+    }
+
+    private static func verify(_ token: String) -> JSONObject? {
+        try? JSONWebToken.verify(token, keys: keys, at: now)  // nil: not believed
+    }
+
+    /// Characters of a text, put elsewhere, replaced or left out.
+    private static func changed(_ text: String, _ input: inout FuzzInput) -> String {
+        var bytes = Array(text.utf8)
+        while !input.isEmpty, !bytes.isEmpty {
+            let (kind, value) = (input.byte(), input.byte())
+            let at = (Int(input.byte()) << 8 | Int(input.byte())) % bytes.count
+            switch kind % 4 {
+            case 0: bytes[at] = value
+            case 1: bytes.remove(at: at)
+            case 2: bytes.insert(value, at: at)
+            default: bytes[at] ^= 1 << (value & 7)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whatever is signed is believed if it has not expired, and read without a trap.
+    private static func checkSigned(_ bytes: [UInt8]) throws(FuzzFinding) {
+        guard let claims = try? JSONValue(parsing: bytes) else { return }  // no claims
+        let token = JSONWebToken.sign(claims, with: .hs256(secret: secret))
+        let expiry = claims["exp"]?.double
+        let start = claims["nbf"].map { $0.double ?? .infinity } ?? -.infinity
+        let isGood =
+            token.utf8.count <= JSONWebToken.maxLength && expiry.map { $0 > Double(now) } ?? false
+            && start <= Double(now)
+        let verified = verify(token)
+        try require((verified != nil) == isGood, "believed: \(verified != nil), expected \(isGood): \(claims)")
+        if let read = verified.flatMap(AccessClaims.init) {
+            try require(read.caller.id == claims["sub"]?.string, "another caller: \(claims)")
+        }
+    }
+
+    private static func checkRefreshToken(_ input: inout FuzzInput) throws(FuzzFinding) {
+        if input.bool() {
+            let token = RefreshToken(randomness: SeededRandomness(seed: input.number()))
+            let text = changed(token.text, &input)
+            guard let read = RefreshToken(text) else { return }
+            try require(read.text == text, "two texts of one token")
+            try require(
+                text == token.text || read.hash != token.hash || read.sessionID != token.sessionID,
+                "a changed token is the same")
+        } else {
+            let text = String(decoding: input.all(), as: UTF8.self)
+            guard let read = RefreshToken(text) else { return }
+            try require(read.text == text, "two texts of one token: \(text)")
+        }
+    }
+
+    /// Cursors that clients bring back, and hashes as they are stored: any text, and changed ones of ours.
+    static let cursor = FuzzTarget(name: "cursor", maxLength: 1024) { input throws(FuzzFinding) in
+        var input = FuzzInput(input)
+        let kind = input.byte()
+        let codec = SyncCursorCodec(secret: secret)
+        if kind & 1 == 0 {
+            let bookmark = Bookmark(
+                databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 1),
+                digest: Int(truncatingIfNeeded: input.number()))
+            var cursor = SyncCursor(["rooms": bookmark, "messaging": bookmark])
+            cursor.places["rooms"]?.taken = Int(input.byte())
+            let text = codec.encode(cursor, for: "ada")
+            try require(
+                codec.decode(text, for: "ada") == cursor || text.utf8.count > 8192, "a cursor is read as another")
+            try require(codec.decode(text, for: "bob") == nil, "another's cursor is taken")
+            let other = changed(text, &input)
+            try require(other == text || codec.decode(other, for: "ada") == nil, "a changed cursor is taken: \(other)")
+        } else {
+            let text = String(decoding: input.all(), as: UTF8.self)
+            try require(codec.decode(text, for: "ada") == nil, "a cursor is taken that nobody made: \(text)")
+            if let place = try? ConversationPlace(cursor: text) {  // nil: refused
+                let again = try? ConversationPlace(cursor: place.cursor)
+                try require(again == place, "the place \(place) is read as \(again.debugDescription)")
+            }
+            if let hash = PasswordHash(text) {
+                try require(PasswordHash(hash.text)?.text == hash.text, "a hash: \(text)")
+            }
+            if let bytes = Base64.decode(text) {
+                try require(
+                    Base64.encode(bytes) == text && Data(base64Encoded: text).map(Array.init) == bytes,
+                    "Base64: \(text)")
+            }
+            if let bytes = Base64URL.decode(text) { try require(Base64URL.encode(bytes) == text, "Base64URL: \(text)") }
+        }
+    }
+}
