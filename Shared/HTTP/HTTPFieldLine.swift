@@ -1,3 +1,5 @@
+import Text
+
 /// `name:value` of a head or a trailer (RFC 9112, section 5), as places in its line.
 struct HTTPFieldLine {
     let name: Range<Int>
@@ -18,6 +20,10 @@ struct HTTPFieldLine {
         value = line.trimming(colon + 1..<line.count)
         guard line.allSatisfy(in: value, { $0.isFieldValueByte }) else {
             throw HTTPParseError(400, "a control character in a header")
+        }
+        // Values are compared and split, also those of fields that no client should fill with them.
+        guard line.allSatisfy(in: value, { $0 < 0x80 }) || CombiningMarks.areFew(in: line.text(value)) else {
+            throw HTTPParseError(400, "too many combining marks in a header")
         }
     }
 }

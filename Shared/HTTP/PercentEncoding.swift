@@ -1,6 +1,8 @@
+import Text
+
 /// Escapes of RFC 3986, section 2.1.
 enum PercentEncoding {
-    /// nil if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
+    /// nil if a `%` is not followed by two hexadecimal digits, if the bytes are not UTF-8, or have too many combining marks in a row.
     static func decode(_ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(encoded.count)
@@ -21,6 +23,7 @@ enum PercentEncoding {
                 decoded.append(byte)
             }
         }
-        return String(validating: decoded, as: UTF8.self)
+        guard let text = String(validating: decoded, as: UTF8.self), CombiningMarks.areFew(in: text) else { return nil }
+        return text
     }
 }

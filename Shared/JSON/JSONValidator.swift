@@ -1,15 +1,21 @@
+import Text
+
 /// Checks a text against RFC 8259, in one pass and without recursion: nesting costs a bit a level, not stack.
 struct JSONValidator {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let maxDepth: Int
+    private let boundsMarks: Bool
     private var position = 0
     /// One flag a level: whether it is an object.
     private var isObject: [Bool] = []
+    private var marks = CombiningMarks()
 
     /// The range of the value in `bytes`, without the white space around it.
-    static func validate(_ bytes: ArraySlice<UInt8>, maxDepth: Int) throws(JSONError) -> Range<Int> {
+    static func validate(
+        _ bytes: ArraySlice<UInt8>, maxDepth: Int, boundsMarks: Bool
+    ) throws(JSONError) -> Range<Int> {
         let result: Result<Range<Int>, JSONError> = bytes.withUnsafeBufferPointer { buffer in
-            var validator = JSONValidator(bytes: buffer, maxDepth: maxDepth)
+            var validator = JSONValidator(bytes: buffer, maxDepth: maxDepth, boundsMarks: boundsMarks)
             do throws(JSONError) {
                 return .success(try validator.document())
             } catch {
@@ -20,9 +26,10 @@ struct JSONValidator {
         return range.lowerBound + bytes.startIndex..<range.upperBound + bytes.startIndex
     }
 
-    private init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int, boundsMarks: Bool) {
         self.bytes = bytes
         self.maxDepth = maxDepth
+        self.boundsMarks = boundsMarks
     }
 
     private mutating func document() throws(JSONError) -> Range<Int> {
@@ -133,8 +140,11 @@ struct JSONValidator {
 
     private mutating func string() throws(JSONError) {
         position += 1
+        marks.reset()
         while true {
-            position = bytes.endOfPlainText(from: position, stoppingAtControlBytes: true, orBeyondASCII: true)
+            let end = bytes.endOfPlainText(from: position, stoppingAtControlBytes: true, orBeyondASCII: true)
+            if end > position { marks.reset() }
+            position = end
             guard let byte = current else { break }
             switch byte {
             case UInt8(ascii: "\""):
@@ -154,16 +164,19 @@ struct JSONValidator {
         case UInt8(ascii: "u"):
             let unit = try hexUnit()
             if (0xDC00..<0xE000).contains(unit) { throw failure("half a surrogate pair") }
-            guard (0xD800..<0xDC00).contains(unit) else { return }
+            guard (0xD800..<0xDC00).contains(unit) else { return try count(UInt32(unit)) }
             guard current == UInt8(ascii: "\\"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "u")
             else {
                 throw failure("half a surrogate pair")
             }
             position += 1
-            guard (0xDC00..<0xE000).contains(try hexUnit()) else { throw failure("half a surrogate pair") }
+            let low = try hexUnit()
+            guard (0xDC00..<0xE000).contains(low) else { throw failure("half a surrogate pair") }
+            try count(0x10000 + (UInt32(unit) - 0xD800) << 10 + UInt32(low) - 0xDC00)
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 1
+            marks.reset()
         default: throw failure("an unknown escape")
         }
     }
@@ -196,7 +209,18 @@ struct JSONValidator {
         guard length > 0, bytes.count - position >= length, (low...high).contains(bytes[position + 1]) else {
             throw failure("not UTF-8")
         }
-        for offset in 2..<max(length, 2) where bytes[position + offset] & 0xC0 != 0x80 { throw failure("not UTF-8") }
+        var scalar = (UInt32(first) & 0x7F >> UInt32(length)) << 6 | UInt32(bytes[position + 1]) & 0x3F
+        for offset in 2..<max(length, 2) {
+            let byte = bytes[position + offset]
+            guard byte & 0xC0 == 0x80 else { throw failure("not UTF-8") }
+            scalar = scalar << 6 | UInt32(byte) & 0x3F
+        }
+        try count(scalar)
         position += length
+    }
+
+    private mutating func count(_ scalar: UInt32) throws(JSONError) {
+        guard boundsMarks, !marks.accept(scalar) else { return }
+        throw failure("more than \(CombiningMarks.maxInARow) combining marks in a row")
     }
 }

@@ -10,16 +10,23 @@ public struct JSONValue: Sendable, Hashable {
 
     /// Checks a whole text and keeps it, without the white space around it.
     ///
-    /// - Parameter maxDepth: how deep arrays and objects may nest.
+    /// - Parameters:
+    ///   - maxDepth: how deep arrays and objects may nest.
+    ///   - boundsMarks: whether strings are refused that could not be compared or hashed in linear time (`CombiningMarks`). False for what
+    ///     is known to have been stored before there was this bound.
     /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate pair, a raw
     ///   control character in a string, nesting deeper than `maxDepth`, or anything but white space after the value.
-    public init(parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
-        let range = try JSONValidator.validate(bytes, maxDepth: maxDepth)
+    public init(
+        parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth, boundsMarks: Bool = true
+    ) throws(JSONError) {
+        let range = try JSONValidator.validate(bytes, maxDepth: maxDepth, boundsMarks: boundsMarks)
         self.bytes = bytes[range]
     }
 
-    public init(parsing bytes: [UInt8], maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
-        try self.init(parsing: bytes[...], maxDepth: maxDepth)
+    public init(
+        parsing bytes: [UInt8], maxDepth: Int = JSONValue.defaultMaxDepth, boundsMarks: Bool = true
+    ) throws(JSONError) {
+        try self.init(parsing: bytes[...], maxDepth: maxDepth, boundsMarks: boundsMarks)
     }
 
     public init(parsing text: String, maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {

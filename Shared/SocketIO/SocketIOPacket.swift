@@ -29,6 +29,8 @@ public struct SocketIOPacket: Sendable, Equatable {
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
 
+    private static let maxNamespaceBytes = 255
+
     /// More digits than any client counts to; the number always fits.
     private static let maxDigits = 15
 
@@ -49,6 +51,7 @@ public struct SocketIOPacket: Sendable, Equatable {
         if rest.first == UInt8(ascii: "/") {
             let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
             let name = rest[..<comma].prefix { $0 != UInt8(ascii: "?") }
+            guard name.count <= Self.maxNamespaceBytes else { throw ProtocolViolation("a namespace that is too long") }
             namespace = String(decoding: name, as: UTF8.self)
             rest = rest[comma...].dropFirst()
         }

@@ -32,6 +32,14 @@ struct DecodingTests {
         #expect(HTTPQuery(parsing: String(repeating: "&a", count: 129)) == nil)
     }
 
+    @Test("combining marks in a row, which take quadratic time to compare, are malformed over a limit")
+    func combiningMarks() {
+        let pair = "%CC%81%CC%96"
+        #expect(segments("/a\(String(repeating: pair, count: 64))")?.count == 1)
+        #expect(segments("/a\(String(repeating: pair, count: 65))") == nil)
+        #expect(HTTPQuery(parsing: "a=\(String(repeating: pair, count: 65))") == nil)
+    }
+
     @Test("items of a query are names and values, with + for a space")
     func query() throws {
         let query = try #require(HTTPQuery(parsing: "a=1&b=x+y%2B%26&&empty=&bare&a=2&c=d=e&%C3%A9=z"))

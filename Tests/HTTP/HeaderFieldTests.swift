@@ -18,6 +18,13 @@ struct HeaderFieldTests {
         #expect(Outcome(get("/", "X-Name: Zoë")).request?.headers["X-Name"] == "Zoë")
     }
 
+    @Test("combining marks in a row, which take quadratic time to compare, are refused over a limit")
+    func combiningMarks() {
+        let pair = "\u{301}\u{316}"
+        #expect(Outcome(get("/", "X-Name: a" + String(repeating: pair, count: 64))).request != nil)
+        #expect(Outcome(get("/", "X-Name: a" + String(repeating: pair, count: 65))).error?.status == 400)
+    }
+
     @Test(
         "a line that is no field is malformed",
         arguments: [

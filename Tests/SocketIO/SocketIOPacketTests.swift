@@ -78,6 +78,15 @@ struct SocketIOPacketTests {
         #expect(OutgoingPacket.disconnect(namespace: "/x").payload.text == "41/x,")
     }
 
+    @Test("a namespace is bounded in length, and an event's payload in combining marks")
+    func bounds() {
+        let name = String(repeating: "a", count: 254)
+        #expect((try? SocketIOPacket(parsing: Array("0/\(name),".utf8)[...])) != nil)  // nil: refused
+        #expect((try? SocketIOPacket(parsing: Array("0/\(name)a,".utf8)[...])) == nil)
+        let marks = String(repeating: "\u{301}\u{316}", count: 65)
+        #expect((try? SocketIOPacket(parsing: Array("2[\"\(marks)\"]".utf8)[...])) == nil)
+    }
+
     @Test("damaged packets are parsed or refused, and never anything else")
     func fuzz() {
         var generator = SeededGenerator(seed: 2)
