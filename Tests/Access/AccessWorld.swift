@@ -67,7 +67,11 @@ final class AccessWorld: Sendable {
         for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)
         }
-        var arguments = ["--port", "0", "--data", folder.path, "--rate-limits", "off", "--log-level", "error"]
+        // Passwords are hashed slowly where this is not optimized and much else runs.
+        var arguments = [
+            "--port", "0", "--data", folder.path, "--rate-limits", "off", "--log-level", "error", "--request-timeout",
+            "60s",
+        ]
         let server = try engine == .postgres ? PostgresServer(named: "access") : nil
         if let server { arguments += ["--database-url", server.address] }
         let group = try EventLoopGroup(loopCount: 2)
