@@ -32,7 +32,9 @@ enum AccessMatrix {
     static func name(of route: Route) -> String { "\(route.method) \(route.path)" }
 
     static let routes: [String: AccessRow] = [
-        "POST /api/auth/register": AccessRow(.open, 201) { _ in #"{"username":"eve","password":"password-123"}"# },
+        "POST /api/auth/register": AccessRow(.open, 201) { _ in
+            #"{"username":"eve","password":"password-123","email":"eve@example.com","firstName":"Eve"}"#
+        },
         "POST /api/auth/login": AccessRow(.open) { _ in #"{"username":"alice","password":"password-123"}"# },
         "POST /api/auth/refresh": AccessRow(.open) { #"{"refreshToken":"\#($0.refreshToken)"}"# },
         "POST /api/auth/logout": AccessRow(.own, 204) { _ in #"{"refreshToken":"none"}"# },
