@@ -87,12 +87,24 @@ async def test_the_largest_message(frames):
     assert await frames.close_code() == 1009
 
 
-async def test_the_most_fragments(frames):
+async def test_the_most_small_fragments(frames):
     frames.send(TEXT, b"a", fin=False)
-    for _ in range(65_534):
+    for _ in range(1022):
         frames.send(0, b"b", fin=False)
     frames.send(0, b"c")
-    assert await frames.receive() == (TEXT, b"a" + b"b" * 65_534 + b"c")
+    assert await frames.receive() == (TEXT, b"a" + b"b" * 1022 + b"c")
+    frames.send(TEXT, b"a", fin=False)
+    for _ in range(1024):
+        frames.send(0, b"b", fin=False)
+    assert await frames.close_code() == 1009
+
+
+async def test_any_number_of_larger_fragments(frames):
+    frames.send(BINARY, bytes(16), fin=False)
+    for _ in range(65_534):
+        frames.send(0, bytes(16), fin=False)
+    frames.send(0, b"")
+    assert await frames.receive() == (BINARY, bytes(16 * 65_535))
 
 
 async def test_control_frames_between_fragments(frames):
