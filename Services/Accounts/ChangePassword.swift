@@ -9,20 +9,26 @@ extension Accounts {
         let current = try fields.string("currentPassword")
         let new = try Password(fields.string("newPassword"), field: "newPassword")
         let client = SigningClient(fields)
-        guard let known = try await database.credentials(of: caller.id) else { throw Self.signInAgain }
-        guard
-            let hash = try await passwords.replace(
-                current, by: new, against: known.passwordHash, for: client, by: deadline)
-        else { throw ServiceError(.invalidCredentials, "The current password is wrong.") }
-        let changed = try await database.changePassword(
-            from: known.passwordHash, to: hash, of: caller.id, in: client.sessionID
-        ) { [self] sessionID in
-            session(
-                sessionID.map { RefreshToken(sessionID: $0, randomness: randomness) }
-                    ?? RefreshToken(randomness: randomness), client)
+        guard var known = try await database.credentials(of: caller.id) else { throw Self.signInAgain }
+        for _ in 1...Self.maxTries {
+            guard
+                let hash = try await passwords.replace(
+                    current, by: new, against: known.passwordHash, for: client, by: deadline)
+            else { throw ServiceError(.invalidCredentials, "The current password is wrong.") }
+            let changed = try await database.changePassword(
+                from: known.passwordHash, to: hash, of: caller.id, in: client.sessionID
+            ) { [self] sessionID in
+                session(
+                    sessionID.map { RefreshToken(sessionID: $0, randomness: randomness) }
+                        ?? RefreshToken(randomness: randomness), client)
+            }
+            if let changed { return Reply(.ok, grant(known.account, changed.session, id: changed.id).json) }
+            let latest = try await database.credentials(of: caller.id)
+            // The hash is the same: it is the session that is gone.
+            guard let latest, latest.passwordHash != known.passwordHash else { throw Self.signInAgain }
+            known = latest
         }
-        guard let changed else { throw Self.signInAgain }
-        return Reply(.ok, grant(known.account, changed.session, id: changed.id).json)
+        throw Self.signInAgain
     }
 
     static let signInAgain = ServiceError(.unauthenticated, "This session has ended. Sign in again.")

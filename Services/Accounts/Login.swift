@@ -15,7 +15,7 @@ extension Accounts {
         try passwords.admit(client)
         // A name that nobody can have is looked up no further; what follows costs the same.
         let canExist = name.utf8.count <= EmailAddress.maxLength && !name.utf8.contains(0)
-        let known: AccountsDatabase.Credentials?
+        var known: AccountsDatabase.Credentials?
         let guess: AccountsDatabase.Guess?
         switch try await database.beginSigningIn(
             name, key: canExist ? name.lowercased() : nil, from: client, at: clock.now())
@@ -24,21 +24,26 @@ extension Accounts {
             throw ServiceError(.rateLimited, "Too many wrong passwords. Try again in \(wait) s.", retryAfter: wait)
         case .mayTry(let found, let counted): (known, guess) = (found, counted)
         }
-        let verdict: PasswordChecker.Verdict
-        do {
-            verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
-        } catch {
-            // No guess, as nobody looked at it. If that cannot be written down, it counts.
-            if let guess { try? await database.giveBack(guess, at: clock.now()) }
-            throw error
+        for _ in 1...Self.maxTries {
+            let verdict: PasswordChecker.Verdict
+            do {
+                verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
+            } catch {
+                // No guess, as nobody looked at it. If that cannot be written down, it counts.
+                if let guess { try? await database.giveBack(guess, at: clock.now()) }
+                throw error
+            }
+            guard let found = known, case .right(let raised) = verdict else { throw Self.wrong }
+            let session = session(RefreshToken(randomness: randomness), client)
+            let isDone = try await database.completeSigningIn(
+                session, of: found.account.id, checked: found.passwordHash, raised: raised, guess)
+            if isDone { return Reply(.ok, grant(found.account, session, id: session.publicID).json) }
+            known = try await database.credentials(of: found.account.id)
         }
-        guard let known, case .right(let raised) = verdict else { throw Self.wrong }
-        let session = session(RefreshToken(randomness: randomness), client)
-        let isDone = try await database.completeSigningIn(
-            session, of: known.account.id, checked: known.passwordHash, raised: raised, guess)
-        guard isDone else { throw Self.wrong }
-        return Reply(.ok, grant(known.account, session, id: session.publicID).json)
+        throw Self.wrong
     }
 
+    /// Another sign-in may make the hash anew while this one checks it, and the password may be changed.
+    static let maxTries = 3
     private static let wrong = ServiceError(.invalidCredentials, "The username or the password is wrong.")
 }

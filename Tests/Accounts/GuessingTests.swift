@@ -3,6 +3,7 @@ import JSON
 import Security
 import ServiceKit
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Workers
@@ -164,6 +165,43 @@ struct GuessingTests {
         #expect(PasswordHash(after)?.isCheaper(than: .dearerForTests) == false)
         _ = try await login("password")
         #expect(try await hash() == after)
+    }
+
+    /// Holds the first salt back until the second is wanted: two hashes are being made anew at once by then.
+    private final class TwoAtOnce: Randomness {
+        private let count = Mutex(0)
+        private let second = BlockingQueue<Void>(maxCount: 1, maxBytes: .max)
+
+        func bytes(_ count: Int) -> [UInt8] {
+            let number = self.count.withLock { number in
+                number += 1
+                return number
+            }
+            if number == 1 { _ = second.take(atMost: 1) } else { try? second.push((), bytes: 0) }  // full: the first has gone on
+            return [UInt8](repeating: UInt8(number), count: count)
+        }
+    }
+
+    @Test("two sign-ins that make a hash from before anew at once are both let in")
+    func raisingAtOnce() async throws {
+        _ = try await world.person("alice")
+        let passwords = PasswordChecker(
+            WorkerPool(threads: 2, maxWaiting: 64), cost: .dearerForTests, randomness: TwoAtOnce())
+        let accounts = Accounts(
+            database: world.accounts.database, passwords: passwords, tokens: world.accounts.tokens,
+            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
+            emailVisibility: .everyone, partners: world.partners)
+        try await withThrowingTaskGroup(of: Reply.self) { group in
+            for address in ["10.0.0.1", "203.0.113.1"] {
+                let fields = try RequestFields.writing {
+                    $0.member("username", "alice")
+                    $0.member("password", "password")
+                    $0.member("client", world.client(at: address).json)
+                }
+                group.addTask { try await accounts.login(fields) }
+            }
+            for try await reply in group { #expect(reply.status == .ok) }
+        }
     }
 
     @Test("an address that asks for more than its share is refused at once, with the time to wait")
