@@ -3,7 +3,7 @@ import JSON
 
 extension FuzzTarget {
     /// A text, against Foundation's reading of it.
-    static let json = FuzzTarget(name: "json", maxLength: 4096) { input throws(FuzzFinding) in
+    static let json = FuzzTarget(name: "json", maxLength: 2048) { input throws(FuzzFinding) in
         // What has not been checked reads as nonsense, but within its bounds.
         visit(JSONValue(trusted: input), depth: 3)
         for maxDepth in [4, JSONValue.defaultMaxDepth] {
