@@ -5,7 +5,7 @@ extension Broker {
     /// How many refusals a minute are worth a line of the log. A peer that is not what it should be makes as many as it likes.
     private static let maxNoticesPerMinute = 20
 
-    /// Whether the peer may; if not, it was told. It stays connected: a service that lacks one right still serves all else.
+    /// Whether the peer may; if not, it has been notified. It stays connected: a service that lacks one right still serves all else.
     func allows(
         _ operation: BusRights.Operation, on subject: String, by peer: BrokerPeer, id: UInt64? = nil, sub: UInt64? = nil
     ) -> Bool {

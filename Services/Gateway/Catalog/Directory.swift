@@ -54,7 +54,7 @@ final class Directory: Sendable {
     ///   - onStart: told, on the loop, that a log is followed from this place on.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
     ///   - onHead: takes the place where the service's log stands, after `onAnnouncement`; also of a log that is not followed here.
-    ///   - onForgotten: told of a service that is forgotten; any thread.
+    ///   - onForgotten: called with a service that is forgotten; any thread.
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,

@@ -29,7 +29,7 @@ extension Presence {
         loop.execute { self.assumeIsolated { $0.note(manifest) } }
     }
 
-    /// A service is gone for good: nobody tries to tell it any more.
+    /// A service is gone for good: nothing is sent to it any more.
     nonisolated func forget(service: String) {
         loop.execute {
             self.assumeIsolated { presence in
