@@ -177,7 +177,11 @@ struct GuessingTests {
                 number += 1
                 return number
             }
-            if number == 1 { _ = second.take(atMost: 1) } else { try? second.push((), bytes: 0) }  // full: the first has gone on
+            if number == 1 {
+                _ = second.take(atMost: 1)
+            } else {
+                try? second.push((), bytes: 0)  // full: the first has gone on
+            }
             return [UInt8](repeating: UInt8(number), count: count)
         }
     }
