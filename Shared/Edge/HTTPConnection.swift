@@ -36,6 +36,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var isResting = false
     /// The client sends nothing more.
     private var isFinished = false
+    /// The channel is another's now.
+    private var isReleased = false
 
     private var timer: LoopTimer?
     /// What the time-out is about. A connection that just opened has to send its first request.
@@ -66,7 +68,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         hasReceived = true
         parser.append(bytes)
-        process()
+        process(received: bytes.count)
         if !countBytes() { refuseBytes() }
     }
 
@@ -106,6 +108,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// - Parameter goesOn: whether the connection does, on another loop or as a WebSocket.
     private func release(goesOn: Bool = false) {
+        isReleased = true
         exchange = nil
         noteTaken()
         timer?.cancel()
@@ -150,12 +153,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     // MARK: Requests
 
-    private func process() {
-        guard !isProcessing, !isResting else { return }
+    private func process(received: Int = 0) {
+        guard !isProcessing, !isResting, !isReleased else { return }
         isProcessing = true
         defer { isProcessing = false }
         var left = Self.maxRequestsPerTurn
-        var spell = edge.shares.begin(for: countedAddress)
+        var spell = edge.shares.begin(for: countedAddress, received: received)
         do throws(HTTPParseError) {
             while left > 0, exchange == nil, channel.isOpen, !isUnread, spell.goesOn(), let event = try parser.next() {
                 switch event {
@@ -176,12 +179,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
             fail(open(nil), status: error.status, reason: error.reason)
         }
         if exchange == nil { setDeadline() }
-        if parser.bufferedBytes > 0 {
-            if !spell.goesOn() {
-                rest { edge.shares.wait(for: countedAddress, $0) }
-            } else if left == 0 {
-                rest { edge.loop.inNextTurn($0) }
-            }
+        if isReleased { return }
+        // Of whoever has had their share, nothing more is received either.
+        if !spell.goesOn() {
+            rest { edge.shares.wait(for: countedAddress, $0) }
+        } else if left == 0, parser.bufferedBytes > 0 {
+            rest { edge.loop.inNextTurn($0) }
         }
         closeIfFinished()
         let isBusy = exchange != nil

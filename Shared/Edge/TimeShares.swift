@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 
 /// Shares a loop's time out among addresses: none may use more than its share of it for having its requests and messages taken.
@@ -9,6 +10,12 @@ import Reactor
 final class TimeShares {
     /// What an address may use at once, after a while without anything.
     private static let burst: Duration = .milliseconds(1)
+    /// A step of work that takes longer is checked against the thread's own time, as the thread may not have run all the while.
+    private static let longStep: Duration = .milliseconds(2)
+    /// How long the thread's own time is as good as new. It takes a system call.
+    private static let markInterval: Duration = .milliseconds(1)
+    /// What received bytes cost beside the work: the kernel's part, and copies.
+    private static let nanosecondsPerKilobyte = 500
 
     fileprivate final class Share {
         /// When all that was used is paid for.
@@ -23,6 +30,8 @@ final class TimeShares {
         fileprivate let shares: TimeShares?
         fileprivate let share: Share?
         fileprivate var began: LoopInstant
+        /// What was used before it began, and is not counted yet.
+        fileprivate var before: Duration = .zero
 
         /// Counts the time since it was asked last.
         ///
@@ -30,7 +39,8 @@ final class TimeShares {
         mutating func goesOn() -> Bool {
             guard let shares, let share else { return true }
             let now = LoopInstant.now()
-            share.paid = max(share.paid, began) + (now - began) * shares.ratio
+            share.paid = max(share.paid, began) + (shares.worked(since: began, until: now) + before) * shares.ratio
+            before = .zero
             began = now
             return share.paid <= now + shares.allowance
         }
@@ -42,6 +52,8 @@ final class TimeShares {
     private let allowance: Duration
     private let isOn: Bool
     private var shares: [IPAddress: Share] = [:]
+    /// How long the thread had run, at an instant not long ago.
+    private var mark = (at: LoopInstant(nanoseconds: 0), threadTime: Duration.zero)
     private var sizeToPrune = 1024
 
     /// - Parameter percent: of the loop's time; nil: nobody is limited.
@@ -53,9 +65,26 @@ final class TimeShares {
     }
 
     /// Begins to measure work for an address; nil is not measured.
-    func begin(for address: IPAddress?) -> Spell {
+    ///
+    /// - Parameter received: bytes that have come since the last spell.
+    func begin(for address: IPAddress?, received: Int = 0) -> Spell {
         guard isOn, let address else { return Spell(shares: nil, share: nil, began: loop.now) }
-        return Spell(shares: self, share: share(of: address), began: .now())
+        let now = LoopInstant.now()
+        if now - mark.at > Self.markInterval { mark = (now, Self.threadTime()) }
+        let receiving = Duration.nanoseconds(received * Self.nanosecondsPerKilobyte / 1024)
+        return Spell(shares: self, share: share(of: address), began: now, before: receiving)
+    }
+
+    /// For how long the calling thread has run.
+    private static func threadTime() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    private func worked(since began: LoopInstant, until now: LoopInstant) -> Duration {
+        let step = now - began
+        return step < Self.longStep ? step : min(step, Self.threadTime() - mark.threadTime)
     }
 
     /// Makes a call once the address has something left of its share, after those that wait already.

@@ -75,7 +75,7 @@ final class WebSocketConnection: ChannelHandler {
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         parser.append(bytes)
-        process()
+        process(received: bytes.count)
         if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
     }
 
@@ -96,10 +96,10 @@ final class WebSocketConnection: ChannelHandler {
         session?.webSocketDidClose(self, isSlow: isSlow)
     }
 
-    private func process() {
+    private func process(received: Int = 0) {
         guard !isResting else { return }
         var left = Self.maxEventsPerTurn
-        var spell = edge.shares.begin(for: client.subscriber)
+        var spell = edge.shares.begin(for: client.subscriber, received: received)
         var pongsLeft = Self.maxPromptPongs
         do throws(WebSocketError) {
             while !isClosing, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
@@ -120,12 +120,11 @@ final class WebSocketConnection: ChannelHandler {
         }
         if isClosing { return }
         if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
-        if parser.hasInput {
-            if !spell.goesOn() {
-                rest { edge.shares.wait(for: client.subscriber, $0) }
-            } else if left == 0 {
-                rest { edge.loop.inNextTurn($0) }
-            }
+        // Of whoever has had their share, nothing more is received either.
+        if !spell.goesOn() {
+            rest { edge.shares.wait(for: client.subscriber, $0) }
+        } else if left == 0, parser.hasInput {
+            rest { edge.loop.inNextTurn($0) }
         }
         if isResting || isUnread { channel.pauseReading() } else { channel.resumeReading() }
     }

@@ -17,7 +17,7 @@ extension Channel: PollSource {
     private var wantsInput: Bool {
         switch state {
         case .open: !peerFinished && !isReadingPaused
-        case .closing, .lingering: !peerFinished
+        case .closing, .lingering: !peerFinished && !hasDropBreak
         case .ended: false
         }
     }
@@ -77,7 +77,9 @@ extension Channel: PollSource {
     /// One read a turn: a connection that has more is reported again, after the others.
     private func receive() {
         loop.counters.reads.increment()
-        switch socket.receive(into: loop.readBuffer) {
+        let transfer =
+            state == .open ? socket.receive(into: loop.readBuffer) : socket.discard(atMost: Self.droppedPortion)
+        switch transfer {
         case .bytes(0):
             peerFinished = true
             switch state {
@@ -90,16 +92,22 @@ extension Channel: PollSource {
             }
         case .bytes(let count):
             loop.counters.bytesRead.increment(by: count)
-            guard state == .open else { return drop(count) }
-            handOver(count)
+            if state == .open { handOver(count) } else { noteDropped(count) }
         case .wouldBlock: break
         case .failed(let error): closeDescriptor(.failed(error))
         }
     }
 
-    private func drop(_ count: Int) {
+    private func noteDropped(_ count: Int) {
         droppedBytes += count
-        if droppedBytes > Self.maxDroppedBytes { closeDescriptor(.closed) }
+        if droppedBytes > Self.maxDroppedBytes { return closeDescriptor(.closed) }
+        guard count == Self.droppedPortion else { return }
+        hasDropBreak = true
+        watch()
+        loop.schedule(after: Self.dropBreak) { [weak self] in
+            self?.hasDropBreak = false
+            self?.watch()
+        }
     }
 
     /// Gives the handler what lies in the loop's buffer.
@@ -122,7 +130,7 @@ extension Channel: PollSource {
         // What the kernel takes at once is still written, and FIN after it.
         if state == .open || state == .closing { flush() }
         // Unread input would turn the close into a reset.
-        if state != .ended { _ = socket.receive(into: loop.readBuffer) }
+        if state != .ended { _ = socket.discard(atMost: Self.droppedPortion) }
         closeDescriptor(.loopStopped)
     }
 }

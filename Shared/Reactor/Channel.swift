@@ -20,6 +20,9 @@ public final class Channel: @unchecked Sendable {
 
     /// What a peer may send after `close()` until it is hung up on: the rest of a request that was refused, but no flood.
     static let maxDroppedBytes = 16 << 20
+    /// It is dropped so much at a time, with a break after it: TCP holds a flood back meanwhile.
+    static let droppedPortion = 64 << 10
+    static let dropBreak: Duration = .milliseconds(10)
 
     enum State {
         case open
@@ -54,6 +57,7 @@ public final class Channel: @unchecked Sendable {
     var closeReason: CloseReason?
     var closeTimer: LoopTimer?
     var droppedBytes = 0
+    var hasDropBreak = false
 
     /// Takes the socket over. `start` registers it.
     init(_ socket: Socket, peer: PeerAddress, loop: EventLoop) {
@@ -122,7 +126,7 @@ public final class Channel: @unchecked Sendable {
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
         guard loop.lingeringChannels < Self.maxLingering else {
             // Unread input would turn the close into a reset.
-            _ = socket.receive(into: loop.readBuffer)
+            _ = socket.discard(atMost: Self.droppedPortion)
             return closeDescriptor(.closed)
         }
         loop.lingeringChannels += 1

@@ -36,7 +36,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     let resolver: WorkerPool
     var timers = TimerQueue()
     /// What is received goes here first, whichever the connection: an idle one holds no buffer.
-    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
     /// Unchecked: an access calls nothing back, and there is one for each delivery.
     @exclusivity(unchecked) var turnOutput = TurnOutput()
     /// Small pieces of output are joined here on their way to the kernel.

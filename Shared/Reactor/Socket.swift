@@ -24,6 +24,11 @@ struct Socket: Sendable {
         transfer("recv") { Glibc.recv(descriptor, buffer.baseAddress, buffer.count, 0) }
     }
 
+    /// Takes what has come out of the kernel's hands without a copy of it (tcp(7), `MSG_TRUNC`).
+    func discard(atMost count: Int) -> Transfer {
+        transfer("recv") { Glibc.recv(descriptor, nil, count, Int32(MSG_TRUNC)) }
+    }
+
     /// A peer that is gone is an error and not a SIGPIPE.
     @inline(__always) func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         transfer("send") { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }

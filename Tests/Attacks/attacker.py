@@ -12,8 +12,8 @@ from families import ATTACKS
 
 
 def main():
-    told = json.loads(sys.stdin.readline())
-    seconds = told.pop("seconds")
+    plan = json.loads(sys.stdin.readline())
+    seconds = plan.pop("seconds")
     # An attack that does not see its end is ended.
     signal.alarm(int(seconds) + 30)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -21,7 +21,7 @@ def main():
     os.nice(5)
     begun = time.monotonic()
     print("begun", flush=True)
-    target, fate = Target(**told, end=begun + seconds), Fate(begun)
+    target, fate = Target(**plan, end=begun + seconds), Fate(begun)
     try:
         ATTACKS[sys.argv[1]].run(target, fate)
     except OSError as error:

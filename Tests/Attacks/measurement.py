@@ -13,13 +13,14 @@ from pathlib import Path
 from attack import Attack
 from bounds import Latency, kept_out, latency, slower_than
 from families import ATTACKS
+from pauses import Pauses
 from people import PASSWORD, Cast, Setup
-from server import CLIENTS_CORE, Server, core, end_with_parent, run_to_the_end_of
+from server import CLIENTS_CORE, SERVERS_CORE, Server, core, end_with_parent, run_to_the_end_of
 
 HERE = Path(__file__).parent
 CALM = 8.0  # seconds of bystanders alone, which the attack is compared with
 AFTER = 5.0
-VICTIMS_PRIORITY = 5
+VICTIMS_PRIORITY, PAUSES_PRIORITY = 5, 10
 
 
 @dataclass
@@ -48,8 +49,13 @@ class Result:
     held: int
     opened: int
     sent: int
-    told: dict[str, int]
+    answers: dict[str, int]
     refusals: dict[str, int]
+    # While the attack went on, and messages that were under way then and are in no latency.
+    pauses: int = 0
+    paused_seconds: float = 0
+    stolen_seconds: float = 0
+    not_measured: int = 0
     notes: list[str] = field(default_factory=list)
     # What an attack was able to do though it should not have been.
     found: list[str] = field(default_factory=list)
@@ -111,7 +117,7 @@ class Campaign:
     def watch(self, attack: Attack, server: Server, address: tuple[str, int], given: dict) -> Result:
         host, port = address
         bystanders = self.start_bystanders(attack, server, host, port, given)
-        attackers = []
+        watchers, attackers = start_watchers(), []
         try:
             begin = time.monotonic()
             time.sleep(self.calm)
@@ -129,23 +135,26 @@ class Campaign:
             peak = max(peak, server.peak())
             memory_after, metrics = server.memory(), server.metrics()
             samples = self.end(bystanders)
+            pauses = seen_by([self.end(watcher) for watcher in watchers])
             died = not server.is_running
         finally:
-            for process in [bystanders, *attackers]:
+            for process in [bystanders, *watchers, *attackers]:
                 run_to_the_end_of(process, 0)
         during = [sample for sample in samples["victims"] if attacked <= sample[0] < ended]
+        measured = pauses.outside(during)
+        paused = pauses.between(attacked, ended)
         seen = [sample for sample in samples["newcomers"] if attacked <= sample[0] < ended]
         signed = [sample for sample in samples["sign_ins"] if attacked <= sample[0] < ended]
-        told: dict[str, int] = {}
+        answers: dict[str, int] = {}
         for fate in fates:
             for what, count in [*fate["ends"].items(), *fate["answers"].items()]:
-                told[what] = told.get(what, 0) + count
+                answers[what] = answers.get(what, 0) + count
         firsts = [fate["first_refusal"] for fate in fates if fate["first_refusal"] is not None]
         return Result(
             attack=attack.name,
-            calm=latency(sample for sample in samples["victims"] if begin <= sample[0] < attacked),
-            during=latency(during),
-            after=latency(sample for sample in samples["victims"] if sample[0] >= calmed),
+            calm=latency(pauses.outside([sample for sample in samples["victims"] if begin <= sample[0] < attacked])),
+            during=latency(measured),
+            after=latency(pauses.outside([sample for sample in samples["victims"] if sample[0] >= calmed])),
             failures=kept_out(during),
             newcomers=len(seen),
             kept_out=kept_out(seen, slower_than.newcomers),
@@ -158,11 +167,13 @@ class Campaign:
             first_refusal=min(firsts) if firsts else None,
             held=sum(fate["held"] for fate in fates), opened=sum(fate["opened"] for fate in fates),
             sent=sum(fate["sent"] for fate in fates),
-            told=told,
+            answers=answers,
             refusals={
                 name.removeprefix("parlor_"): int(value) for name, value in metrics.items()
                 if value and name.startswith(("parlor_refused_total", "parlor_slow_closes_total", "parlor_rate_limited_total"))
             },
+            pauses=len(paused.spans), paused_seconds=paused.seconds, stolen_seconds=pauses.stolen,
+            not_measured=len(during) - len(measured),
             notes=[note for fate in fates for note in fate["notes"]] + (["the server has ended"] if died else []),
             found=[found for fate in fates for found in fate["found"]],
         )  # fmt: skip
@@ -175,7 +186,7 @@ class Campaign:
             "sign_ins": [{"username": name, "password": PASSWORD} for name in given.get("sign_ins", [])],
             "sign_ins_address": "127.0.0.1", "sign_ins_forwarded": attack.sign_ins_forwarded,
         }  # fmt: skip
-        process = start("bystanders.py", *bystanders_priority())
+        process = start("bystanders.py", *priority(VICTIMS_PRIORITY))
         print(json.dumps(plan), file=process.stdin, flush=True)
         if process.stdout.readline() != "ready\n":
             raise RuntimeError("the bystanders did not come in")
@@ -196,16 +207,32 @@ class Campaign:
         return json.loads(output.splitlines()[-1])
 
 
-def start(script: str, *before: str, argument: str = "") -> subprocess.Popen:
+def start(script: str, *before: str, argument: str = "", on: int = CLIENTS_CORE) -> subprocess.Popen:
     return subprocess.Popen(
-        [*before, *core(CLIENTS_CORE), sys.executable, "-u", HERE / script, *filter(None, [argument])],
+        [*before, *core(on), sys.executable, "-u", HERE / script, *filter(None, [argument])],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=end_with_parent,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
 
 
-def bystanders_priority() -> list[str]:
-    """They go before whatever else runs on their core, if that is allowed, so that what they measure is the server."""
-    command = ["chrt", "-r", str(VICTIMS_PRIORITY)]
+def priority(number: int) -> list[str]:
+    """Whoever is started so goes before whatever else runs on their core, so that what they measure is the server. Nothing if that is not
+    allowed."""
+    command = ["chrt", "-r", str(number)]
     tried = subprocess.run([*command, "true"], capture_output=True)
     return command if tried.returncode == 0 else []
+
+
+def start_watchers() -> list[subprocess.Popen]:
+    """None where they could not tell a pause from other work on the core."""
+    first = priority(PAUSES_PRIORITY)
+    if not first or not core(SERVERS_CORE):
+        return []
+    watchers = [start("pauses.py", *first, argument=str(number), on=number) for number in (SERVERS_CORE, CLIENTS_CORE)]
+    for watcher in watchers:
+        watcher.stdout.readline()
+    return watchers
+
+
+def seen_by(watchers: list[dict]) -> Pauses:
+    return Pauses(sorted(tuple(span) for watcher in watchers for span in watcher["spans"]), sum(watcher["stolen"] for watcher in watchers))

@@ -48,7 +48,7 @@ def most(counts: dict[str, int], number: int = 4) -> str:
 def details(result: Result) -> str:
     """What does not fit into a row."""
     parts = [
-        f"opened {result.opened}, sent {result.sent / 1e6:.1f} MB", f"told: {most(result.told) or 'nothing'}",
+        f"opened {result.opened}, sent {result.sent / 1e6:.1f} MB", f"answered: {most(result.answers) or 'nothing'}",
         f"after it {milliseconds(result.after.p50)} {milliseconds(result.after.p99)} ms",
     ]  # fmt: skip
     parts += [f"counted: {most(result.refusals)}"] if result.refusals else []
@@ -57,6 +57,8 @@ def details(result: Result) -> str:
         (f"sign-ins of {result.sign_ins}", result.sign_ins_refused),
     ):  # fmt: skip
         parts += [f"{what}: {most(failures)}"] if failures else []
+    if result.pauses:
+        parts.append(f"{result.not_measured} messages during {result.pauses} pauses of {result.paused_seconds:.2f} s")
     return "    " + "; ".join(parts + result.notes)
 
 

@@ -1,4 +1,6 @@
+import Dispatch
 import Edge
+import Glibc
 import HTTP
 import JSON
 import Reactor
@@ -57,6 +59,30 @@ struct TimeSharesTests {
             #expect(try other.receiveFrame() == "431[]")
             #expect(taken.withLock { $0 } == ["1", "other"])
             #expect(try client.receiveFrame() == "432[]")
+        }
+    }
+
+    @Test("while the thread did not run, nobody had any of it")
+    func preempted() async throws {
+        let taken = Mutex<[String]>([])
+        let hasBegun = DispatchSemaphore(value: 0)
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            taken.withLock { $0.append(request.path) }
+            if request.path == "/1" {
+                hasBegun.signal()
+                // As if another process had the core.
+                usleep(100_000)
+            }
+            responder.send(HTTPResponse(status: 200))
+        })
+        try await TestServer.run(configuration: Self.configuration(percent: 1), behaviour) { server in
+            let (client, other) = (try server.client(), try server.client(from: 2))
+            try client.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n")
+            hasBegun.wait()
+            #expect(try other.request("GET", "/other").status == 200)
+            #expect(try client.response().status == 200)
+            #expect(try client.response().status == 200)
+            #expect(taken.withLock { $0 } == ["/1", "/2", "/other"])
         }
     }
 

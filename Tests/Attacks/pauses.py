@@ -1,0 +1,66 @@
+"""Notices when a core stands still: on a shared machine the host takes cores away for up to 150 ms, and more often the more they do.
+
+Run by itself it is the process that watches one core, before everything else that runs there. It ends with its input, and writes the pauses
+that it saw, in seconds of the monotonic clock, and how much the host says it took meanwhile.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+INTERVAL = 0.002
+# What is later than this was not the scheduler of this machine.
+LATE = 0.002
+# What came in during a pause is worked off first.
+RECOVERY = 0.005
+
+
+@dataclass
+class Pauses:
+    """When the machine stood still, of any core."""
+
+    spans: list[tuple[float, float]]
+    stolen: float
+
+    def outside(self, samples: list) -> list:
+        """Without the answers that a pause may have held up. Failures stay."""
+        return [sample for sample in samples if sample[2] is not None or not self.touch(sample[0], sample[0] + sample[1])]
+
+    def touch(self, begin: float, end: float) -> bool:
+        return any(first < end and begin < last + RECOVERY for first, last in self.spans)
+
+    def between(self, begin: float, end: float) -> "Pauses":
+        return Pauses([span for span in self.spans if begin <= span[0] < end], self.stolen)
+
+    @property
+    def seconds(self) -> float:
+        return sum(last - first for first, last in self.spans)
+
+
+def stolen(core: int) -> float:
+    """Seconds that the host has given to others while this core had something to do (proc_stat(5))."""
+    with open("/proc/stat") as file:
+        fields = next(line.split() for line in file if line.startswith(f"cpu{core} "))
+    return int(fields[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    core = int(sys.argv[1])
+    before, spans = stolen(core), []
+    print("ready", flush=True)
+    while True:
+        due = time.monotonic() + INTERVAL
+        if select.select([sys.stdin], [], [], INTERVAL)[0]:
+            break
+        if (now := time.monotonic()) > due + LATE:
+            spans.append((due, now))
+    print(json.dumps({"spans": spans, "stolen": stolen(core) - before}), flush=True)
+
+
+if __name__ == "__main__":
+    signal.alarm(int(os.environ.get("AT_MOST_SECONDS", "600")))
+    main()
