@@ -185,6 +185,24 @@ struct LimitTests {
         }
     }
 
+    @Test("rooms in lists that are made anew count: a person with many of them asks less often")
+    func lists() async throws {
+        try await GatewayWorld.run(["--rate-lists", "3/1h,1000/1h"]) { world in
+            world.contribute(badge: 0)
+            let rooms = "[\(GatewayWorld.base("1")),\(GatewayWorld.base("2")),\(GatewayWorld.base("3"))]"
+            world.rooms.on(
+                "rooms.by-person", reply: Reply(.ok, try JSONValue(parsing: #"{"rooms":\#(rooms),"people":[]}"#)))
+            for status in [200, 429] { try await expect(status, world, "GET", "/api/rooms/grouped-by-person") }
+            for status in [200, 429] {
+                try await expect(status, world, "GET", "/api/rooms/grouped-by-person", as: GatewayWorld.bob)
+            }
+            try await expect(429, world, "GET", "/api/sync")
+            // What has no list in it is as before.
+            world.chat.on("chat.list", reply: Reply())
+            try await expect(200, world, "GET", "/api/chat")
+        }
+    }
+
     @Test("more requests of one person than may be under way are refused, with when to try again")
     func underWay() async throws {
         try await GatewayWorld.run(["--max-requests-per-person", "2"]) { world in

@@ -104,6 +104,16 @@ struct RateLimiterTests {
         #expect(take(3, at: 1_000_000) == nil)
     }
 
+    @Test("what is counted afterwards may be more than the limit, and keeps out what comes next for as long")
+    func after() {
+        #expect(take("ada", at: 0) == nil)
+        limiter.add([sends], person: "ada", address: Self.home, cost: 4, now: 0)
+        #expect(take("ada", at: 0) == 3)
+        #expect(take("ada", at: 2999) == 1)
+        #expect(take("ada", at: 3000) == nil)
+        #expect(take("bob", at: 3000) == nil)
+    }
+
     @Test("an address alone is counted where it is not known who asks, and a person alone after it")
     func apartFromTheAddress() {
         for _ in 1...6 { #expect(limiter.take([sends], person: nil, address: Self.home, now: 1000) == nil) }

@@ -105,6 +105,19 @@ struct RequestFieldsTests {
     }
 
     @Test(
+        "a text of the longest characters, each escaped, fits with white space around it; one that is far too long is refused unread"
+    )
+    func longTexts() throws {
+        let emoji = String(repeating: "\\ud83d\\ude00", count: 4000)
+        let spaces = String(repeating: " ", count: 2000)
+        let fields = try Self.fields(
+            #"{"text":"\#(spaces)\#(emoji)\#(spaces)","long":"\#(String(repeating: " ", count: 60_000))x"}"#)
+        #expect(try fields.text("text", length: 1...4000, trimmed: true).unicodeScalars.count == 4000)
+        #expect(Self.code { try fields.text("text", length: 1...3999, trimmed: true) } == .invalidField)
+        #expect(Self.code { try fields.text("long", length: 1...4000, trimmed: true) } == .invalidField)
+    }
+
+    @Test(
         "text is kept as it was sent: no normalisation",
         arguments: ["e\u{301}", "\u{e9}", "ﬁ", "\u{200b}", "\u{feff}x"])
     func faithful(text: String) throws {

@@ -73,6 +73,15 @@ final class RateLimiter: Sendable {
         }
     }
 
+    /// Counts what is known only after it was done, also beyond the limits: `take` refuses what comes next.
+    func add(_ limits: [RateLimit], person: String, address: IPAddress, cost: Int, now: Int) {
+        let shares = shares(limits, person: person, address: address, cost: cost)
+        let now = now * 1_000_000
+        times.withLock { times in
+            for share in shares { times[share.key] = max(times[share.key] ?? 0, now) + share.interval }
+        }
+    }
+
     /// Uncounts what `take` counted. Exact if it is called before time itself has given that back: within the limit's time
     /// divided by its count.
     func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {

@@ -10,6 +10,7 @@ struct AdmittedCall: Sendable {
     let route: Route
     let catalog: Catalog
     let caller: Caller?
+    let address: IPAddress
     let data: JSONValue
     /// In the order of the keys that services go by.
     let roomID: String?
@@ -44,8 +45,8 @@ extension Shard {
             let slot = try enter(caller.id)
             let data = try data(of: request, to: route, parameters, from: client, claims)
             return AdmittedCall(
-                route: route, catalog: catalog, caller: caller, data: data, roomID: Self.roomID(parameters),
-                sort: try Self.sort(route, data), pass: pass, slot: slot)
+                route: route, catalog: catalog, caller: caller, address: client, data: data,
+                roomID: Self.roomID(parameters), sort: try Self.sort(route, data), pass: pass, slot: slot)
         } catch {
             settle(pass, error)
             throw error
@@ -66,8 +67,8 @@ extension Shard {
         }
         let pass = try passLimits(limits, person: nil, address: client, isAddressCounted: true)
         return AdmittedCall(
-            route: route, catalog: catalog, caller: nil, data: data, roomID: Self.roomID(parameters), sort: .activity,
-            pass: pass, slot: nil)
+            route: route, catalog: catalog, caller: nil, address: client, data: data, roomID: Self.roomID(parameters),
+            sort: .activity, pass: pass, slot: nil)
     }
 
     // MARK: The request

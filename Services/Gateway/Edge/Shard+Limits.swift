@@ -68,6 +68,19 @@ extension Shard {
         context.limiter.giveBack(failures, person: nil, address: address, now: monotonicMilliseconds)
     }
 
+    /// Asks whether another list may be made for a person; `noteList` follows.
+    ///
+    /// - Throws: `rate_limited`.
+    func passList(_ person: String, _ address: IPAddress) throws(ServiceError) {
+        _ = try passLimits(limit("lists"), person: person, address: address)
+    }
+
+    /// A list of so many rooms was made.
+    func noteList(of rooms: Int, for person: String, _ address: IPAddress) {
+        guard rooms > 0 else { return }
+        context.limiter.add(limit("lists"), person: person, address: address, cost: rooms, now: monotonicMilliseconds)
+    }
+
     /// It wrote nothing: it was a retry of what was written before.
     func giveBackBytes(_ pass: LimitPass) {
         guard pass.bytes > 0 else { return }

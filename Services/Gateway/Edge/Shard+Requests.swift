@@ -67,6 +67,7 @@ extension Shard {
         do throws(ServiceError) {
             var slots = [call.slot].compactMap(\.self)
             if call.route.isHeavy, let caller = call.caller {
+                if call.route.answer == .roomsByPerson { try passList(caller.id, call.address) }
                 slots.append(try await enterHeavy(caller.id, by: origin.deadline))
             }
             let response = try await answer(call, request, origin)
@@ -91,7 +92,7 @@ extension Shard {
         // Who is told of it by others finds it in what this gateway has sent.
         await fannedOut(reply.position, by: origin.deadline)
         note(reply.position, call.route.subject, origin)
-        return try await response(reply, call.route, call.caller, origin)
+        return try await response(reply, call, origin)
     }
 
     /// A shorter answer leaves its places at once: what a client leaves unread of those is little.
@@ -113,7 +114,7 @@ extension Shard {
         }
         let pages = try await context.askForPages(
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID)
-        return Reply(.ok, Self.joined(pages.map(\.data)))
+        return Reply(.ok, await besideLoop(if: pages.count > 1) { Self.joined(pages.map(\.data)) })
     }
 
     private func list(
@@ -133,9 +134,11 @@ extension Shard {
                 bases = try await composer.bases(of: roomIDs, origin.context(for: caller, isQuestion: true))
             } else {
                 // A list that was kept is light.
+                try passList(caller.id, call.address)
                 slot = try await enterHeavy(caller.id, by: origin.deadline)
                 let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
-                bases = pages.flatMap { $0.data.array ?? [] }
+                bases = await besideLoop(if: pages.count > 1) { pages.flatMap { $0.data.array ?? [] } }
+                noteList(of: bases.count, for: caller.id, call.address)
             }
             let composed = try await composer.compose(
                 bases, for: caller.id, origin, unnamed: JSONValue(""),
@@ -163,14 +166,14 @@ extension Shard {
     // MARK: The response
 
     private func response(
-        _ reply: Reply, _ route: Route, _ caller: Caller?, _ origin: RequestOrigin
+        _ reply: Reply, _ call: AdmittedCall, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
         if reply.status == .noContent { return .noContent }
         let status = reply.status.rawValue
-        guard let viewer = caller?.id else { return .data(reply.data, page: reply.page, status: status) }
+        guard let viewer = call.caller?.id else { return .data(reply.data, page: reply.page, status: status) }
         let composed: RoomComposer.Composed
         let data: JSONValue
-        switch route.answer {
+        switch call.route.answer {
         case .plain, .rooms:  // a list of somebody's is made by `list`
             return .data(reply.data, page: reply.page, status: status)
         case .room:
@@ -180,9 +183,16 @@ extension Shard {
             }
             data = room.json
         case .roomsByPerson:
-            let (rooms, people) = (reply.data["rooms"]?.array ?? [], reply.data["people"]?.array ?? [])
-            composed = try await context.composer.compose(rooms, for: viewer, origin, remembering: .some)
-            data = ComposedRoom.groupedByPerson(composed.rooms, people: people, viewer: viewer)
+            let given = reply.data
+            let (rooms, people) = await besideLoop(if: given.bytes.count > Self.longAnswer) {
+                (given["rooms"]?.array ?? [], given["people"]?.array ?? [])
+            }
+            noteList(of: rooms.count, for: viewer, call.address)
+            let found = try await context.composer.compose(rooms, for: viewer, origin, remembering: .some)
+            data = await besideLoop(if: found.isLong) {
+                ComposedRoom.groupedByPerson(found.rooms, people: people, viewer: viewer)
+            }
+            composed = found
         }
         return .data(data, page: reply.page, status: status, degraded: composed.degraded)
     }

@@ -19,14 +19,15 @@ extension Shard {
             let caller = try context.tokens.claims(authorization: request.headers["Authorization"]).caller
             _ = try passLimits(limit, person: caller.id, address: client, isAddressCounted: true)
             let slot = try enter(caller.id)
-            startTask { await $0.sync(request, caller, slot, using: responder) }
+            startTask { await $0.sync(request, caller, from: client, slot, using: responder) }
         } catch {
             responder.send(.error(error, requestID: responder.requestID))
         }
     }
 
     private func sync(
-        _ request: HTTPRequest, _ caller: Caller, _ slot: RequestSlots.Slot, using responder: HTTPResponder
+        _ request: HTTPRequest, _ caller: Caller, from client: IPAddress, _ slot: RequestSlots.Slot,
+        using responder: HTTPResponder
     ) async {
         let id = responder.requestID
         do throws(ServiceError) {
@@ -42,12 +43,13 @@ extension Shard {
             let cursor = since.flatMap { context.cursors.decode($0, for: caller.id) }
             if since != nil, cursor == nil { throw .invalid("since", "is no cursor of yours") }
             let origin = context.origin(id, trace: request.headers["traceparent"])
+            if cursor == nil { try passList(caller.id, client) }
             let heavySlot = try await enterHeavy(caller.id, by: origin.deadline)
             let response =
                 if let cursor {
                     try await missed(since: cursor, by: caller, limit: limit, origin)
                 } else {
-                    try await snapshot(for: caller, origin)
+                    try await snapshot(for: caller, from: client, origin)
                 }
             send(response, with: responder, holding: [slot, heavySlot])
         } catch {
@@ -56,22 +58,28 @@ extension Shard {
     }
 
     /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
-    private func snapshot(for caller: Caller, _ origin: RequestOrigin) async throws(ServiceError) -> HTTPResponse {
+    private func snapshot(
+        for caller: Caller, from client: IPAddress, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> HTTPResponse {
         let streams = context.directory.catalog.streams
         let places = await context.missed.heads(of: streams, by: origin.deadline)
         guard places.count == streams.count else { throw .unavailable("A part of this service") }
         let asked = origin.context(for: caller, key: caller.id)
         let bases = try await context.bus.askForAll(Subject.rooms, asked, of: "Rooms") { _ in }
+        noteList(of: bases.count, for: caller.id, client)
         let composed = try await context.composer.compose(
             bases, for: caller.id, origin, unnamed: JSONValue(""), remembering: .all)
         // What was last known of a service may be older than its place: what lies between would never be told.
         guard !composed.degraded.contains(where: { places[$0] != nil }) else {
             throw .unavailable("A part of this service")
         }
-        let data = JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
-            $0.member("cursor", context.cursors.encode(SyncCursor(places), for: caller.id))
-            $0.name("rooms")
-            ComposedRoom.write(composed.rooms, by: .activity, to: &$0)
+        let cursor = context.cursors.encode(SyncCursor(places), for: caller.id)
+        let data = await besideLoop(if: composed.isLong) {
+            JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
+                $0.member("cursor", cursor)
+                $0.name("rooms")
+                ComposedRoom.write(composed.rooms, by: .activity, to: &$0)
+            }
         }
         return .data(data, status: 200, degraded: composed.degraded)
     }

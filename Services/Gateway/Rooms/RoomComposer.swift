@@ -18,6 +18,9 @@ struct RoomComposer: Sendable {
         let presenceChanges: Int
         /// Of the catalog by which services were asked.
         let catalogRevision: Int
+
+        /// Whether writing them takes long.
+        var isLong: Bool { rooms.count > maxRoomsOnLoop }
     }
 
     /// How what services answer is kept for when they are away: as all of a person's rooms, as some of them, or not at all.
@@ -46,8 +49,8 @@ struct RoomComposer: Sendable {
 
     /// A longer list waits for its turn.
     private static let longList = 256
-    /// Rooms that are written before others have a turn at the loop.
-    private static let roomsInOneGo = 64
+    /// More rooms than these are composed, and written, beside the loop: each takes some 50 µs.
+    static let maxRoomsOnLoop = 64
 
     /// Rooms are of no use late: a contributor has this long.
     static let patience: Duration = .seconds(1)
@@ -62,6 +65,15 @@ struct RoomComposer: Sendable {
         let turn = bases.count > Self.longList ? await turns.take() : nil
         defer { withExtendedLifetime(turn) {} }
         guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
+        return await besideLoop(if: bases.count > Self.maxRoomsOnLoop) {
+            await compose(bases, for: userID, catalog, origin, unnamed: unnamed, remembering: remembered)
+        }
+    }
+
+    private func compose(
+        _ bases: [JSONValue], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, unnamed: JSONValue,
+        remembering remembered: Remembered
+    ) async -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog, origin, remembering: remembered)
         // Last: who left while services were asked has been told of already.
@@ -71,7 +83,6 @@ struct RoomComposer: Sendable {
         var rooms: [ComposedRoom] = []
         rooms.reserveCapacity(bases.count)
         for index in bases.indices {
-            if index > 0, index.isMultiple(of: Self.roomsInOneGo) { await giveWay() }
             let room = ComposedRoom(
                 base: bases[index], fields, values: Self.values(of: all, at: index), present: present[ids[index]] ?? [],
                 unnamed: unnamed)

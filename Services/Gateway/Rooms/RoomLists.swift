@@ -24,7 +24,7 @@ struct RoomLists: Sendable {
         _ key: KeptLists.Key, logs: [String]?,
         compose: (_ roomIDs: [String]?) async throws(ServiceError) -> RoomComposer.Composed
     ) async throws(ServiceError) -> RoomList {
-        guard let logs else { return RoomList(try await compose(nil), by: key.sort) }
+        guard let logs else { return await Self.list(of: try await compose(nil), by: key.sort) }
         let known = kept.places
         let ends = kept.has(key) ? await ends.ends(of: logs) : [:]
         let ticket = kept.begin(key.userID)
@@ -38,10 +38,14 @@ struct RoomLists: Sendable {
         if let old, old.isMendable, let mended = await mended(old, by: key.sort, compose) {
             list = mended
         } else {
-            list = RoomList(try await compose(nil), by: key.sort)
+            list = await Self.list(of: try await compose(nil), by: key.sort)
         }
         if list.isWhole { kept.keep(list, key, ticket) }
         return list
+    }
+
+    private static func list(of composed: RoomComposer.Composed, by sort: ComposedRoom.Sort) async -> RoomList {
+        await besideLoop(if: composed.isLong) { RoomList(composed, by: sort) }
     }
 
     /// nil if all rooms are to be asked for: a service says something else of one than its log.
@@ -50,7 +54,10 @@ struct RoomLists: Sendable {
         _ compose: (_ roomIDs: [String]?) async throws(ServiceError) -> RoomComposer.Composed
     ) async -> RoomList? {
         do throws(ServiceError) {
-            return old.list.replacing(with: try await compose(old.stale.sorted()), by: sort)
+            let composed = try await compose(old.stale.sorted())
+            return await besideLoop(if: old.list.count > RoomComposer.maxRoomsOnLoop) {
+                old.list.replacing(with: composed, by: sort)
+            }
         } catch {
             return nil
         }

@@ -1,13 +1,10 @@
-import Reactor
 import Synchronization
 
-/// Lets what else came in on the caller's event loop go first, in the middle of long work.
-func giveWay() async {
-    guard let loop = EventLoop.current else { return await Task.yield() }
-    // A job would still run in this turn: a timer's call makes one for the next.
-    await withCheckedContinuation { continuation in
-        loop.schedule(after: .zero) { continuation.resume() }
-    }
+/// Does long work beside the caller's event loop, on the threads that all tasks share: on the loop it would hold up everyone whose socket
+/// is there. Short work is done where the caller is, as the way there and back costs more.
+func besideLoop<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
+    guard isLong else { return await work() }
+    return await withTaskExecutorPreference(globalConcurrentExecutor) { await work() }
 }
 
 /// Long lists that are composed at once, in all: each takes some megabytes while it is made. The others wait in the order they came; how

@@ -117,6 +117,12 @@ public struct RequestFields: Sendable {
     public func optionalText(
         _ name: String, length: ClosedRange<Int>, trimmed: Bool
     ) throws(ServiceError) -> String? {
+        // A megabyte takes ten milliseconds to decode and to look through.
+        if let value = object[name], value.kind == .string,
+            value.bytes.count > length.upperBound * Self.maxBytesOfCharacter + Self.maxBytesAround
+        {
+            throw Self.wrongLength(name, length)
+        }
         guard let given = try optionalString(name) else { return nil }
         return try Self.check(given, name, length: length, trimmed: trimmed)
     }
@@ -131,11 +137,18 @@ public struct RequestFields: Sendable {
     ) throws(ServiceError) -> String {
         guard !given.hasForbiddenControls else { throw .invalid(name, "has control characters in it") }
         let text = trimmed ? given.trimmed : given
-        guard length.contains(text.scalarCount) else {
-            throw .invalid(name, "has to have \(length.lowerBound) to \(length.upperBound) characters")
-        }
+        guard length.contains(text.scalarCount) else { throw wrongLength(name, length) }
         return text
     }
+
+    private static func wrongLength(_ name: String, _ length: ClosedRange<Int>) -> ServiceError {
+        .invalid(name, "has to have \(length.lowerBound) to \(length.upperBound) characters")
+    }
+
+    /// A character takes twelve bytes at most, as two escapes.
+    private static let maxBytesOfCharacter = 12
+    /// White space at the ends of a text, and quotes.
+    private static let maxBytesAround = 8192
 
     /// An idempotency key: any string of 1 to 64 characters without control characters.
     public func tempID() throws(ServiceError) -> String? {
