@@ -136,11 +136,11 @@ extension AccountsDatabase {
 
     // MARK: Ending
 
-    /// Ends the session whose newest token this is. One that has been used, or was made up, ends none.
-    func endSession(of token: RefreshToken, at now: Timestamp) async throws {
+    /// Ends the token's session, if this is its newest token, or it is the session that asks. Any other token ends none.
+    func endSession(of token: RefreshToken, askedIn publicID: String?, at now: Timestamp) async throws {
         try await database.write { connection in
             guard let session = try Self.session(of: token, at: now, on: connection),
-                constantTimeEquals(session.hash, token.hash)
+                constantTimeEquals(session.hash, token.hash) || session.publicID == publicID
             else { return }
             try Self.end(session.publicID, of: session.personID, at: now, on: connection)
         }

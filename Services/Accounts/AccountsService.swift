@@ -51,7 +51,7 @@ public struct AccountsService: Service {
                 Route(
                     "POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"],
                     wantsClient: true),
-                Route("POST", "/api/auth/logout", "accounts.logout", limits: ["refresh"]),
+                Route("POST", "/api/auth/logout", "accounts.logout", limits: ["refresh"], wantsClient: true),
                 Route(
                     "POST", "/api/auth/password", "accounts.change-password", limits: ["login", "sign_ins"],
                     wantsClient: true),

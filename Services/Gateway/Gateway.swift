@@ -89,7 +89,9 @@ public struct Gateway: Component {
             onHead: { sessions.announced($0, $1) }, onForgotten: { presence.forget(service: $0) })
         let bus = BatchingBus(node.bus) { directory.takesBatches(on: $0) }
         let lastKnown = LastKnown()
-        let composer = RoomComposer(bus: bus, directory: directory, presence: presence, lastKnown: lastKnown)
+        let longWork = LongWork()
+        let composer = RoomComposer(
+            bus: bus, directory: directory, presence: presence, lastKnown: lastKnown, longWork: longWork)
         let context = GatewayContext(
             settings: settings, bus: bus, log: log, metrics: node.metrics, measured: metrics, clock: node.clock,
             directory: directory,
@@ -97,7 +99,7 @@ public struct Gateway: Component {
             composer: composer,
             lists: RoomLists(
                 kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence,
-                lastKnown: lastKnown),
+                lastKnown: lastKnown, longWork: longWork),
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended),
             limiter: RateLimiter(

@@ -11,6 +11,8 @@ final class GatewayMetrics: Sendable {
     let failedAcks: Counter
     /// Requests and events that a limit refused.
     let limited: Counter
+    /// Errors that clients were answered, by their code: those of services, too.
+    private let errors: [ErrorCode: Counter]
     /// Sockets that ended with their session.
     let endedSockets: Counter
     /// Sockets that gave way to a newer one of their person.
@@ -31,6 +33,15 @@ final class GatewayMetrics: Sendable {
         acks = metrics.histogram("parlor_ack_seconds", "From a socket's event to its ack.")
         failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that say that a service failed.")
         limited = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
+        errors = Dictionary(
+            uniqueKeysWithValues: ErrorCode.allCases.map { code in
+                (
+                    code,
+                    metrics.counter(
+                        "parlor_errors_total", "Errors that clients were answered, over HTTP and sockets.",
+                        labels: ["code": code.rawValue])
+                )
+            })
         endedSockets = metrics.counter(
             "parlor_session_closes_total", "Sockets that were disconnected as their session had ended.")
         replacedSockets = metrics.counter(
@@ -38,6 +49,9 @@ final class GatewayMetrics: Sendable {
         fanout = metrics.histogram(
             "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
     }
+
+    /// A client is answered this error.
+    func note(_ error: ServiceError) { errors[error.code]?.add() }
 
     /// The log is followed up to there, from its start or a jump on. Lag is what the service's `parlor_log_seq` is ahead.
     func note(_ seq: Int, of stream: String) {

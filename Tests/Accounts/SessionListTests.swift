@@ -198,7 +198,7 @@ struct SessionListTests {
         let sessions = try await after.sessions(of: "p", at: Timestamp(milliseconds: 9))
         #expect(sessions.map(\.id) == ["p-0", "p-1"])
         #expect(sessions.allSatisfy { $0.createdAt.milliseconds == 5 && $0.lastUsedAt.milliseconds == 5 })
-        try await after.endSession(of: tokens[0], at: Timestamp(milliseconds: 9))
+        try await after.endSession(of: tokens[0], askedIn: nil, at: Timestamp(milliseconds: 9))
         #expect(try await after.sessions(of: "p", at: Timestamp(milliseconds: 9)).count == 1)
         await after.database.close()
     }

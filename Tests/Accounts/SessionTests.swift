@@ -110,6 +110,24 @@ struct SessionTests {
         #expect(try await world.ended() == [world.session(of: alice)])
     }
 
+    @Test("in its own session an old token signs out, too; in another one of the same person it does not")
+    func logoutInItsOwnSession() async throws {
+        let alice = try await world.person("alice")
+        _ = try await world.refresh(alice.refreshToken)
+        world.clock.advance(by: .seconds(1))
+        let other = try await world.login("alice")
+        let (own, elsewhere) = (try world.session(of: alice), try world.session(of: other))
+        for (session, ended) in [(elsewhere, []), (own, [own])] {
+            let client = world.client(at: "192.0.2.1", session: session)
+            let body = try RequestFields.writing {
+                $0.member("refreshToken", alice.refreshToken)
+                $0.member(ClientInfo.member, client.json)
+            }
+            #expect(try await world.accounts.logout(body).status == .noContent)
+            #expect(try await world.ended() == ended)
+        }
+    }
+
     @Test("signing out ends the session, twice does no harm, and one can sign in again")
     func logout() async throws {
         let alice = try await world.person("alice")

@@ -86,19 +86,33 @@ struct CatalogTests {
         #expect(catalog.isWhole)
     }
 
-    @Test("what two services declare is the one's whose name comes first, whoever announced first")
-    func conflict() {
-        var catalog = Catalog(required: [])
-        for name in ["zebra", "ape"] {
-            catalog = catalog.adding(
+    @Test(
+        "what a service has, no other can have",
+        arguments: [
+            ("GET /api/x/:", Manifest(service: "a", routes: [Route("GET", "/api/x/:other", "a.x")])),
+            ("event x", Manifest(service: "a", socketEvents: [SocketEvent("x", "a.x")])),
+            ("limit x", Manifest(service: "a", limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])),
+            ("the log of ended sessions", Manifest(service: "a", logsEndedSessions: true)),
+            (
+                "field badges.x",
                 Manifest(
-                    service: name, routes: [Route("GET", "/api/x", "\(name).x")],
-                    socketEvents: [SocketEvent("x", "\(name).x")]))
-        }
-        guard case .route(let route, _) = catalog.routes.match("GET", ["api", "x"]) else {
-            Issue.record("there is no match")
-            return
-        }
-        #expect(route.subject == "ape.x" && catalog.socketEvents["x"]?.subject == "ape.x")
+                    service: "a", contribution: Contribution(subject: "a.x", fields: [.init("badges.x", zero: .null)]))
+            ),
+        ])
+    func conflict(_ claim: String, _ manifest: Manifest) {
+        let holder = Manifest(
+            service: "z", routes: [Route("GET", "/api/x/:id", "z.x"), Route("POST", "/api/x/:id", "z.y")],
+            socketEvents: [SocketEvent("x", "z.x")],
+            contribution: Contribution(
+                subject: "z.x", fields: [.init("badges.x", zero: .null), .init("updatedAt", .laterTime, zero: .null)]),
+            logsEndedSessions: true, limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])
+        let catalog = Catalog(required: []).adding(holder)
+        #expect(catalog.conflict(with: holder) == nil)
+        #expect(catalog.conflict(with: manifest).map { [$0.claim, $0.holder] } == [claim, "z"])
+        let others = Manifest(
+            service: "a", routes: [Route("PUT", "/api/x/:id", "a.x"), Route("GET", "/api/x/one", "a.y")],
+            socketEvents: [SocketEvent("y", "a.y")],
+            contribution: Contribution(subject: "a.x", fields: [.init("updatedAt", .laterTime, zero: .null)]))
+        #expect(catalog.conflict(with: others) == nil)
     }
 }

@@ -40,6 +40,28 @@ struct DirectoryTests {
         await Task.detached { group.shutdown() }.value
     }
 
+    @Test("who offers what another has is refused, until that one has it no more", .timeLimit(.minutes(1)))
+    func claims() async throws {
+        try await run { directory in
+            try directory.start()
+            let people = try FakeService.start(Manifest(service: "people", logsEndedSessions: true), on: bus)
+            #expect(try await announced.next() == "people")
+            let thief = Manifest(service: "chat", hasEventLog: true, logsEndedSessions: true)
+            let chat = try FakeService.start(thief, on: bus)
+            // What is announced after it comes after it.
+            _ = try FakeService.start(Manifest(service: "other"), on: bus)
+            #expect(try await announced.next() == "other")
+            #expect(directory.catalog.manifests["chat"] == nil)
+            #expect(log.text.contains("a service is refused that offers what another does"))
+            people.stop()
+            _ = try FakeService.start(Manifest(service: "people"), on: bus)
+            #expect(try await announced.next() == "people")
+            chat.announce()
+            #expect(try await announced.next() == "chat")
+            #expect(directory.catalog.manifests["chat"] == thief)
+        }
+    }
+
     @Test("a log that could not be followed is followed with the next announcement")
     func followedLater() async throws {
         try await run { directory in

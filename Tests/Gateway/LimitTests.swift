@@ -58,7 +58,9 @@ struct LimitTests {
             world.chat.on("chat.read", reply: Reply())
             let client = try await world.connect()
             #expect(try await client.ask("chat:read", "{}")["error"]?["code"]?.string == "rate_limited")
-            #expect(try await world.request("GET", "/metrics", as: nil).body.contains("parlor_rate_limited_total 3\n"))
+            let metrics = try await world.request("GET", "/metrics", as: nil).body
+            #expect(metrics.contains("parlor_rate_limited_total 3\n"))
+            #expect(metrics.contains("parlor_errors_total{code=\"rate_limited\"} 3\n"))
         }
     }
 

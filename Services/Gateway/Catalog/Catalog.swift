@@ -39,7 +39,7 @@ final class Catalog: Sendable {
         listLogs = Self.listLogs(all)
     }
 
-    /// This one, if it has that manifest already.
+    /// This one, if it has that manifest already. `conflict` has found nothing that is another's.
     func adding(_ manifest: Manifest) -> Catalog {
         guard manifests[manifest.service] != manifest else { return self }
         var manifests = manifests

@@ -168,9 +168,14 @@ final class Directory: Sendable {
         keep(manifest)
     }
 
-    /// - Returns: false if there are too many already.
+    /// - Returns: false if there are too many already, or if it wants what another service has.
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
+        if let (claim, holder) = catalog.conflict(with: manifest) {
+            log.error(
+                "a service is refused that offers what another does", ["name": name, "what": claim, "of": holder])
+            return false
+        }
         let hasRoom = state.withLock { state in
             state.catalog.manifests[name] != nil || state.followers[name] != nil
                 || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices

@@ -129,12 +129,12 @@ extension Shard {
 
     /// An event that is not taken, whatever it is called.
     func refuse(_ event: SocketIOEvent, _ error: ServiceError, on socket: Socket) {
-        guard let client = socket.context as? Client else { return Self.fail(event, error, to: socket) }
+        guard let client = socket.context as? Client else { return fail(event, error, to: socket) }
         do throws(ServiceError) {
             _ = try passLimits(limit("unknown"), person: client.caller.id, address: client.address)
-            Self.fail(event, error, to: socket)
+            fail(event, error, to: socket)
         } catch {
-            Self.fail(event, error, to: socket)
+            fail(event, error, to: socket)
         }
     }
 
@@ -166,27 +166,28 @@ extension Shard {
                 })
         case .failure(let error):
             if error.code.isRetryable, error.code != .rateLimited { context.measured.failedAcks.add() }
-            if client.isConnected { Self.fail(event, error, to: client.socket) }
+            if client.isConnected { fail(event, error, to: client.socket) }
         }
         context.measured.acks.observe(.now() - began)
     }
 
     /// In the ack if one is wanted, else as `request:error`.
-    static func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
+    func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
+        context.measured.note(error)
         if let id = event.ackID {
             socket.ack(
                 id,
                 JSONWriter.object {
                     $0.member("success", false)
-                    write(error, withRetry: true, to: &$0)
+                    Self.write(error, withRetry: true, to: &$0)
                 })
         } else {
-            fail(event.name, error, to: socket)
+            Self.report(error, of: event.name, to: socket)
         }
     }
 
     /// As `request:error`.
-    static func fail(_ event: String, _ error: ServiceError, to socket: Socket) {
+    static func report(_ error: ServiceError, of event: String, to socket: Socket) {
         socket.emit(
             "request:error",
             JSONWriter.object {

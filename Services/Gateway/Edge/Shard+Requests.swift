@@ -45,7 +45,7 @@ extension Shard {
                 let call = try admit(request, to: route, parameters, from: client, catalog)
                 startTask { await $0.serve(call, request, responder) }
             } catch {
-                responder.send(.error(error, requestID: id))
+                fail(error, responder)
             }
         }
     }
@@ -58,8 +58,13 @@ extension Shard {
             try passAddress(limit("unknown"), client)
             responder.send(response())
         } catch {
-            responder.send(.error(error, requestID: responder.requestID))
+            fail(error, responder)
         }
+    }
+
+    func fail(_ error: ServiceError, _ responder: HTTPResponder) {
+        context.measured.note(error)
+        responder.send(.error(error, requestID: responder.requestID))
     }
 
     private func serve(_ call: AdmittedCall, _ request: HTTPRequest, _ responder: HTTPResponder) async {
@@ -75,7 +80,7 @@ extension Shard {
             send(response, with: responder, holding: slots)
         } catch {
             settle(call.pass, error)
-            responder.send(.error(error, requestID: responder.requestID))
+            fail(error, responder)
         }
     }
 
@@ -114,7 +119,7 @@ extension Shard {
         }
         let pages = try await context.askForPages(
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID)
-        return Reply(.ok, await besideLoop(if: pages.count > 1) { Self.joined(pages.map(\.data)) })
+        return Reply(.ok, await context.composer.longWork.run(if: pages.count > 1) { Self.joined(pages.map(\.data)) })
     }
 
     private func list(
@@ -137,7 +142,9 @@ extension Shard {
                 try passList(caller.id, call.address)
                 slot = try await enterHeavy(caller.id, by: origin.deadline)
                 let pages = try await context.askForPages(route.subject, data, as: caller, origin: origin, key: nil)
-                bases = await besideLoop(if: pages.count > 1) { pages.flatMap { $0.data.array ?? [] } }
+                bases = await context.composer.longWork.run(if: pages.count > 1) {
+                    pages.flatMap { $0.data.array ?? [] }
+                }
                 noteList(of: bases.count, for: caller.id, call.address)
             }
             let composed = try await composer.compose(
@@ -184,12 +191,12 @@ extension Shard {
             data = room.json
         case .roomsByPerson:
             let given = reply.data
-            let (rooms, people) = await besideLoop(if: given.bytes.count > Self.longAnswer) {
+            let (rooms, people) = await context.composer.longWork.run(if: given.bytes.count > Self.longAnswer) {
                 (given["rooms"]?.array ?? [], given["people"]?.array ?? [])
             }
             noteList(of: rooms.count, for: viewer, call.address)
             let found = try await context.composer.compose(rooms, for: viewer, origin, remembering: .some)
-            data = await besideLoop(if: found.isLong) {
+            data = await context.composer.longWork.run(if: found.isLong) {
                 ComposedRoom.groupedByPerson(found.rooms, people: people, viewer: viewer)
             }
             composed = found

@@ -21,7 +21,7 @@ extension Shard {
             let slot = try enter(caller.id)
             startTask { await $0.sync(request, caller, from: client, slot, using: responder) }
         } catch {
-            responder.send(.error(error, requestID: responder.requestID))
+            fail(error, responder)
         }
     }
 
@@ -53,7 +53,7 @@ extension Shard {
                 }
             send(response, with: responder, holding: [slot, heavySlot])
         } catch {
-            responder.send(.error(error, requestID: id))
+            fail(error, responder)
         }
     }
 
@@ -74,7 +74,7 @@ extension Shard {
             throw .unavailable("A part of this service")
         }
         let cursor = context.cursors.encode(SyncCursor(places), for: caller.id)
-        let data = await besideLoop(if: composed.isLong) {
+        let data = await context.composer.longWork.run(if: composed.isLong) {
             JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
                 $0.member("cursor", cursor)
                 $0.name("rooms")

@@ -38,13 +38,17 @@ struct RoomComposer: Sendable {
     let directory: Directory
     let presence: Presence
     let lastKnown: LastKnown
+    let longWork: LongWork
     private let turns = ListTurns()
 
-    init(bus: any MessageBus, directory: Directory, presence: Presence, lastKnown: LastKnown) {
+    init(
+        bus: any MessageBus, directory: Directory, presence: Presence, lastKnown: LastKnown, longWork: LongWork
+    ) {
         self.bus = bus
         self.directory = directory
         self.presence = presence
         self.lastKnown = lastKnown
+        self.longWork = longWork
     }
 
     /// A longer list waits for its turn.
@@ -65,7 +69,7 @@ struct RoomComposer: Sendable {
         let turn = bases.count > Self.longList ? await turns.take() : nil
         defer { withExtendedLifetime(turn) {} }
         guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
-        return await besideLoop(if: bases.count > Self.maxRoomsOnLoop) {
+        return await longWork.run(if: bases.count > Self.maxRoomsOnLoop) {
             await compose(bases, for: userID, catalog, origin, unnamed: unnamed, remembering: remembered)
         }
     }

@@ -16,6 +16,7 @@ struct RoomLists: Sendable {
     let directory: Directory
     let presence: Presence
     let lastKnown: LastKnown
+    let longWork: LongWork
 
     /// - Parameters:
     ///   - logs: those that tell of each change of the list; nil if a change could go untold.
@@ -24,7 +25,7 @@ struct RoomLists: Sendable {
         _ key: KeptLists.Key, logs: [String]?,
         compose: (_ roomIDs: [String]?) async throws(ServiceError) -> RoomComposer.Composed
     ) async throws(ServiceError) -> RoomList {
-        guard let logs else { return await Self.list(of: try await compose(nil), by: key.sort) }
+        guard let logs else { return await roomList(of: try await compose(nil), by: key.sort) }
         let known = kept.places
         let ends = kept.has(key) ? await ends.ends(of: logs) : [:]
         let ticket = kept.begin(key.userID)
@@ -38,14 +39,14 @@ struct RoomLists: Sendable {
         if let old, old.isMendable, let mended = await mended(old, by: key.sort, compose) {
             list = mended
         } else {
-            list = await Self.list(of: try await compose(nil), by: key.sort)
+            list = await roomList(of: try await compose(nil), by: key.sort)
         }
         if list.isWhole { kept.keep(list, key, ticket) }
         return list
     }
 
-    private static func list(of composed: RoomComposer.Composed, by sort: ComposedRoom.Sort) async -> RoomList {
-        await besideLoop(if: composed.isLong) { RoomList(composed, by: sort) }
+    private func roomList(of composed: RoomComposer.Composed, by sort: ComposedRoom.Sort) async -> RoomList {
+        await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
     }
 
     /// nil if all rooms are to be asked for: a service says something else of one than its log.
@@ -55,7 +56,7 @@ struct RoomLists: Sendable {
     ) async -> RoomList? {
         do throws(ServiceError) {
             let composed = try await compose(old.stale.sorted())
-            return await besideLoop(if: old.list.count > RoomComposer.maxRoomsOnLoop) {
+            return await longWork.run(if: old.list.count > RoomComposer.maxRoomsOnLoop) {
                 old.list.replacing(with: composed, by: sort)
             }
         } catch {

@@ -25,8 +25,8 @@ extension Shard {
         guard let client = clients[id] else { return }
         context.measured.replacedSockets.add()
         let limit = context.settings.maxSocketsPerPerson
-        Self.fail(
-            "connect", ServiceError(.rateLimited, "You have more than \(limit) connections: the oldest ends."),
+        Self.report(
+            ServiceError(.rateLimited, "You have more than \(limit) connections: the oldest ends."), of: "connect",
             to: client.socket)
         client.socket.disconnect()
     }

@@ -1,10 +1,19 @@
 import Synchronization
+import Workers
 
-/// Does long work beside the caller's event loop, on the threads that all tasks share: on the loop it would hold up everyone whose socket
-/// is there. Short work is done where the caller is, as the way there and back costs more.
-func besideLoop<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
-    guard isLong else { return await work() }
-    return await withTaskExecutorPreference(globalConcurrentExecutor) { await work() }
+/// Long work of event loops, on threads of its own: on a loop it would hold up everyone whose socket is there.
+final class LongWork: Sendable {
+    private let threads = [
+        TaskThread(named: "lists", priority: .normal), TaskThread(named: "lists", priority: .normal),
+    ]
+    private let last = Atomic<Int>(0)
+
+    /// Short work is done where the caller is, as the way there and back costs more.
+    func run<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
+        guard isLong else { return await work() }
+        let number = last.wrappingAdd(1, ordering: .relaxed).newValue
+        return await withTaskExecutorPreference(threads[number & 1]) { await work() }
+    }
 }
 
 /// Long lists that are composed at once, in all: each takes some megabytes while it is made. The others wait in the order they came; how
