@@ -20,7 +20,7 @@ struct RoomComposer: Sendable {
         let catalogRevision: Int
 
         /// Whether writing them takes long.
-        var isLong: Bool { rooms.count > maxRoomsOnLoop }
+        var isLong: Bool { rooms.count > maxWrittenOnLoop }
     }
 
     /// How what services answer is kept for when they are away: as all of a person's rooms, as some of them, or not at all.
@@ -53,8 +53,10 @@ struct RoomComposer: Sendable {
 
     /// A longer list waits for its turn.
     private static let longList = 256
-    /// More rooms than these are composed, and written, beside the loop: each takes some 50 µs.
-    static let maxRoomsOnLoop = 64
+    /// More rooms than these are composed beside the loop: each takes some 50 µs.
+    private static let maxComposedOnLoop = 64
+    /// More composed rooms than these are sorted and written beside it: each takes some 5 µs.
+    static let maxWrittenOnLoop = 512
 
     /// Rooms are of no use late: a contributor has this long.
     static let patience: Duration = .seconds(1)
@@ -69,7 +71,7 @@ struct RoomComposer: Sendable {
         let turn = bases.count > Self.longList ? await turns.take() : nil
         defer { withExtendedLifetime(turn) {} }
         guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
-        return await longWork.run(if: bases.count > Self.maxRoomsOnLoop) {
+        return await longWork.run(if: bases.count > Self.maxComposedOnLoop) {
             await compose(bases, for: userID, catalog, origin, unnamed: unnamed, remembering: remembered)
         }
     }

@@ -56,7 +56,7 @@ struct RoomLists: Sendable {
     ) async -> RoomList? {
         do throws(ServiceError) {
             let composed = try await compose(old.stale.sorted())
-            return await longWork.run(if: old.list.count > RoomComposer.maxRoomsOnLoop) {
+            return await longWork.run(if: old.list.count > RoomComposer.maxWrittenOnLoop) {
                 old.list.replacing(with: composed, by: sort)
             }
         } catch {
