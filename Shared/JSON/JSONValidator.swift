@@ -6,8 +6,7 @@ struct JSONValidator {
     private let maxDepth: Int
     private let boundsMarks: Bool
     private var position = 0
-    /// One flag a level: whether it is an object.
-    private var isObject: [Bool] = []
+    private var levels = Levels()
     private var marks = CombiningMarks()
 
     /// The range of the value in `bytes`, without the white space around it.
@@ -50,7 +49,7 @@ struct JSONValidator {
         while position < bytes.count, bytes[position].isJSONWhiteSpace { position += 1 }
     }
 
-    /// One value; containers are walked with `isObject` as the stack.
+    /// One value; containers are walked with `levels` as the stack.
     private mutating func value() throws(JSONError) {
         repeat {
             switch current {
@@ -71,19 +70,20 @@ struct JSONValidator {
             default: throw failure("a value is missing")
             }
             try afterValue()
-        } while !isObject.isEmpty
+        } while levels.count > 0
     }
 
     private mutating func open(object: Bool) throws(JSONError) {
-        guard isObject.count < maxDepth else { throw failure("nested deeper than \(maxDepth)") }
-        isObject.append(object)
+        guard levels.count < maxDepth else { throw failure("nested deeper than \(maxDepth)") }
+        levels.push(isObject: object)
         position += 1
         skipWhiteSpace()
     }
 
     /// Closes what ends here, then stands at the next value, or past the outermost one.
     private mutating func afterValue() throws(JSONError) {
-        while let object = isObject.last {
+        while levels.count > 0 {
+            let object = levels.isObject
             skipWhiteSpace()
             switch current {
             case UInt8(ascii: ","):
@@ -93,7 +93,7 @@ struct JSONValidator {
                 return
             case UInt8(ascii: "}") where object, UInt8(ascii: "]") where !object:
                 position += 1
-                isObject.removeLast()
+                levels.pop()
             default:
                 throw failure(object ? "`,` or `}` is missing" : "`,` or `]` is missing")
             }
@@ -222,5 +222,30 @@ struct JSONValidator {
     private mutating func count(_ scalar: UInt32) throws(JSONError) {
         guard boundsMarks, !marks.accept(scalar) else { return }
         throw failure("more than \(CombiningMarks.maxInARow) combining marks in a row")
+    }
+}
+
+/// The containers that are open: a bit for each, whether it is an object. The innermost 64 are in a register.
+private struct Levels {
+    private(set) var count = 0
+    private var innermost: UInt64 = 0
+    private var outer: [UInt64] = []
+
+    /// Of the innermost one.
+    @inline(__always) var isObject: Bool { innermost & 1 == 1 }
+
+    @inline(__always) mutating func push(isObject: Bool) {
+        if count > 0, count.isMultiple(of: 64) {
+            outer.append(innermost)
+            innermost = 0
+        }
+        innermost = innermost << 1 | (isObject ? 1 : 0)
+        count += 1
+    }
+
+    @inline(__always) mutating func pop() {
+        count -= 1
+        innermost >>= 1
+        if count > 0, count.isMultiple(of: 64) { innermost = outer.removeLast() }
     }
 }

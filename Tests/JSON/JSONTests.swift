@@ -55,6 +55,21 @@ struct JSONTests {
         }
     }
 
+    @Test("each level ends as it began, however deep", arguments: [1, 2, 63, 64, 65, 127, 128, 129, 200])
+    func levels(_ depth: Int) throws {
+        // Objects at every third level, so that no level is like the one 64 above it.
+        let isObject = (0..<depth).map { $0 % 3 == 0 }
+        let opening = isObject.map { $0 ? #"{"a":"# : "[" }.joined() + "1"
+        var closing = isObject.reversed().map { $0 ? "}" : "]" }
+        #expect(try JSONValue(parsing: opening + closing.joined()).kind == .object)
+        for level in closing.indices {
+            let right = closing[level]
+            closing[level] = right == "}" ? "]" : "}"
+            #expect(throws: JSONError.self) { try JSONValue(parsing: opening + closing.joined()) }
+            closing[level] = right
+        }
+    }
+
     @Test("nesting is taken to the limit and refused beyond it, however deep")
     func nesting() throws {
         func nested(_ depth: Int) -> String {
