@@ -94,6 +94,13 @@ extension Shard {
     private func start(_ request: SocketRequest, of client: Client) {
         switch request.event.name {
         case "room:join", "room:leave", "message:typing":
+            // Before a task is made of it: a socket may send tens of thousands a second.
+            let limit = limit(request.event.name == "message:typing" ? "typing" : "joins")
+            do throws(ServiceError) {
+                _ = try passLimits(limit, person: client.caller.id, address: client.address)
+            } catch {
+                return answer(request.event, of: client, since: .now(), .failure(error))
+            }
             if request.event.name == "room:join" { noteVisit() }
             client.isChangingRooms = true
             startTask { [client = LoopBound(client, to: loop)] in await $0.changeRooms(request, of: client.object) }
@@ -116,8 +123,6 @@ extension Shard {
     private func changeRooms(
         _ event: SocketIOEvent, of client: Client, _ origin: RequestOrigin
     ) async throws(ServiceError) -> JSONValue? {
-        let limit = limit(event.name == "message:typing" ? "typing" : "joins")
-        _ = try passLimits(limit, person: client.caller.id, address: client.address)
         let fields = try Self.fields(of: event)
         switch event.name {
         case "room:join": return try await join(fields, client, origin)
