@@ -18,6 +18,11 @@ extension EdgeConfiguration {
         return client
     }
 
+    /// Whether a trusted proxy asks for itself, as its health checks do: it names nobody.
+    func isProxysOwn(_ request: HTTPRequest, from peer: IPAddress) -> Bool {
+        isTrusted(peer) && request.headers["X-Forwarded-For"] == nil
+    }
+
     /// Who a connection's limits count; nil for a trusted proxy, which speaks for many.
     func countedAddress(of peer: IPAddress) -> IPAddress? { isTrusted(peer) ? nil : peer.subscriber }
 

@@ -230,7 +230,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func begin(_ request: HTTPRequest) {
         let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
-        if let wait = edge.delegate.secondsToWait(of: client(of: request)) {
+        // A balancer takes a gateway whose health checks are refused for one that is down, and cuts off all who are on it.
+        if !edge.configuration.isProxysOwn(request, from: channel.peer.ip),
+            let wait = edge.delegate.secondsToWait(of: client(of: request))
+        {
             exchange?.keepsAlive = false
             return fail(
                 id, status: 429, reason: "there are too many requests from this address",

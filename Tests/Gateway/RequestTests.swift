@@ -218,6 +218,18 @@ struct RequestTests {
         }
     }
 
+    @Test("a trusted proxy's health checks are answered, whatever those behind it did")
+    func healthChecks() async throws {
+        try await GatewayWorld.run(["--rate-requests", "2/1h,2/1h", "--trusted-proxies", "127.0.0.1"]) { world in
+            for (client, status) in [("127.0.0.1", 200), ("127.0.0.1", 200), ("127.0.0.1", 429)] {
+                let answer = try await world.request(
+                    "GET", "/healthz", as: nil, headers: ["X-Forwarded-For: \(client)"])
+                #expect(answer.status == status)
+            }
+            for _ in 1...3 { #expect(try await world.request("GET", "/healthz", as: nil).status == 200) }
+        }
+    }
+
     @Test("it says that it is up, and whether every required service is")
     func operations() async throws {
         try await GatewayWorld.run { world in
