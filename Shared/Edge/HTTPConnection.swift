@@ -32,6 +32,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var exchange: Exchange?
     private var exchangeCount = 0
     private var isProcessing = false
+    /// What has come and is not looked at yet, as whose it is has had their share. Only a proxy's connection has one.
+    private var held: HTTPEvent?
     /// It has had its share for now, and goes on by itself.
     private var isResting = false
     /// The client sends nothing more.
@@ -50,6 +52,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Whose connection it is counted as; nil for a trusted proxy's.
     let countedAddress: IPAddress?
+    private var isProxys: Bool { countedAddress == nil }
     private var countedBytes = 0
     var place = WaitingPlace<HTTPConnection>()
 
@@ -125,7 +128,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// A trusted proxy's connections are others', and stay.
     private func noteWaiting() {
-        if countedAddress != nil { edge.noteWaiting(self) }
+        if !isProxys { edge.noteWaiting(self) }
     }
 
     // MARK: What is buffered
@@ -133,9 +136,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// - Returns: false if it is more than the client may have.
     private func countBytes() -> Bool {
         let unread = channel.isStalled ? channel.pendingCost : 0
+        let taken = (exchange?.bodyBytes ?? 0) + (held?.request?.body.count ?? 0)
         return edge.count(
-            parser.heldBytes + unread + (exchange?.bodyBytes ?? 0), of: countedAddress, in: &countedBytes,
-            isConnected: false)
+            parser.heldBytes + unread + taken, of: countedAddress, in: &countedBytes, isConnected: false)
     }
 
     private func refuseBytes() {
@@ -160,7 +163,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         var left = Self.maxRequestsPerTurn
         var spell = edge.shares.begin(for: countedAddress, received: received)
         do throws(HTTPParseError) {
-            while left > 0, exchange == nil, channel.isOpen, !isUnread, spell.goesOn(), let event = try parser.next() {
+            while left > 0, exchange == nil, channel.isOpen, !isUnread, let event = try next(in: &spell) {
                 switch event {
                 case .request(let request):
                     left -= 1
@@ -179,10 +182,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
             fail(open(nil), status: error.status, reason: error.reason)
         }
         if exchange == nil { setDeadline() }
+        if isProxys, held == nil { spell.pass(to: nil) }
+        let goesOn = spell.goesOn()
         if isReleased { return }
         // Of whoever has had their share, nothing more is received either.
-        if !spell.goesOn() {
-            rest { edge.shares.wait(for: countedAddress, $0) }
+        if !goesOn {
+            rest { edge.shares.wait(for: spell.address, $0) }
         } else if left == 0, parser.bufferedBytes > 0 {
             rest { edge.loop.inNextTurn($0) }
         }
@@ -193,6 +198,19 @@ final class HTTPConnection: ChannelHandler, Waiting {
         } else {
             channel.resumeReading()
         }
+    }
+
+    /// What has come next, if whoever it is of has something left of their share.
+    private func next(in spell: inout TimeShares.Spell) throws(HTTPParseError) -> HTTPEvent? {
+        guard isProxys else { return spell.goesOn() ? try parser.next() : nil }
+        // Whose it is only the request says: the next one may be another's.
+        spell.pass(to: nil)
+        let found = if let event = held.take() { event } else { try parser.next() }
+        guard let event = found, let request = event.request else { return found }
+        spell.pass(to: client(of: request).subscriber)
+        if spell.goesOn() { return event }
+        held = event
+        return nil
     }
 
     /// The client has not read what it was answered.
@@ -382,7 +400,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Closes if no request is open. One that is, or has begun to come, is answered first; nothing keeps alive after it.
     func drain() {
-        guard exchange == nil else { return }
+        guard exchange == nil, held == nil else { return }
         if !hasReceived {
             deadline = .now() + Self.drainGrace
             timer?.rearm(after: Self.drainGrace)

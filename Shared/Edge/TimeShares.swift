@@ -27,11 +27,27 @@ final class TimeShares {
 
     /// The work of one call, measured.
     struct Spell {
+        /// nil where nothing is measured.
         fileprivate let shares: TimeShares?
-        fileprivate let share: Share?
+        /// Whose share it is of; nil where nobody's is used.
+        private(set) var address: IPAddress?
+        private var share: Share?
         fileprivate var began: LoopInstant
         /// What was used before it began, and is not counted yet.
         fileprivate var before: Duration = .zero
+
+        fileprivate init(_ shares: TimeShares?, of address: IPAddress?, began: LoopInstant, before: Duration) {
+            (self.shares, self.began, self.before) = (shares, began, before)
+            pass(to: address)
+        }
+
+        /// The rest is another's, and so is what nobody's share was used for until now.
+        mutating func pass(to address: IPAddress?) {
+            _ = goesOn()
+            guard let shares, self.address != address else { return }
+            self.address = address
+            share = address.map(shares.share)
+        }
 
         /// Counts the time since it was asked last.
         ///
@@ -64,15 +80,15 @@ final class TimeShares {
         allowance = Self.burst * ratio
     }
 
-    /// Begins to measure work for an address; nil is not measured.
+    /// Begins to measure work for an address; nil where it is not known yet whose it is.
     ///
     /// - Parameter received: bytes that have come since the last spell.
     func begin(for address: IPAddress?, received: Int = 0) -> Spell {
-        guard isOn, let address else { return Spell(shares: nil, share: nil, began: loop.now) }
+        guard isOn else { return Spell(nil, of: nil, began: loop.now, before: .zero) }
         let now = LoopInstant.now()
         if now - mark.at > Self.markInterval { mark = (now, Self.threadTime()) }
         let receiving = Duration.nanoseconds(received * Self.nanosecondsPerKilobyte / 1024)
-        return Spell(shares: self, share: share(of: address), began: now, before: receiving)
+        return Spell(self, of: address, began: now, before: receiving)
     }
 
     /// For how long the calling thread has run.
@@ -116,7 +132,7 @@ final class TimeShares {
         if !share.waiting.isEmpty { wakeLater(share) }
     }
 
-    private func share(of address: IPAddress) -> Share {
+    fileprivate func share(of address: IPAddress) -> Share {
         if let share = shares[address] { return share }
         if shares.count >= sizeToPrune { prune() }
         let share = Share()

@@ -118,10 +118,11 @@ final class WebSocketConnection: ChannelHandler {
         } catch {
             close(error.closeCode, reason: error.reason)
         }
+        let goesOn = spell.goesOn()
         if isClosing { return }
         if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
         // Of whoever has had their share, nothing more is received either.
-        if !spell.goesOn() {
+        if !goesOn {
             rest { edge.shares.wait(for: client.subscriber, $0) }
         } else if left == 0, parser.hasInput {
             rest { edge.loop.inNextTurn($0) }

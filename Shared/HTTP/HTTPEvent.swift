@@ -12,4 +12,12 @@ public enum HTTPEvent: Sendable, Equatable {
     case bodyTooLarge(HTTPRequest)
     /// The body that was too large has passed, and the connection can go on.
     case drained
+
+    /// The request that it is the end of, or of whose body it tells.
+    public var request: HTTPRequest? {
+        switch self {
+        case .request(let request), .largeBody(let request), .bodyTooLarge(let request): request
+        case .continueExpected, .drained: nil
+        }
+    }
 }

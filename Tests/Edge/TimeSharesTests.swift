@@ -43,6 +43,28 @@ struct TimeSharesTests {
         }
     }
 
+    @Test("behind a trusted proxy each client has a share, and waits on no connection that brings others' requests")
+    func proxies() async throws {
+        let taken = Mutex<[String]>([])
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            if request.path == "/1" { Self.spend("/1", taken) } else { taken.withLock { $0.append(request.path) } }
+            responder.send(HTTPResponse(status: 200))
+        })
+        let configuration = Self.configuration(percent: 1).with {
+            $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self)
+        }
+        try await TestServer.run(configuration: configuration, behaviour) { server in
+            let (first, second) = (try server.client(), try server.client())
+            let (busy, other) = (["X-Forwarded-For: 192.0.2.1"], ["X-Forwarded-For: 192.0.2.2"])
+            #expect(try first.request("GET", "/1", headers: busy).status == 200)
+            try second.send("GET /2 HTTP/1.1\r\nHost: x\r\n\(busy[0])\r\n\r\n")
+            #expect(try first.request("GET", "/other", headers: other).status == 200)
+            #expect(taken.withLock { $0 } == ["/1", "/other"])
+            #expect(try second.response().status == 200)
+            #expect(taken.withLock { $0 } == ["/1", "/other", "/2"])
+        }
+    }
+
     @Test("a socket's messages wait likewise")
     func messages() async throws {
         let taken = Mutex<[String]>([])
