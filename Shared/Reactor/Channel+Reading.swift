@@ -101,7 +101,6 @@ extension Channel: PollSource {
     private func noteDropped(_ count: Int) {
         droppedBytes += count
         if droppedBytes > Self.maxDroppedBytes { return closeDescriptor(.closed) }
-        guard count == Self.droppedPortion else { return }
         hasDropBreak = true
         watch()
         loop.schedule(after: Self.dropBreak) { [weak self] in

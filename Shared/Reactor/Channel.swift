@@ -20,7 +20,7 @@ public final class Channel: @unchecked Sendable {
 
     /// What a peer may send after `close()` until it is hung up on: the rest of a request that was refused, but no flood.
     static let maxDroppedBytes = 16 << 20
-    /// It is dropped so much at a time, with a break after it: TCP holds a flood back meanwhile.
+    /// It is dropped so much at a time at most, with a break after it: TCP holds a flood back meanwhile, of large pieces or of small ones.
     static let droppedPortion = 64 << 10
     static let dropBreak: Duration = .milliseconds(10)
 
