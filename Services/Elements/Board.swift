@@ -14,11 +14,10 @@ struct Board {
 
     /// Counts a change: every one of them does, and tells of the state that it gets here.
     ///
-    /// - Parameters:
-    ///   - count: how many elements more there are.
-    ///   - bytes: how many bytes more they have.
-    /// - Throws: `payload_too_large`, with nothing changed, if that is more than may be. What makes a board smaller always may.
-    func advance(elementsBy count: Int, bytesBy bytes: Int, at now: Timestamp) throws -> BoardState {
+    /// - Parameter charges: what it adds and takes away, on whose account.
+    /// - Throws: `payload_too_large` if that is more than the room or a person may have. What makes less of it always may.
+    func advance(by charges: [Charge], at now: Timestamp) throws -> BoardState {
+        let (elements, bytes) = (charges.elements, charges.bytes)
         let state = try connection.first(
             """
             INSERT INTO boards (room_id, element_count, rev, changed_at, bytes) VALUES ($1, $2, 1, $3, $4)
@@ -30,13 +29,27 @@ struct Board {
                     WHEN boards.changed_at > excluded.changed_at THEN boards.changed_at ELSE excluded.changed_at END
             WHERE boards.element_count + excluded.element_count <= $5 AND boards.bytes + excluded.bytes <= $6
             RETURNING element_count, rev, changed_at
-            """, room.roomID, count, now.milliseconds, bytes, count > 0 ? limits.maxElements : .max,
-            bytes > 0 ? limits.maxBytes : .max
+            """, room.roomID, elements, now.milliseconds, bytes, elements > 0 ? limits.room.elements : .max,
+            bytes > 0 ? limits.room.bytes : .max
         ) {
             BoardState(elementCount: $0.int(0), rev: $0.int(1), changedAt: Timestamp(milliseconds: $0.int(2)))
         }
-        guard let state else { throw limits.refusal }
+        guard let state else { throw limits.roomIsFull }
+        for charge in charges.byPerson { try apply(charge) }
         return state
+    }
+
+    private func apply(_ charge: Charge) throws {
+        let rows = try connection.execute(
+            """
+            INSERT INTO people (user_id, element_count, bytes) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE SET
+                element_count = people.element_count + excluded.element_count,
+                bytes = people.bytes + excluded.bytes
+            WHERE people.element_count + excluded.element_count <= $4 AND people.bytes + excluded.bytes <= $5
+            """, charge.userID, charge.elements, charge.bytes,
+            charge.elements > 0 ? limits.person.elements : .max, charge.bytes > 0 ? limits.person.bytes : .max)
+        guard rows == 1 else { throw limits.personIsFull }
     }
 
     /// - Returns: the entry's position in the event log.
@@ -67,10 +80,10 @@ struct Board {
         try connection.execute(
             """
             INSERT INTO elements (\(Self.elementColumns), rank)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
             """, element.id, element.roomID, element.type.text, element.content.json, element.position?.json,
             element.createdBy, element.createdAt.milliseconds, element.updatedBy, element.updatedAt.milliseconds,
-            element.version, element.tempID, element.size, state.rev)
+            element.version, element.tempID, element.size, element.chargedTo, state.rev)
         guard let tempID = element.tempID else { return }
         try connection.execute(
             "INSERT INTO temp_ids (room_id, sender_id, temp_id, element_id) VALUES ($1, $2, $3, $4)", room.roomID,
@@ -81,22 +94,29 @@ struct Board {
     func replace(_ element: Element) throws {
         try connection.execute(
             """
-            UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6, size = $7
+            UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6, size = $7,
+                charged_to = $8
             WHERE id = $1
             """, element.id, element.content.json, element.position?.json, element.updatedBy,
-            element.updatedAt.milliseconds, element.version, element.size)
+            element.updatedAt.milliseconds, element.version, element.size, element.chargedTo)
     }
 
-    /// - Returns: its size; nil if it was not there.
-    func delete(_ id: String) throws -> Int? {
-        try connection.all("DELETE FROM elements WHERE id = $1 AND room_id = $2 RETURNING size", id, room.roomID) {
-            $0.int(0)
-        }.first
+    /// - Returns: what is no longer there; nil if it was not there.
+    func delete(_ id: String) throws -> Charge? {
+        try connection.all(
+            "DELETE FROM elements WHERE id = $1 AND room_id = $2 RETURNING charged_to, size", id, room.roomID,
+            body: Self.deletion
+        ).first
     }
 
-    /// - Returns: the sizes of all that there were.
-    func deleteAll() throws -> [Int] {
-        try connection.all("DELETE FROM elements WHERE room_id = $1 RETURNING size", room.roomID) { $0.int(0) }
+    /// - Returns: one for each that there was.
+    func deleteAll() throws -> [Charge] {
+        try connection.all(
+            "DELETE FROM elements WHERE room_id = $1 RETURNING charged_to, size", room.roomID, body: Self.deletion)
+    }
+
+    private static func deletion(_ row: Row) -> Charge {
+        Charge(userID: row.text(0), elements: -1, bytes: -row.int(1))
     }
 
     /// Notes and counts a new element for everyone who has not made it and doesn't have the room open.
@@ -120,9 +140,10 @@ struct Board {
     // MARK: Columns
 
     static let elementColumns = """
-        id, room_id, type, content, position, created_by, created_at, updated_by, updated_at, version, temp_id, size
+        id, room_id, type, content, position, created_by, created_at, updated_by, updated_at, version, temp_id, size,
+        charged_to
         """
-    static let elementColumnCount = 12
+    static let elementColumnCount = 13
 
     static func element(_ row: Row) -> Element {
         Element(
@@ -131,6 +152,6 @@ struct Board {
             position: row.jsonOrNil(4).map(ElementPosition.init(stored:)), createdBy: row.text(5),
             createdAt: Timestamp(milliseconds: row.int(6)), updatedBy: row.text(7),
             updatedAt: Timestamp(milliseconds: row.int(8)), version: row.int(9), tempID: row.textOrNil(10),
-            size: row.int(11))
+            size: row.int(11), chargedTo: row.text(12))
     }
 }

@@ -77,7 +77,36 @@ struct BoardCounts {
         Set(try connection.all("SELECT user_id FROM open_rooms WHERE room_id = $1", roomID) { $0.text(0) })
     }
 
+    /// How much is on somebody's account.
+    struct Account: Equatable {
+        let elements: Int
+        let bytes: Int
+    }
+
+    /// As they are kept, by person.
+    func accounts() throws -> [String: Account] {
+        try byPerson("SELECT user_id, element_count, bytes FROM people")
+    }
+
+    /// As the elements say, which are all read.
+    func accountRows() throws -> [String: Account] {
+        try byPerson("SELECT charged_to, count(*), sum(size) FROM elements GROUP BY charged_to")
+    }
+
+    private func byPerson(_ sql: String) throws -> [String: Account] {
+        let accounts = try connection.all(sql) { ($0.text(0), Account(elements: $0.int(1), bytes: $0.int(2))) }
+        return Dictionary(uniqueKeysWithValues: accounts)
+    }
+
     // MARK: Mending
+
+    func setAccount(_ account: Account, of userID: String) throws {
+        try connection.execute(
+            """
+            INSERT INTO people (user_id, element_count, bytes) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE SET element_count = excluded.element_count, bytes = excluded.bytes
+            """, userID, account.elements, account.bytes)
+    }
 
     /// Revision and time are left alone if there are any.
     func setCount(_ rows: Rows, of roomID: String) throws {

@@ -1,26 +1,53 @@
 import Contracts
 import ServiceKit
 
-/// How much lies on a room's board at most.
+/// How much lies on boards at most: on one room's, and on all of them together on the account of one person.
 struct BoardLimits: Sendable {
-    let maxElements: Int
-    let maxBytes: Int
+    let room: Amount
+    let person: Amount
 
-    // A client shows all of them, and loads them whole when it opens the room.
-    static let maxElements = Setting(
-        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "How many elements a room may have")
-    static let maxBytes = Setting(
-        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m", "How many bytes a room's elements may have in all"
-    )
+    /// So many elements, and so many bytes of them.
+    struct Amount: Sendable {
+        let elements: Int
+        let bytes: Int
 
-    init(_ configuration: Configuration) {
-        maxElements = configuration.number(Self.maxElements.name)
-        maxBytes = configuration.number(Self.maxBytes.name)
+        var text: String { "\(elements) elements and \(bytes / 1024) KiB" }
     }
 
-    var refusal: ServiceError {
+    // A client shows all of them, and loads them whole when it opens the room.
+    static let maxRoomElements = Setting(
+        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "How many elements a room may have")
+    static let maxRoomBytes = Setting(
+        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m", "How many bytes a room's elements may have in all"
+    )
+    static let maxPersonElements = Setting(
+        "MAX_PERSON_ELEMENTS", .number(1...1_000_000_000), default: "100000",
+        "How many elements a person may have in all rooms")
+    static let maxPersonBytes = Setting(
+        "MAX_PERSON_BYTES", .size(128 << 10...1 << 40), default: "512m",
+        "How many bytes a person's elements may have in all rooms")
+
+    static let settings = [Setting.rateLimits, maxRoomElements, maxRoomBytes, maxPersonElements, maxPersonBytes]
+
+    init(_ configuration: Configuration) {
+        room = Amount(
+            elements: configuration.number(Self.maxRoomElements.name),
+            bytes: configuration.number(Self.maxRoomBytes.name))
+        guard configuration.isOn(Setting.rateLimits.name) else {
+            person = Amount(elements: .max, bytes: .max)
+            return
+        }
+        person = Amount(
+            elements: configuration.number(Self.maxPersonElements.name),
+            bytes: configuration.number(Self.maxPersonBytes.name))
+    }
+
+    var roomIsFull: ServiceError {
+        ServiceError(.payloadTooLarge, "The room is full: it takes \(room.text). Delete some first.")
+    }
+
+    var personIsFull: ServiceError {
         ServiceError(
-            .payloadTooLarge,
-            "The room is full: it takes \(maxElements) elements and \(maxBytes / 1024) KiB. Delete some first.")
+            .payloadTooLarge, "You have as much in your rooms as you may: \(person.text). Delete some of it first.")
     }
 }

@@ -8,12 +8,11 @@ extension Elements {
         let clearer = request.caller.userID
 
         return try await database.change(for: request) { board in
-            let sizes = try board.deleteAll()
-            let count = sizes.count
+            let deletions = try board.deleteAll()
+            let count = deletions.count
             let answer = JSONWriter.object { $0.member("deletedCount", count) }
             guard count > 0 else { return Reply(.ok, answer) }
-            let state = try board.advance(
-                elementsBy: -count, bytesBy: -sizes.reduce(0, +), at: clock.now())
+            let state = try board.advance(by: deletions, at: clock.now())
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
             return Reply(.ok, answer, position: Self.position(try board.tell(emissions, at: state)))
         }

@@ -19,11 +19,13 @@ extension Elements {
                 return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
             }
             let size = Element.size(with: content)
-            let state = try board.advance(elementsBy: 1, bytesBy: size, at: clock.now())
+            let state = try board.advance(
+                by: [Charge(userID: sender, elements: 1, bytes: size)], at: clock.now())
             let element = Element(
                 id: ids.next(at: state.changedAt.milliseconds), roomID: board.room.roomID, type: type, content: content,
                 position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
-                updatedAt: state.changedAt, version: 1, tempID: tempID, size: size)
+                updatedAt: state.changedAt, version: 1, tempID: tempID, size: size,
+                chargedTo: sender)
             try board.insert(element, at: state)
             try board.countUnseen(state.rev, exceptFor: sender)
             let json = element.json

@@ -8,8 +8,8 @@ extension Elements {
         let deleter = request.caller.userID
 
         return try await database.change(for: request) { board in
-            guard let size = try board.delete(elementID) else { throw ServiceError.elementNotFound }
-            let state = try board.advance(elementsBy: -1, bytesBy: -size, at: clock.now())
+            guard let deletion = try board.delete(elementID) else { throw ServiceError.elementNotFound }
+            let state = try board.advance(by: [deletion], at: clock.now())
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
             return Reply(.noContent, position: Self.position(try board.tell(emissions, at: state)))
         }

@@ -17,9 +17,28 @@ struct Element: Sendable, Equatable {
     let tempID: String?
     /// As its board counts it: about the bytes of its JSON.
     var size: Int
+    /// On whose account it is: see `Charge`.
+    var chargedTo: String
 
     /// All but the content is ids, names and numbers.
     static func size(with content: ElementContent) -> Int { content.json.bytes.count + 512 }
+
+    /// Gives it another content.
+    ///
+    /// - Returns: what that changes on people's accounts.
+    mutating func replaceContent(with content: ElementContent, by updaterID: String) -> [Charge] {
+        let (before, ownerBefore) = (size, chargedTo)
+        self.content = content
+        size = Self.size(with: content)
+        guard size > before, updaterID != ownerBefore else {
+            return [Charge(userID: ownerBefore, elements: 0, bytes: size - before)]
+        }
+        chargedTo = updaterID
+        return [
+            Charge(userID: ownerBefore, elements: -1, bytes: -before),
+            Charge(userID: updaterID, elements: 1, bytes: size),
+        ]
+    }
 
     /// As the public contract shows it.
     var json: JSONValue {

@@ -82,6 +82,20 @@ struct ElementsDatabase: Sendable {
                 UPDATE boards SET bytes = (
                     SELECT coalesce(sum(size), 0) FROM elements WHERE elements.room_id = boards.room_id)
                 """),
+        // Of what was there before it is not known who has made it larger.
+        Migration(
+            version: 4, name: "how much of all boards is whose",
+            sql: """
+                ALTER TABLE elements ADD COLUMN charged_to TEXT NOT NULL DEFAULT '';
+                UPDATE elements SET charged_to = created_by;
+                CREATE TABLE people (
+                    user_id TEXT PRIMARY KEY,
+                    element_count INTEGER NOT NULL,
+                    bytes INTEGER NOT NULL
+                );
+                INSERT INTO people (user_id, element_count, bytes)
+                SELECT charged_to, count(*), sum(size) FROM elements GROUP BY charged_to
+                """),
     ]
 
     /// Changes a room's board, in one transaction.

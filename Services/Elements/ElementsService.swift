@@ -5,7 +5,7 @@ import Storage
 /// What the service offers, and what it is made of.
 public struct ElementsService: Service {
     public static let name = "elements"
-    public static let settings = [BoardLimits.maxElements, BoardLimits.maxBytes]
+    public static let settings = BoardLimits.settings
     public static let migrations = ElementsDatabase.migrations
     public static let peer = BusPeer.service(
         name, requests: ["rooms.membership"], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])

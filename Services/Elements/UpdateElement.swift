@@ -23,10 +23,8 @@ extension Elements {
                 throw ServiceError(
                     .versionConflict, "The element has changed since: it has version \(element.version) now.")
             }
-            let size = content.map(Element.size) ?? element.size
-            let state = try board.advance(elementsBy: 0, bytesBy: size - element.size, at: clock.now())
-            if let content { element.content = content }
-            element.size = size
+            let charges = content.map { element.replaceContent(with: $0, by: updater) } ?? []
+            let state = try board.advance(by: charges, at: clock.now())
             if isMoved { element.position = position }
             element.updatedBy = updater
             element.updatedAt = state.changedAt

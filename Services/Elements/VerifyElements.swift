@@ -2,7 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// What is kept beside the elements: a board's count, revision and last change, and everyone's count of the unseen.
+/// What is kept beside the elements: a board's count, bytes, revision and last change, everyone's count of the unseen, and how much
+/// is on everyone's account.
 extension ElementsService: Recounted {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try BoardCounts(connection).roomIDs(after: id, limit: limit)
@@ -28,6 +29,26 @@ extension ElementsService: Recounted {
         }
         if let board { differences += historyDifferences(board, rows, roomID) }
         return try differences + unseenDifferences(roomID, counts)
+    }
+
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] {
+        let counts = BoardCounts(connection)
+        let (kept, counted) = (try counts.accounts(), try counts.accountRows())
+        return Set(kept.keys).union(counted.keys).sorted().flatMap { person in
+            accountDifferences(of: person, kept[person], counted[person] ?? BoardCounts.Account(elements: 0, bytes: 0))
+        }
+    }
+
+    private static func accountDifferences(
+        of person: String, _ kept: BoardCounts.Account?, _ counted: BoardCounts.Account
+    ) -> [Difference] {
+        let numbers = [
+            ("elements of \(person) in all rooms", kept?.elements, counted.elements),
+            ("bytes of \(person)'s elements in all rooms", kept?.bytes, counted.bytes),
+        ]
+        return numbers.filter { $1 != $2 }.map { what, kept, number in
+            Difference(what, kept: kept, counted: number) { try BoardCounts($0).setAccount(counted, of: person) }
+        }
     }
 
     /// Deleted elements leave no row, and what they added to the revision and when they went is known of none. Each change

@@ -1,3 +1,4 @@
+import Contracts
 import JSON
 import Testing
 
@@ -46,12 +47,69 @@ struct BoardLimitsTests {
             _ = try await world.ask("elements.update", #"{"elementId":"\#(small)","position":{"x":1,"y":2}}"#)
             _ = try await world.ask("elements.delete", #"{"elementId":"\#(other)"}"#)
             _ = try await world.create(content(60_000))
-            let found = try await world.database.read {
-                try ElementsService.differences(in: ElementsWorld.room, members: [], on: $0).map(\.text)
-            }
-            #expect(found == [])
+            #expect(try await world.countedAgain() == [])
             _ = try await world.ask("elements.clear")
             for _ in 1...2 { _ = try await world.create(content(60_000)) }
+        }
+    }
+
+    private static let twoOfAPerson = ["--max-person-elements", "2"]
+
+    @Test("a person has so many elements in all rooms together, and place for another once one is gone")
+    func elementsOfAPerson() async throws {
+        try await ElementsWorld.serving(Self.twoOfAPerson) { world in
+            let first = try await world.create().text("id")
+            _ = try await world.create(in: ElementsWorld.otherRoom)
+            _ = world.takeEntries()
+            let refusal = try await world.refusal("elements.create", #"{"type":"note"}"#)
+            #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("2 elements") == true)
+            #expect(world.takeEntries().isEmpty)
+            #expect(try await world.list().count == 1)
+            // Nobody else is refused for it, and whoever deletes it: it was hers.
+            _ = try await world.create(by: ElementsWorld.bob)
+            _ = try await world.ask("elements.delete", by: ElementsWorld.bob, #"{"elementId":"\#(first)"}"#)
+            _ = try await world.create()
+            #expect(try await world.refusal("elements.create", #"{"type":"note"}"#) != nil)
+            _ = try await world.ask("elements.clear", by: ElementsWorld.bob, in: ElementsWorld.otherRoom)
+            _ = try await world.create()
+            #expect(try await world.countedAgain() == [])
+        }
+    }
+
+    @Test("an element is on the account of whoever made it larger: nobody can fill up another's")
+    func bytesOfAPerson() async throws {
+        try await ElementsWorld.serving(["--max-person-bytes", "128k"]) { world in
+            let hers = try await world.create(content(10)).text("id")
+            _ = try await world.create(content(60_000))
+            _ = try await world.create(by: ElementsWorld.bob, in: ElementsWorld.otherRoom, content(60_000))
+            func update(_ id: String, by userID: String, _ count: Int) async throws -> ServiceError? {
+                try await world.refusal("elements.update", by: userID, #"{"elementId":"\#(id)"\#(content(count))}"#)
+            }
+            #expect(try await update(hers, by: ElementsWorld.bob, 60_000) == nil, "it is on Bob's account now")
+            #expect(try await world.refusal("elements.create", #"{"type":"note"\#(content(60_000))}"#) == nil)
+            for person in [ElementsWorld.alice, ElementsWorld.bob] {
+                let refusal = try await world.refusal(
+                    "elements.create", by: person, #"{"type":"note"\#(content(20_000))}"#)
+                #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("128 KiB") == true)
+            }
+            // It stays on Bob's account when somebody makes it smaller, which is never refused.
+            #expect(try await update(hers, by: ElementsWorld.alice, 50_000) == nil)
+            #expect(try await update(hers, by: ElementsWorld.alice, 60_000)?.code == .payloadTooLarge)
+            _ = try await world.ask("elements.update", #"{"elementId":"\#(hers)","position":{"x":1,"y":2}}"#)
+            _ = try await world.ask("elements.delete", #"{"elementId":"\#(hers)"}"#)
+            #expect(
+                try await world.refusal(
+                    "elements.create", by: ElementsWorld.bob, #"{"type":"note"\#(content(60_000))}"#)
+                    == nil)
+            #expect(try await world.countedAgain() == [])
+        }
+    }
+
+    @Test("without rate limits only what a room may have counts")
+    func off() async throws {
+        try await ElementsWorld.serving(Self.twoOfAPerson + Self.fullByCount + ["--rate-limits", "off"]) { world in
+            for _ in 1...3 { _ = try await world.create() }
+            #expect(try await world.refusal("elements.create", #"{"type":"note"}"#)?.message.contains("room") == true)
         }
     }
 

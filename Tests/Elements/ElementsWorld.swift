@@ -162,6 +162,14 @@ final class ElementsWorld: Sendable {
         }
     }
 
+    /// What `parlor verify` would print of a room and of people.
+    func countedAgain(_ room: String = room) async throws -> [String] {
+        try await database.read { connection in
+            let ofRoom = try ElementsService.differences(in: room, members: [], on: connection)
+            return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
+        }
+    }
+
     func takeEmissions() -> [Emission] { takeEntries().flatMap(\.emissions) }
 }
 

@@ -24,10 +24,6 @@ struct VerifyElementsTests {
         _ = try await world.ask("elements.delete", #"{"elementId":"\#(gone)"}"#)
     }
 
-    private func differences(_ world: ElementsWorld, _ room: String = room) async throws -> [String] {
-        try await world.database.read { try ElementsService.differences(in: room, members: [], on: $0).map(\.text) }
-    }
-
     private func mend(_ world: ElementsWorld) async throws {
         try await world.database.write { connection in
             for difference in try ElementsService.differences(in: Self.room, members: [], on: connection) {
@@ -40,19 +36,19 @@ struct VerifyElementsTests {
     func right() async throws {
         try await ElementsWorld.serving { world in
             try await fill(world, deleting: false)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             try await fill(world)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             _ = try await world.ask("elements.clear")
             #expect(try await world.badge(of: Self.bob) == 7, "seen or not, it was made")
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             _ = try await world.presence(of: Self.bob, on: "g1", isOpen: true)
             _ = try await world.create()
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             _ = try await world.presence(of: Self.bob, on: "g1", isOpen: false)
             _ = try await world.create()
             #expect(try await world.badge(of: Self.bob) == 1)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
         }
     }
 
@@ -71,9 +67,9 @@ struct VerifyElementsTests {
         try await ElementsWorld.serving { world in
             try await fill(world)
             try await world.database.write { try $0.execute(sql) }
-            #expect(try await differences(world) == [text])
+            #expect(try await world.countedAgain() == [text])
             try await mend(world)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             #expect(try await world.badge(of: Self.bob) == 4)
             #expect(try await world.badge(of: ElementsWorld.alice) == 1)
             #expect(try await world.contribution(for: Self.bob)?.elementCount == 4)
@@ -86,10 +82,10 @@ struct VerifyElementsTests {
             try await fill(world)
             // Four creations and one update of what is still there.
             try await world.database.write { try $0.execute("UPDATE boards SET rev = 4") }
-            #expect(try await differences(world).first == "revision: 4 kept, at least 5 counted")
+            #expect(try await world.countedAgain().first == "revision: 4 kept, at least 5 counted")
             try await mend(world)
             try await mend(world)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
         }
     }
 
@@ -101,15 +97,53 @@ struct VerifyElementsTests {
                 try await world.database.write {
                     try $0.execute("UPDATE boards SET changed_at = changed_at + $1", move)
                 }
-                let found = try await differences(world)
+                let found = try await world.countedAgain()
                 if deleting && move > 0 {
                     #expect(found == [], "nobody knows when it was deleted")
                 } else {
                     #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                 }
                 try await mend(world)
-                #expect(try await differences(world) == [])
+                #expect(try await world.countedAgain() == [])
             }
+        }
+    }
+
+    @Test(
+        "an account that is wrong is named, and mended to what it was",
+        arguments: [
+            (
+                "UPDATE people SET element_count = 9, bytes = 7 WHERE user_id = 'alice'",
+                [
+                    "elements of alice in all rooms: 9 kept, 4 counted",
+                    "bytes of alice's elements in all rooms: 7 kept, 2056 counted",
+                ]
+            ),
+            (
+                "UPDATE people SET bytes = -1 WHERE user_id = 'bob'",
+                ["bytes of bob's elements in all rooms: -1 kept, 514 counted"]
+            ),
+            (
+                "DELETE FROM people WHERE user_id = 'bob'",
+                [
+                    "elements of bob in all rooms: nothing kept, 1 counted",
+                    "bytes of bob's elements in all rooms: nothing kept, 514 counted",
+                ]
+            ),
+            ("INSERT INTO people VALUES ('eve', 2, 0)", ["elements of eve in all rooms: 2 kept, 0 counted"]),
+        ])
+    func accounts(sql: String, texts: [String]) async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world)
+            _ = try await world.create(in: ElementsWorld.otherRoom)
+            try await world.database.write { try $0.execute(sql) }
+            #expect(try await world.countedAgain() == texts)
+            try await world.database.write { connection in
+                for difference in try ElementsService.differencesOfPeople(on: connection) {
+                    try difference.mend?(connection)
+                }
+            }
+            #expect(try await world.countedAgain() == [])
         }
     }
 
@@ -125,9 +159,9 @@ struct VerifyElementsTests {
                     "INSERT INTO unseen_elements (room_id, user_id, rank) VALUES ($1, $2, 1)", Self.room, Self.bob)
             }
             let text = "unseen elements of bob, who has the room open: 3 kept, 0 counted"
-            #expect(try await differences(world) == [text])
+            #expect(try await world.countedAgain() == [text])
             try await mend(world)
-            #expect(try await differences(world) == [])
+            #expect(try await world.countedAgain() == [])
             #expect(try await world.badge(of: Self.bob) == 0)
         }
     }
@@ -138,12 +172,12 @@ struct VerifyElementsTests {
             try await fill(world)
             _ = try await world.create(in: ElementsWorld.otherRoom)
             try await world.database.write { try $0.execute("DELETE FROM boards WHERE room_id = $1", Self.room) }
-            #expect(try await differences(world) == ["elements: nothing kept, 4 counted"])
+            #expect(try await world.countedAgain() == ["elements: nothing kept, 4 counted"])
             let rooms = try await world.database.read { try ElementsService.rooms(after: "", limit: 9, on: $0) }
             #expect(rooms == [Self.room, ElementsWorld.otherRoom])
             try await mend(world)
-            #expect(try await differences(world) == [])
-            #expect(try await differences(world, ElementsWorld.otherRoom) == [])
+            #expect(try await world.countedAgain() == [])
+            #expect(try await world.countedAgain(ElementsWorld.otherRoom) == [])
         }
     }
 
@@ -167,8 +201,13 @@ struct VerifyElementsTests {
         }
         let bytes = try await old.read { try $0.first("SELECT bytes FROM boards") { $0.int(0) } }
         #expect(bytes == 519)
-        let found = try await old.read { try ElementsService.differences(in: "r", members: [], on: $0).map(\.text) }
+        let found = try await old.read { connection in
+            let ofRoom = try ElementsService.differences(in: "r", members: [], on: connection)
+            return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
+        }
         #expect(found == [])
+        let account = try await old.read { try BoardCounts($0).accounts() }
+        #expect(account == ["bob": BoardCounts.Account(elements: 1, bytes: 519)])
         let ranks = try await old.read {
             try $0.all("SELECT rank FROM unseen_elements WHERE user_id = 'bob' ORDER BY rank") { $0.int(0) }
         }

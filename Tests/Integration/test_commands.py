@@ -78,6 +78,7 @@ async def test_damage_is_named_and_mended_under_load(start):
             ("messaging", "UPDATE unread SET count = 40 WHERE room_id = ?"),
             ("elements", "UPDATE boards SET element_count = 50 WHERE room_id = ?"),
             ("elements", "DELETE FROM unseen WHERE room_id = ?"),
+            ("elements", "UPDATE people SET bytes = 7 WHERE user_id = (SELECT created_by FROM elements WHERE room_id = ?)"),
         ]:
             with contextlib.closing(sqlite3.connect(running.data / f"{service}.db", timeout=20)) as database, database:
                 database.execute(sql, [room["id"]])
@@ -86,11 +87,12 @@ async def test_damage_is_named_and_mended_under_load(start):
             f"messaging: room {room['id']}: unread messages of {dave.id}: 40 kept, 2 counted",
             f"elements: room {room['id']}: elements: 50 kept, 1 counted",
             f"elements: room {room['id']}: unseen elements of {dave.id}: nothing kept, 1 counted",
+            f"elements: bytes of {carol.id}'s elements in all rooms: 7 kept, 514 counted",
         ]
         found = await asyncio.to_thread(parlor, "verify", "--data", running.data)
         assert found.returncode == 1 and [line for line in found.stdout.splitlines() if " kept, " in line] == lines
         mended = await asyncio.to_thread(parlor, "verify", "--data", running.data, "--repair")
-        assert mended.returncode == 0 and mended.stdout.count("; mended") == 3, mended
+        assert mended.returncode == 0 and mended.stdout.count("; mended") == 4, mended
         assert (await asyncio.to_thread(parlor, "verify", "--data", running.data)).returncode == 0
         seen = await dave.view(room)
         assert (seen["badges"], seen["elementCount"]) == ({"messages": 2, "elements": 1}, 1)

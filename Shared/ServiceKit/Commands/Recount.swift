@@ -2,7 +2,7 @@ import Contracts
 import JSON
 import Storage
 
-/// Counts again what a service keeps, room by room.
+/// Counts again what a service keeps: room by room, then what it keeps of people in all of them.
 struct Recount {
     let service: any Recounted.Type
     let database: any MaintenanceDatabase
@@ -33,7 +33,7 @@ struct Recount {
                     return (room: room, members: members, texts: found.map(\.text))
                 }
             }
-            guard let end = page.last?.room else { return outcome }
+            guard let end = page.last?.room else { break }
             last = end
             outcome.rooms += page.count
             for (room, members, texts) in page where !texts.isEmpty {
@@ -46,6 +46,26 @@ struct Recount {
                 }
             }
         }
+        try recountPeople(mending: mending, &outcome)
+        return outcome
+    }
+
+    private func recountPeople(mending: Bool, _ outcome: inout Outcome) throws {
+        let texts = try database.read { try service.differencesOfPeople(on: $0).map(\.text) }
+        guard !texts.isEmpty else { return }
+        outcome.differences += texts.count
+        guard mending else {
+            outcome.left += texts.count
+            for text in texts { say(text) }
+            return
+        }
+        let (found, left) = try database.write { connection in
+            let found = try service.differencesOfPeople(on: connection)
+            for difference in found { try difference.mend?(connection) }
+            return (found, try service.differencesOfPeople(on: connection).map(\.text))
+        }
+        for difference in found { say(difference, left: left) }
+        outcome.left += left.count
     }
 
     /// Counts once more where nobody else writes, and mends what is still different then.
@@ -63,11 +83,15 @@ struct Recount {
             }
             return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
         }
-        for difference in found {
-            say("\(difference.text); \(left.contains(difference.text) ? "cannot be mended" : "mended")", room)
-        }
+        for difference in found { say(difference, room, left: left) }
         return left.count
     }
 
-    private func say(_ text: String, _ room: String) { print("\(service.name): room \(room): \(text)") }
+    private func say(_ difference: Difference, _ room: String? = nil, left: [String]) {
+        say("\(difference.text); \(left.contains(difference.text) ? "cannot be mended" : "mended")", room)
+    }
+
+    private func say(_ text: String, _ room: String? = nil) {
+        print("\(service.name): \(room.map { "room \($0): " } ?? "")\(text)")
+    }
 }

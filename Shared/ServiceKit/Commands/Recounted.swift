@@ -2,7 +2,7 @@ import Storage
 
 /// A service that keeps numbers which its other rows would give as well, if one counted: `parlor verify` does.
 ///
-/// Each of them belongs to one room and is changed in the transaction that changes what it counts: so every snapshot agrees with
+/// Each of them belongs to one room, or to one person in all rooms, and is changed in the transaction that changes what it counts: so every snapshot agrees with
 /// itself, and a difference is never only the moment's.
 public protocol Recounted: Service {
     /// The ids of the rooms that it has any row of, in their order, after an id.
@@ -15,6 +15,15 @@ public protocol Recounted: Service {
     static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Difference]
+
+    /// What of people, in all rooms together, is not as its rows say. It counts all of them in one snapshot, or while nobody else
+    /// writes if they are to be mended: that takes about as long as all rooms together.
+    static func differencesOfPeople(on connection: any Connection) throws -> [Difference]
+}
+
+extension Recounted {
+    /// None: most services keep nothing of that kind.
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] { [] }
 }
 
 /// The service that owns who is in which room.
