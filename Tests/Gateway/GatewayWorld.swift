@@ -35,6 +35,7 @@ struct GatewayWorld: Sendable {
             Route("GET", "/api/rooms/:roomId", "rooms.get", answer: .room),
             Route("PUT", "/api/rooms/:roomId/name", "rooms.rename", answer: .room),
             Route("POST", "/api/open", "rooms.open", needsLogin: false, limits: ["logins", "sign_ins"]),
+            Route("POST", "/api/change", "rooms.change", limits: ["logins"]),
             Route("DELETE", "/api/rooms/:roomId/things/:thing", "rooms.remove"),
         ],
         limits: [

@@ -161,6 +161,19 @@ struct RequestTests {
         }
     }
 
+    @Test("a token that has expired is no guess at a password")
+    func expiredIsNoGuess() async throws {
+        try await GatewayWorld.run { world in
+            for _ in 1...5 {
+                let answer = try await world.request("POST", "/api/change", as: nil, body: "{}")
+                #expect(answer.status == 401)
+            }
+            world.rooms.on("rooms.change", reply: Reply())
+            let answer = try await world.request("POST", "/api/change", body: "{}")
+            #expect(answer.status == 200)
+        }
+    }
+
     @Test("guesses that are sent together are counted before they are answered")
     func failuresTogether() async throws {
         try await GatewayWorld.run { world in

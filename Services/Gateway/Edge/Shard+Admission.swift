@@ -36,7 +36,13 @@ extension Shard {
         guard route.needsLogin else {
             return try admitStranger(request, to: route, parameters, from: client, limits, catalog)
         }
-        let claims = try context.tokens.claims(authorization: request.headers["Authorization"])
+        let claims: AccessClaims
+        do throws(ServiceError) {
+            claims = try context.tokens.claims(authorization: request.headers["Authorization"])
+        } catch {
+            giveBackFailures(of: limits, client)
+            throw error
+        }
         let caller = claims.caller
         let pass = try passLimits(
             limits, person: caller.id, address: client, isAddressCounted: true,
