@@ -7,7 +7,7 @@ public struct AccessClaims: Sendable, Equatable {
     public let sessionID: String?
     /// Seconds since 1970; nil if the token does not say it.
     public let issuedAt: Int?
-    /// Seconds since 1970.
+    /// Seconds since 1970: a token is good while the second that it is now is earlier.
     public let expiresAt: Int
 
     public init(caller: Caller, sessionID: String? = nil, issuedAt: Int? = nil, expiresAt: Int) {
@@ -38,6 +38,7 @@ public struct AccessClaims: Sendable, Equatable {
         guard sessionID == nil || sessionID?.string != nil else { return nil }
         let caller = Caller(id: id, username: username, firstName: claims["firstName"]?.string)
         self.init(
-            caller: caller, sessionID: sessionID?.string, issuedAt: claims["iat"]?.int, expiresAt: Int(expiresAt))
+            caller: caller, sessionID: sessionID?.string, issuedAt: claims["iat"]?.int,
+            expiresAt: Int(expiresAt.rounded(.up)))
     }
 }

@@ -99,7 +99,7 @@ extension Shard {
     }
 
     /// Counts one more request of this address, or says how long it has to wait.
-    func secondsToWait(of client: IPAddress) -> Int? {
+    nonisolated func secondsToWait(of client: IPAddress) -> Int? {
         context.limiter.take(
             [GatewaySettings.requests], person: nil, address: client, now: monotonicMilliseconds)
     }
@@ -136,7 +136,7 @@ extension Shard {
         }
     }
 
-    private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }
+    nonisolated private var monotonicMilliseconds: Int { (loop.now - LoopInstant(nanoseconds: 0)).milliseconds }
 }
 
 // Sockets that connect.

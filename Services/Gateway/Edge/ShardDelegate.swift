@@ -10,7 +10,7 @@ final class ShardDelegate: EdgeDelegate {
 
     init(_ shard: Shard) { self.shard = shard }
 
-    func secondsToWait(of client: IPAddress) -> Int? { shard.assumeIsolated { $0.secondsToWait(of: client) } }
+    func secondsToWait(of client: IPAddress) -> Int? { shard.secondsToWait(of: client) }
 
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
         shard.assumeIsolated { shard in

@@ -1,22 +1,33 @@
 import Contracts
 import Security
 import ServiceKit
+import Synchronization
 
 /// Reads access tokens, without a call to anyone.
+///
+/// Clients send the same token with each request until it expires. What was found of it is cached, by the whole field that it came in: a
+/// signature and two JSON texts need not be read again. Time and session are looked at each time.
 struct TokenVerifier: Sendable {
     let keys: JSONWebKeySet
     let clock: any WallClock
     let ended: EndedSessions
+    private let cache = TokenCache()
 
     /// nil for a token that is not believed, whatever the reason: its session has ended, for one.
     func verify(_ token: String) -> AccessClaims? {
+        signedClaims(of: token).flatMap { ended.refuses($0) ? nil : $0 }
+    }
+
+    private func signedClaims(of token: String) -> AccessClaims? {
         do throws(JSONWebTokenError) {
-            let claims = AccessClaims(try JSONWebToken.verify(token, keys: keys, at: clock.now().milliseconds / 1000))
-            return claims.flatMap { ended.refuses($0) ? nil : $0 }
+            return AccessClaims(try JSONWebToken.verify(token, keys: keys, at: now))
         } catch {
             return nil
         }
     }
+
+    /// In seconds since 1970.
+    private var now: Int { clock.now().milliseconds / 1000 }
 
     /// Whether it is not known yet whether the session has ended: as long as nothing was heard of the service that ends them, after the
     /// gateway's start.
@@ -33,9 +44,33 @@ struct TokenVerifier: Sendable {
 
     /// From an `Authorization` field: `Bearer TOKEN`, the scheme in any case (RFC 9110, section 11.1).
     func verify(authorization field: String?) -> AccessClaims? {
-        guard let field, let space = field.firstIndex(of: " "), field[..<space].lowercased() == "bearer" else {
-            return nil
+        guard let field else { return nil }
+        if let cached = cache[field] {
+            return now < cached.expiresAt && !ended.refuses(cached) ? cached : nil
         }
-        return verify(String(field[field.index(after: space)...]))
+        guard let space = field.firstIndex(of: " "), field[..<space].lowercased() == "bearer",
+            let claims = signedClaims(of: String(field[field.index(after: space)...]))
+        else { return nil }
+        cache.put(claims, for: field)
+        return ended.refuses(claims) ? nil : claims
     }
+}
+
+/// The claims of tokens whose signature was right. At most some 8 MB: those that were not sent for longest are forgotten.
+private final class TokenCache: Sendable {
+    private static let generationSize = 4096
+    /// Ours have 300 bytes. Longer ones are read each time.
+    private static let maxFieldBytes = 1024
+
+    private let claims = Mutex(Generations<String, AccessClaims>(maxCount: generationSize))
+
+    subscript(field: String) -> AccessClaims? {
+        mayHold(field) ? claims.withLock { $0.use(field) } : nil
+    }
+
+    func put(_ found: AccessClaims, for field: String) {
+        if mayHold(field) { claims.withLock { $0.put(found, for: field) } }
+    }
+
+    private func mayHold(_ field: String) -> Bool { field.utf8.count <= Self.maxFieldBytes }
 }
