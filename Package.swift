@@ -1,9 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The dependency rule lives here: a service depends on Shared targets only, never on another service, and
-// nothing in Shared depends on Services. `dependencies` stays empty: what is not ours comes from the toolchain
-// or from a C library that every Linux ships.
+// The dependency rule lives here: a service depends on Shared targets only, never on another service, and nothing
+// in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps stand on,
+// in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
+// `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
 
 // A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
 #if compiler(<6.4)
@@ -13,19 +14,40 @@ import PackageDescription
 #endif
 let settings = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")] + warnings
 
-/// A target in Shared/.
-func shared(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+/// The groups of Shared/, and what each may depend on beside itself.
+enum Group: String {
+    /// What speaks to the outside: event loops, protocols, and the edge that is made of them. On Platform and System.
+    case network = "Network"
+    /// What any program could stand on: text and JSON, secrets, threads, databases, the bus. On System, and of Network on Reactor alone.
+    case platform = "Platform"
+    /// What makes a service of all that, and the words in which services talk. On all groups.
+    case kit = "Kit"
+    /// C libraries of the system. On nothing.
+    case system = "System"
+}
+
+/// A target in a group of Shared/.
+func shared(_ group: Group, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: ["README.md"], swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Shared/\(group.rawValue)/\(name)", exclude: ["README.md"],
+        swiftSettings: settings)
 }
 
-/// A C library of the system behind a module map in Shared/.
+/// A C library of the system behind a module map.
 func system(_ name: String, apt package: String? = nil) -> Target {
-    .systemLibrary(name: name, path: "Shared/\(name)", providers: package.map { [.apt([$0])] })
+    .systemLibrary(
+        name: name, path: "Shared/\(Group.system.rawValue)/\(name)", providers: package.map { [.apt([$0])] })
 }
 
-/// A C library of the system that is loaded when it is first needed: in Shared/, functions of the same names call it.
-func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(name)") }
+/// A C library of the system that is loaded when it is first needed: in its folder, functions of the same names call it.
+func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(Group.system.rawValue)/\(name)") }
+
+/// What apps stand on, or one that stands on it, in Clients/.
+func client(_ name: String, _ dependencies: [Target.Dependency], exclude others: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Clients/\(name)", exclude: ["README.md"] + others,
+        swiftSettings: settings)
+}
 
 /// The logic of a service in Services/, and the executable that wires it up.
 func service(
@@ -41,8 +63,15 @@ func service(
     ]
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+/// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
+func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", swiftSettings: settings)
+}
+
+/// What tests stand on, in Tests/Support.
+func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
 }
 
 /// The fuzz targets in Tests/Fuzz: tests that replay their corpora, or, if the environment has FUZZ, the program that deploy/fuzz
@@ -82,39 +111,42 @@ let package = Package(
         system("CCrypto", apt: "libssl-dev"),
         loaded("CPostgres"),
         loaded("CCurl"),
-        shared("Text"),
-        shared("JSON", ["Text"]),
-        shared("Security", ["CCrypto", "JSON"]),
-        shared("Reactor", ["CLinux", "Workers"]),
-        shared("HTTP", ["Text"]),
-        shared("WebSocket", ["Security"]),
-        shared("SocketIO", ["JSON", "Security"]),
-        shared("Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
-        shared("MessageBus", ["JSON", "Reactor"]),
-        shared("WebClient", ["CCurl", "Workers"]),
-        shared("Workers", ["CLinux"]),
-        shared("Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
-        shared("Contracts", ["JSON"]),
-        // For apps, too: on their systems it stands on Foundation alone.
+        shared(.platform, "Text"),
+        shared(.platform, "JSON", ["Text"]),
+        shared(.platform, "Security", ["CCrypto", "JSON"]),
+        shared(.platform, "Workers", ["CLinux"]),
+        shared(.platform, "Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
+        shared(.platform, "MessageBus", ["JSON", "Reactor"]),
+        shared(.network, "Reactor", ["CLinux", "Workers"]),
+        shared(.network, "HTTP", ["Text"]),
+        shared(.network, "WebSocket", ["Security"]),
+        shared(.network, "SocketIO", ["JSON", "Security"]),
+        shared(.network, "Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
+        shared(.network, "WebClient", ["CCurl", "Workers"]),
+        shared(.kit, "Contracts", ["JSON"]),
         shared(
-            "RoomsClient",
-            ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
-        shared("RoomsClientTesting", ["RoomsClient"]),
-        shared(
-            "ServiceKit",
+            .kit, "ServiceKit",
             [
                 "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
                 "Workers",
             ]),
-        .target(
-            name: "TestSupport", dependencies: ["Storage", "Workers"], path: "Tests/Support", swiftSettings: settings),
+        // For apps, too: on their systems it stands on Foundation alone.
+        client(
+            "RoomsClient",
+            ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) }),
+        client("RoomsClientTesting", ["RoomsClient"]),
+        client("Chat", ["RoomsClient"], exclude: ["Main"]),
+        .executableTarget(
+            name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
+        support("TestSupport", ["Reactor", "Storage", "Workers"]),
+        support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
-            path: "Tests/Conformance/protocol-echo", swiftSettings: settings),
-        .target(
-            name: "TestClients", dependencies: ["JSON", "Reactor", "Security", "WebSocket"], path: "Tests/Clients",
-            swiftSettings: settings),
-        .executableTarget(name: "bench-floor", path: "Tests/Floor"),
+            path: "Tests/System/Conformance/protocol-echo", swiftSettings: settings),
+        .executableTarget(
+            name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/System/Journey",
+            exclude: ["README.md"], swiftSettings: settings),
+        .executableTarget(name: "bench-floor", path: "Tests/Load/Floor"),
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
@@ -122,16 +154,16 @@ let package = Package(
                 "TestSupport", "WebSocket",
             ],
             path: "Tests/Load",
-            exclude: ["README.md", "figures.json", "play-apple"], swiftSettings: settings),
-        tests("Bench", ["parlor-bench"]),
+            exclude: ["README.md", "figures.json", "play-apple", "Floor", "Tests"], swiftSettings: settings),
+        tests("Bench", ["parlor-bench"], path: "Tests/Load/Tests"),
         .executableTarget(
             name: "parlor-drill",
             dependencies: [
                 "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
                 "TestClients", "TestSupport",
             ],
-            path: "Tests/Faults", exclude: ["README.md"], swiftSettings: settings),
-        tests("Drill", ["parlor-drill", "TestSupport"]),
+            path: "Tests/Drill", exclude: ["README.md", "Tests"], swiftSettings: settings),
+        tests("Drill", ["parlor-drill", "TestSupport"], path: "Tests/Drill/Tests"),
         tests("Text", ["Text"]),
         tests("JSON", ["JSON", "TestSupport", "Text"]),
         tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
@@ -144,26 +176,18 @@ let package = Package(
         tests("WebSocket", ["TestSupport", "WebSocket"]),
         tests("SocketIO", ["SocketIO", "JSON", "TestSupport"]),
         tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
-        tests("MessageBus", ["MessageBus", "JSON", "Reactor"]),
+        // On the broker, too: what holds for every bus is asked of the one that speaks to it.
+        tests("MessageBus", ["MessageBus", "Bus", "JSON", "Reactor", "TestSupport"]),
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
         tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "TestSupport", "WebSocket"]),
-        .target(
-            name: "Chat", dependencies: ["RoomsClient"], path: "Clients/Chat", exclude: ["README.md", "Main"],
-            swiftSettings: settings),
-        .executableTarget(
-            name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
         tests("Chat", ["Chat", "RoomsClientTesting", "TestSupport"]),
-        .executableTarget(
-            name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/Journey",
-            exclude: ["README.md"], swiftSettings: settings),
         tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
         tests(
             "Bus",
             [
                 "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging", "Push",
-                "Reactor",
-                "Rooms", "Security", "ServiceKit", "TestSupport",
+                "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport",
             ]),
         tests(
             "Accounts",
@@ -185,8 +209,7 @@ let package = Package(
             "Push",
             [
                 "Push", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport",
-                "Workers",
+                "TestSupport", "Workers",
             ]),
         tests(
             "Gateway",

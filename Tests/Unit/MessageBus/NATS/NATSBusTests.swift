@@ -1,6 +1,7 @@
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
 /// What the conformance suite cannot ask of every bus: servers that come and go, and what they refuse.

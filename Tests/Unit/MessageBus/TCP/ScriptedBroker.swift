@@ -1,4 +1,5 @@
 import Reactor
+import TestSupport
 
 /// Welcomes whoever says hello, and says its lines when it has heard something.
 final class ScriptedBroker: ChannelHandler {

@@ -18,7 +18,7 @@ struct ProtocolDocumentTests {
 
     static let transcripts: [Transcript] = {
         let document = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Services/Bus/PROTOCOL.md")
+            .appending(path: "../../../Services/Bus/PROTOCOL.md")
         // A document that cannot be read has no transcripts, and that fails.
         let lines = (try? String(contentsOf: document, encoding: .utf8))?.split(
             separator: "\n", omittingEmptySubsequences: false)

@@ -2,6 +2,7 @@ import Bus
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
 /// The buses that the conformance suite holds for.
@@ -51,11 +52,6 @@ final class BusFabric: Sendable {
             await finish(group)
         }
     }
-}
-
-/// Ends a group off the test's own thread, which a loop may need.
-func finish(_ group: EventLoopGroup) async {
-    await Task.detached { group.shutdown() }.value
 }
 
 extension BusContext {

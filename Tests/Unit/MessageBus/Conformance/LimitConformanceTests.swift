@@ -1,6 +1,7 @@
 import JSON
 import MessageBus
 import Synchronization
+import TestSupport
 import Testing
 
 /// What every bus promises. A bus that is added is added to `BusKind`.

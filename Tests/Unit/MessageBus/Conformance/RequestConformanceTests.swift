@@ -1,5 +1,6 @@
 import JSON
 import MessageBus
+import TestSupport
 import Testing
 
 /// What every bus promises. A bus that is added is added to `BusKind`.
