@@ -16,11 +16,11 @@ let settings = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")] + warn
 
 /// The groups of Shared/, and what each may depend on beside itself.
 enum Group: String {
-    /// What speaks to the outside: event loops, protocols, and the edge that is made of them. On Platform and System.
+    /// Bytes to and from others: event loops, protocols, the edge that is made of them. On Platform and System.
     case network = "Network"
-    /// What any program could stand on: text and JSON, secrets, threads, databases, the bus. On System, and of Network on Reactor alone.
+    /// What any server could use: text and JSON, secrets, threads, databases, the bus. On System; the bus on Reactor, too.
     case platform = "Platform"
-    /// What makes a service of all that, and the words in which services talk. On all groups.
+    /// What a service is made with, and the words in which services talk. On all groups.
     case kit = "Kit"
     /// C libraries of the system. On nothing.
     case system = "System"

@@ -21,7 +21,7 @@ from logged_in import elements
 from server import CLIENTS_CORE, core, end_with_parent, free_port, prefer, run_to_the_end_of
 from swarm import Script, Swarm
 
-BALANCER = Path(__file__).parents[2] / "deploy/balancer/haproxy.cfg"
+BALANCER = Path(__file__).parents[3] / "deploy/balancer/haproxy.cfg"
 
 
 class OverIPv6(Attack):

@@ -72,7 +72,7 @@ class Table:
 
 
 class Running:
-    """A stage that is up, as the tests of `Tests/Integration` see a Parlor."""
+    """A stage that is up, as the tests of `Tests/System/Integration` see a Parlor."""
 
     def __init__(self, stage: Stage, project: Project, address: str, table: Table):
         self.stage, self.project, self.address, self.table = stage, project, address, table
@@ -182,7 +182,7 @@ async def run(stage: Stage, arguments, table: Table):
             check_images(project, table)
         running.call(
             "journeys",
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/Integration/test_journeys.py"],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/System/Integration/test_journeys.py"],
             PARLOR_URL=running.address)  # fmt: skip
         if arguments.acceptance:
             running.call("acceptance", [*shlex.split(arguments.acceptance), running.address])

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 from wire import Server
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PING_INTERVAL, PING_TIMEOUT, CONNECT_TIMEOUT = 300, 200, 400
 
 

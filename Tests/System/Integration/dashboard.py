@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-MONITORING = Path(__file__).parents[2] / "deploy/monitoring"
+MONITORING = Path(__file__).parents[3] / "deploy/monitoring"
 
 
 def panels() -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SERVICES = ["parlor-accounts", "parlor-rooms", "parlor-messaging", "parlor-elements", "parlor-push"]
 START_DEADLINE = 30.0  # seconds; a busy machine is no failure
 STOP_DEADLINE = 5.0  # seconds, as the project promises

@@ -32,7 +32,7 @@ def test_the_table_of_settings_is_what_help_says():
 
 
 def test_every_file_and_folder_it_names_exists():
-    named = set(re.findall(r"`((?:Services|Shared|Tests|deploy)/[^\s`]*)`", README))
+    named = set(re.findall(r"`((?:Clients|Services|Shared|Tests|deploy|docs)/[^\s`]*)`", README))
     assert named and not [name for name in named if not (ROOT / name).exists()]
 
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebClient
 
-/// Over HTTP/1.1, to servers of a few lines; HTTP/2 is met in Tests/Integration.
+/// Over HTTP/1.1, to servers of a few lines; HTTP/2 is met in Tests/System/Integration.
 @Suite("Requests to other people's servers")
 struct WebClientTests {
     @Test("nobody there is a failure, at once")

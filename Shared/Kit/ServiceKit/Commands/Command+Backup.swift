@@ -12,7 +12,7 @@ extension Command {
             name: "backup",
             summary: """
                 Copies the data folder, also while Parlor runs: each database as it is at one moment, and the secrets.
-                It ends with 0 when all of it is on disk, else with 2, and then there is no backup. deploy/BACKUPS.md says more.
+                It ends with 0 when all of it is on disk, else with 2, and then there is no backup. docs/backups.md says more.
                 """,
             settings: [.data, .databaseURL, target]
         ) { configuration, print in
@@ -25,7 +25,7 @@ extension Command {
                 switch try DatabaseLocation(of: service.name, configuration) {
                 case .file(let path, _): path
                 case .schema(_, let url):
-                    throw BackupError("the databases are in \(url), which is copied by pg_dump: deploy/POSTGRES.md")
+                    throw BackupError("the databases are in \(url), which is copied by pg_dump: docs/postgres.md")
                 }
             }
             let backup = Backup(of: configuration.text(Setting.data.name), databases: databases, to: target)
