@@ -99,6 +99,38 @@ def test_secrets_stay_as_they_are_and_a_plugin_gets_a_token_of_its_own(tmp_path)
         path: content for path, content in before.items() if path.name != "bus.peers"}  # fmt: skip
 
 
+def test_relative_paths_are_meant_from_where_the_command_is_given(tmp_path):
+    for name in WHO:
+        (tmp_path / "hands" / name).mkdir(parents=True)
+    (tmp_path / "hands/polls").mkdir()
+    (tmp_path / "plugins").write_text('{"request":["rooms.membership"],"service":"polls"}\n')
+    environment = {**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"}
+    command = [ROOT / "deploy/make-secrets", "secrets", "--for", "hands", "--with", "plugins", "--cluster"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "hands/polls/bus.token").exists() and (tmp_path / "secrets/tokens/polls.token").exists()
+    shutil.rmtree(tmp_path / "secrets")
+    (tmp_path / "hands/polls").rename(tmp_path / "hands/poll")
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 1 and "hands/polls is not there" in done.stderr
+    assert not list((tmp_path / "secrets").iterdir())
+
+
+def test_the_image_of_the_secrets_has_a_folder_for_each_peer_however_its_line_is_written(tmp_path):
+    plugins = tmp_path / "plugins"
+    plugins.write_text(
+        '{"service":"polls"}\n{"request":["rooms.membership"],"service":"games"}\n {"publish":["a.b"],"name":"watcher"}\n')
+    [step] = re.findall(r"^RUN (cd /tmp .*(?:(?<=\\)\n.*)*)", (ROOT / "deploy/Dockerfile").read_text(), re.MULTILINE)
+    here = {"/etc/parlor/bus-plugins": plugins, "/for": tmp_path / "for", "/tmp": tmp_path, "-o parlor -g parlor": ""}
+    step = re.sub("|".join(here), lambda said: str(here[said[0]]), step)
+    subprocess.run(
+        ["sh", "-c", step], check=True, env={**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"})  # fmt: skip
+    names = {path.name for path in (tmp_path / "for").iterdir()}
+    assert names >= {*WHO, "polls", "games", "watcher"}
+
+
 # MARK: The bus
 
 STRANGE_FILES = [
