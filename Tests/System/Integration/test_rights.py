@@ -73,7 +73,7 @@ def test_each_has_the_secrets_that_it_needs_and_no_other(tmp_path):
     service = {"bus.token", "database.passfile"}
     assert secrets.files() == {
         "accounts": service | {"jwt.secret"}, "rooms": service, "messaging": service, "elements": service, "push": service,
-        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret"}, "bus": set(),
+        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret", "database.passfile"}, "bus": set(),
         "nats": {"nats.conf"}, "postgres": {"database.password"}, "grafana": {"grafana.password"},
         "roles": {"database.passfile", *(f"{name}.password" for name in NAMES)},
     }  # fmt: skip
