@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from parlor import ROOT, SERVICES, START_DEADLINE, Process, binaries, until
@@ -303,12 +304,42 @@ def sql(address: str, statement: str) -> subprocess.CompletedProcess:
 
 def give_roles(address: str, secrets: Secrets):
     """As the container `roles` does."""
-    query = address.split("?")[1]
-    environment = {**os.environ, "PGHOST": query.removeprefix("host="), "PGUSER": "parlor", "PGDATABASE": "postgres"}
+    parts = urlsplit(address)
+    environment = {
+        **os.environ, "PGHOST": parts.query.removeprefix("host="), "PGUSER": parts.username, "PGDATABASE": parts.path[1:]}  # fmt: skip
     done = subprocess.run(
         [ROOT / "deploy/postgres-roles", secrets.hands / "roles"], capture_output=True, text=True, env=environment,
         timeout=START_DEADLINE)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_the_owner_of_a_database_gives_roles_and_counts_again_without_being_a_superuser(tmp_path, postgres):
+    secrets = Secrets(tmp_path / "secrets", "--cluster")
+    for statement in ["CREATE ROLE owner LOGIN CREATEROLE", "CREATE DATABASE managed OWNER owner"]:
+        assert sql(postgres, statement).returncode == 0
+    owner = postgres.replace("parlor@/postgres", "owner@/managed")
+    earlier = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path / "earlier", "--database-url", owner)
+    earlier.wait_until_ready()
+    assert earlier.stop() == 0, earlier.log()
+    give_roles(owner, secrets)
+    give_roles(owner, secrets)
+    for name in NAMES:
+        role = owner.replace("owner@", f"parlor_{name}@")
+        assert sql(role, f"UPDATE {name}.database_identity SET id = id").returncode == 0
+        for statement in [*(f"SELECT * FROM {other}.database_identity" for other in NAMES if other != name), "SET ROLE owner"]:
+            assert "permission denied" in sql(role, statement).stderr, (name, statement)
+    # As the container of the tools does.
+    counted = subprocess.run(
+        [ROOT / "deploy/on-volumes", "verify"], capture_output=True, text=True, timeout=START_DEADLINE,
+        env={**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}", "DATA_DIR": str(tmp_path), "DATABASE_URL": owner})  # fmt: skip
+    assert counted.returncode == 0 and "all counts are right" in counted.stdout, counted.stderr
+    for name in ["rooms", "messaging", "elements"]:
+        assert f"{name}: 0 rooms counted" in counted.stdout
+    # A role that may more than it should loses that, which only a superuser may say.
+    assert sql(postgres, "ALTER ROLE parlor_push CREATEDB").returncode == 0
+    give_roles(postgres.replace("/postgres?", "/managed?"), secrets)
+    may = sql(postgres, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'parlor_%' AND (rolcreatedb OR rolsuper OR rolcreaterole)")
+    assert may.stdout.strip() == "0"
 
 
 @pytest.mark.timeout(240)
