@@ -175,6 +175,40 @@ def test_a_service_with_its_own_token_cannot_be_another(start):
     until(lambda: '"forbidden"' in parlor.process.log(), what="a line of the log")
 
 
+def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, start):
+    def refusal(*flags) -> str:
+        done = subprocess.run(
+            [ROOT / "deploy/separate", "--binaries", binaries(), "--data", tmp_path / "refused", *flags],
+            capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        return done.stderr
+
+    plugins = tmp_path / "plugins"
+    plugins.write_text('{"service":"polls","request":["rooms.membership"]}\n')
+    assert "--bus-token-file with {peer}" in refusal("--bus-peers-file", plugins)
+    assert "--bus-token-file with {peer}" in refusal("--bus-peers-file", plugins, "--bus-token-file", plugins)
+    assert "--with is for a bus of this run's own" in refusal("--with", plugins, "--bus", "tcp://127.0.0.1:1")
+    assert "cannot be read" in refusal("--with", tmp_path / "nothing")
+    for taken in ["rooms", "operator", "services"]:
+        (tmp_path / "taken").write_text(f'{{"service":"{taken}"}}\n')
+        assert f'"{taken}"' in refusal("--with", tmp_path / "taken") or f"peer {taken} " in refusal("--with", tmp_path / "taken")
+
+    parlor = start("separate", "--with", plugins)
+    polls = Lines(int((parlor.data / "bus.url").read_text().strip().rsplit(":")[-1]))
+    token = (parlor.data / "bus/polls.token").read_text().strip()
+    polls.say(json.dumps({"op": "hello", "version": 1, "name": "polls", "token": token}))
+    assert json.loads(polls.hear())["op"] == "welcome"
+    polls.say('{"op":"req","id":1,"subject":"rooms.membership","data":{"roomId":"none"}}')
+    assert json.loads(polls.hear())["op"] == "res"
+    polls.close()
+
+    # The same table as a file of one's own, with the tokens that it has digests of.
+    tokens = parlor.data / "bus"
+    assert parlor.stop() == 0
+    shutil.copytree(tokens, tmp_path / "bus")
+    start("separate", "--bus-peers-file", tmp_path / "bus/peers", "--bus-token-file", tmp_path / "bus/{peer}.token")
+
+
 def test_a_service_may_ask_whatever_its_source_asks_of_others():
     """What a service forgets to list would be missing on a bus with rights alone, and in no other test."""
     shown = subprocess.run([binaries() / "parlor", "bus-peers"], capture_output=True, text=True, check=True).stdout
