@@ -294,8 +294,15 @@ def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, 
     ]  # fmt: skip
     for lines in allowed:
         assert rogue.refusal(*lines) == "", lines
-    rogue.close()
-    stranger.close()
+    person = NATSPeer(port, "operator", secrets.text("tools", "bus.token"))
+    for peer, own in [(rogue, "push"), (person, "operator")]:
+        # An event goes to one member of a queue group: in another's group it would be taken away from that one.
+        assert peer.refusal(f"SUB parlor.event.messaging.log {own} 4") == ""
+        assert "Permissions Violation" in peer.refusal("SUB parlor.event.messaging.log other 5")
+    assert "Permissions Violation" in person.refusal("SUB parlor.event.messaging.> push 6")
+    assert person.refusal("SUB parlor.event.> 7") == ""
+    for peer in (rogue, person, stranger):
+        peer.close()
 
 
 def test_whoever_is_asked_may_answer_and_nobody_else(tmp_path, nats):
