@@ -1,9 +1,14 @@
 /// Who holds what in which room: a person has a room open, or is typing in it, as long as anyone holds it for them: a
 /// socket of this gateway, or another gateway.
-struct HolderTable: Sendable {
-    struct Place: Hashable, Sendable {
-        let roomID: String
-        let userID: String
+package struct HolderTable: Sendable {
+    package struct Place: Hashable, Sendable {
+        package let roomID: String
+        package let userID: String
+
+        package init(roomID: String, userID: String) {
+            self.roomID = roomID
+            self.userID = userID
+        }
     }
 
     private var holders: [String: [String: Set<String>]] = [:]

@@ -4,7 +4,7 @@ import Reactor
 
 // What gateways tell each other: each change as it happens, and all of it part by part to those who ask.
 extension Presence {
-    nonisolated func start() throws(BusError) {
+    package nonisolated func start() throws(BusError) {
         var made: [BusSubscription] = []
         for subject in ["presence", "typing", "alive", "hello", "snapshot"] {
             made.append(
@@ -29,7 +29,7 @@ extension Presence {
         }
     }
 
-    func stop() {
+    package func stop() {
         heart?.cancel()
         partTimer?.cancel()
         for subscription in subscriptions { subscription.cancel() }

@@ -25,12 +25,12 @@ extension Presence {
     }
 
     /// A service has announced itself: it is told all that is open here, as it may have forgotten.
-    nonisolated func learn(_ manifest: Manifest) {
+    package nonisolated func learn(_ manifest: Manifest) {
         loop.execute { self.assumeIsolated { $0.note(manifest) } }
     }
 
     /// A service is gone for good: nothing is sent to it any more.
-    nonisolated func forget(service: String) {
+    package nonisolated func forget(service: String) {
         loop.execute {
             self.assumeIsolated { presence in
                 guard let subject = presence.subjects.removeValue(forKey: service) else { return }

@@ -10,21 +10,26 @@ import Synchronization
 /// Each gateway answers for its own sockets and tells the others what changes. One that was silent for too many turns is
 /// dead, and what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
 /// right from then on; one that could not be told is told later.
-actor Presence {
-    typealias Place = HolderTable.Place
+package actor Presence {
+    package typealias Place = HolderTable.Place
 
-    enum Kind: String, Sendable { case presence, typing }
+    package enum Kind: String, Sendable { case presence, typing }
 
-    struct Holding: Hashable, Sendable {
-        let kind: Kind
-        let place: Place
+    package struct Holding: Hashable, Sendable {
+        package let kind: Kind
+        package let place: Place
+
+        package init(kind: Kind, place: Place) {
+            self.kind = kind
+            self.place = place
+        }
     }
 
     /// What clients are told: a person came or went, began or stopped typing.
-    struct Change: Sendable {
-        let kind: Kind
-        let place: Place
-        let isOn: Bool
+    package struct Change: Sendable {
+        package let kind: Kind
+        package let place: Place
+        package let isOn: Bool
     }
 
     /// How often a gateway says that it lives: every 800 ms.
@@ -39,7 +44,7 @@ actor Presence {
 
     nonisolated let loop: EventLoop
     /// Counts what changes who has which room open, before anybody is told; from any thread.
-    nonisolated let changes = Atomic(0)
+    package nonisolated let changes = Atomic(0)
     /// Without a renewal, typing ends after this.
     let typingTimeout: Duration
     let gatewayID: String
@@ -67,10 +72,10 @@ actor Presence {
     var subscriptions: [BusSubscription] = []
     var heart: LoopTimer?
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameter announce: called on the loop, in the order of the changes of a place.
-    init(
+    package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
         announce: @escaping @Sendable (Change) -> Void
     ) {
@@ -87,20 +92,20 @@ actor Presence {
     // MARK: What sockets do
 
     /// A socket joined a room. Returns when the services know.
-    func join(_ place: Place, socketID: String) async {
+    package func join(_ place: Place, socketID: String) async {
         open.add(socketID, at: place)
         await settle(place)?.value
     }
 
     /// A socket left a room: it stops typing there, too. Returns when the services know.
-    func leave(_ place: Place, socketID: String) async {
+    package func leave(_ place: Place, socketID: String) async {
         stopTyping(place, socketID: socketID)
         open.remove(socketID, at: place)
         await settle(place)?.value
     }
 
     /// A socket is gone.
-    func disconnect(socketID: String) {
+    package func disconnect(socketID: String) {
         for place in typing.places(ofSocket: socketID) { stopTyping(place, socketID: socketID) }
         for place in open.places(ofSocket: socketID) {
             open.remove(socketID, at: place)
@@ -108,7 +113,7 @@ actor Presence {
         }
     }
 
-    func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
+    package func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
         guard isTyping else { return stopTyping(place, socketID: socketID) }
         typingTimers[place]?[socketID]?.cancel()
         typingTimers[place, default: [:]][socketID] = loop.schedule(after: typingTimeout) { [weak self] in
@@ -124,12 +129,12 @@ actor Presence {
     }
 
     /// What was typed has been sent: every gateway sees that in the log, and ends the typing of its own sockets.
-    func endTyping(_ place: Place) {
+    package func endTyping(_ place: Place) {
         for socketID in typing.sockets(holding: place) { stopTyping(place, socketID: socketID) }
     }
 
     /// Who has these rooms open now.
-    func present(in roomIDs: [String]) -> [String: Set<String>] {
+    package func present(in roomIDs: [String]) -> [String: Set<String>] {
         var found: [String: Set<String>] = [:]
         for id in roomIDs {
             let people = open.userIDs(in: id)
