@@ -60,7 +60,9 @@ struct LogPipelineTests {
         try await TestLoop.run { loop in
             let (bus, cache, metrics) = (InProcessBus(), RoomListCache(), Metrics())
             let sink = Sink(cache, metrics)
-            let presence = Presence(gatewayID: "g", bus: bus, on: loop.loop, log: .silent) { change in
+            let presence = Presence(
+                gatewayID: "g", bus: bus, on: loop.loop, log: .silent, typingTimeout: .seconds(300)
+            ) { change in
                 sink.add("\(change.kind.rawValue) \(change.isOn ? "on" : "off")")
             }
             let pipeline = LogPipeline(
