@@ -64,8 +64,8 @@ package final class LogPipeline: LogReceiver {
         for (entry, broadcast) in zip(entries, broadcasts) {
             log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
             guard let userID = broadcast.endsTypingOf else { continue }
-            let place = Presence.Place(roomID: broadcast.roomID, userID: userID)
-            presence.assumeIsolated { $0.endTyping(place) }
+            let member = RoomMember(roomID: broadcast.roomID, userID: userID)
+            presence.assumeIsolated { $0.endTyping(member) }
         }
         sink.deliver(broadcasts)
     }

@@ -127,7 +127,7 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    func deliver(_ change: PresenceChange) { lagging.send(change, to: audience.room(change.place.roomID)) }
+    func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
 
     /// A stream starts after this position: what stands before it is not sent any more.
     func start(_ stream: String, after position: Bookmark) {

@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import GatewayPresence
 import Reactor
 import SocketIO
 
@@ -23,7 +24,7 @@ package final class Subscriber {
     var continuesFrom: SyncCursor?
     var continuedRooms: [String: SyncCursor] = [:]
     /// Presence and typing that it was not sent, as it was behind: each the opposite of what it believes.
-    var pendingChanges: [PresenceSubject: PresenceChange] = [:]
+    var pendingChanges: [Presence.Entry: Presence.Change] = [:]
     /// Its index in the audience, so that it leaves it at once; nil while it is not in it.
     var everyoneIndex: Int?
 

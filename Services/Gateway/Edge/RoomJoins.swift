@@ -84,8 +84,8 @@ struct RoomJoins: Sendable {
             try await requireMembership(of: session.caller, in: roomID, origin)
         }
         guard session.isConnected else { return }
-        let place = Presence.Place(roomID: roomID, userID: session.caller.id)
-        await presence.setTyping(isTyping, place, socketID: session.id)
+        let member = RoomMember(roomID: roomID, userID: session.caller.id)
+        await presence.setTyping(isTyping, member, socketID: session.id)
         if !session.isConnected { await presence.disconnect(socketID: session.id) }
     }
 

@@ -46,7 +46,7 @@ struct LogPipelineTests {
         }
     }
 
-    private static let place = Presence.Place(roomID: "r", userID: "ada")
+    private static let member = RoomMember(roomID: "r", userID: "ada")
 
     private static func entry(_ seq: Int, _ emissions: [Emission]) -> StreamEntry {
         StreamEntry(
@@ -76,7 +76,7 @@ struct LogPipelineTests {
     @Test("lists are stale, the position is measured and typing has ended before a loop is handed the entries")
     func order() async throws {
         try await run { pipeline, sink, presence, loop, _ in
-            await presence.setTyping(true, Self.place, socketID: "1")
+            await presence.setTyping(true, Self.member, socketID: "1")
             let sent = Emission(to: .room, "message:new", JSONValue(1), endsTypingOf: "ada")
             let composed = Emission(to: .person("ada"), "room:badges", .emptyObject, composition: .badges)
             await loop.run {
