@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The dependency rule lives here: a service depends on Shared targets only, never on another service, and nothing
-// in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps stand on,
-// in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
+// The dependency rule lives here: a service depends on Shared targets and on parts of its own, never on another service,
+// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps
+// stand on, in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
 // `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
 
 // A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
@@ -63,6 +63,41 @@ func service(
     ]
 }
 
+/// The gateway: its parts from the ground, of which each may use those before it, and the service that wires them.
+func gateway() -> [Target] {
+    func part(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+        .target(
+            name: name, dependencies: dependencies + ["Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit"],
+            path: "Services/Gateway/\(folder)", exclude: ["README.md"], swiftSettings: settings)
+    }
+    let parts = [
+        part("GatewayCatalog", "Catalog", ["Workers"]),
+        part("GatewayLimits", "Limits", ["GatewayCatalog"]),
+        part("GatewayPresence", "Presence", []),
+        part(
+            "RoomViews", "RoomViews",
+            ["GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
+        part(
+            "Delivery", "Delivery",
+            [
+                "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Security", "SocketIO",
+            ]),
+        part(
+            "GatewayEdge", "Edge",
+            [
+                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "RoomViews",
+                "Security", "SocketIO",
+            ]),
+    ]
+    let folders = ["Catalog", "Limits", "Presence", "RoomViews", "Delivery", "Edge"]
+    return parts
+        + service(
+            "Gateway", executable: "parlor-gateway",
+            parts.map { .target(name: $0.name) } + [
+                "Contracts", "Edge", "MessageBus", "Reactor", "Security", "ServiceKit", "SocketIO",
+            ], documents: ["README.md"] + folders)
+}
+
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
 func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
     .testTarget(
@@ -78,7 +113,9 @@ func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// links with libFuzzer. Never both: a file belongs to one target.
 func fuzzing() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Accounts", "Bus", "Contracts", "Edge", "Gateway", "HTTP", "JSON", "MessageBus", "Messaging", "Push", "Reactor",
+        "Accounts", "Bus", "Contracts", "Delivery", "Edge", "GatewayEdge", "HTTP", "JSON", "MessageBus", "Messaging",
+        "Push",
+        "Reactor",
         "Security", "ServiceKit", "SocketIO", "WebClient", "WebSocket",
     ]
     let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
@@ -138,7 +175,7 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["Reactor", "Storage", "Workers"]),
+        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -214,8 +251,14 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
+                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
+                "Bus", "Edge", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
                 "SocketIO", "Storage", "TestSupport", "Workers",
+            ]),
+        tests(
+            "GatewayPresence",
+            [
+                "GatewayPresence", "Bus", "Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit", "TestSupport",
             ]),
         tests(
             "Access",
@@ -234,18 +277,13 @@ let package = Package(
         + service(
             "Messaging", executable: "parlor-messaging",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
-        + service(
-            "Gateway", executable: "parlor-gateway",
-            [
-                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO",
-                "Workers",
-            ])
+        + gateway()
         + service(
             "Rooms", executable: "parlor-rooms",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "WebClient", "Workers"])

@@ -9,7 +9,7 @@ extension Elements {
         subject: "elements.contribute",
         fields: [
             Contribution.Field("elementCount", zero: JSONValue(0)),
-            Contribution.Field("badges.elements", zero: JSONValue(0)),
+            .badge("elements"),
             // Repeats the badge, for clients with a model of that name.
             Contribution.Field("unseenElementCount", zero: JSONValue(0)),
             Contribution.Field("updatedAt", .laterTime, zero: .null),

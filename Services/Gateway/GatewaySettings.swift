@@ -1,5 +1,6 @@
-import Contracts
+import Delivery
 import Edge
+import GatewayLimits
 import Reactor
 import ServiceKit
 
@@ -23,30 +24,13 @@ struct GatewaySettings: Sendable {
     let maxRequestsPerPerson: Int
     let maxHeavyRequestsPerPerson: Int
     let maxSocketsPerPerson: Int
+    /// What is set in place of the limits' own numbers, by name.
+    let rateOverrides: [String: Rate]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
     static let limits =
-        ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"] + ownLimits.map(\.name)
-
-    /// Those of what the gateway answers itself, and of what names no limit.
-    static let ownLimits = [
-        RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10),
-        RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10),
-        RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60),
-        requests,
-        // At a start a client asks for its lists and for some conversations: thirty a second for all of a person's devices.
-        RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10),
-        RateLimit("writes", perPerson: 200, perAddress: 2000, seconds: 10),
-        // Of a whole office at once, after a deploy or behind a proxy that nobody trusts.
-        RateLimit("connects", perPerson: 60, perAddress: 6000, seconds: 10),
-        RateLimit("unknown", perPerson: 60, perAddress: 600, seconds: 10),
-        // Rooms, and not lists: one of 2,500 takes the loop some 100 ms. A list that was kept has none.
-        RateLimit("lists", perPerson: 10_000, perAddress: 100_000, seconds: 10),
-        RateLimit("bytes", perPerson: 64 << 20, perAddress: 640 << 20, seconds: 3600),
-    ]
-
-    /// Of whatever comes over HTTP, before it is looked at. Of addresses alone.
-    static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
+        ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"]
+        + OwnLimits.all.map(\.name)
 
     static let all: [Setting] =
         [
@@ -171,6 +155,9 @@ struct GatewaySettings: Sendable {
         pendingSockets = limit("MAX_PENDING_SOCKETS")
         bufferedBytes = limit("MAX_BUFFERED_BYTES")
         loopTimePerAddress = configuration.number("MAX_LOOP_TIME_PER_ADDRESS")
+        rateOverrides = Dictionary(
+            Self.limits.compactMap { name in configuration.rate(Self.rateSetting(name)).map { (name, $0) } },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// What clients may hold at once: as it is set, and the rest as the machine allows.

@@ -37,9 +37,10 @@ public struct MessagingService: Service {
             contribution: Contribution(
                 subject: "messaging.contribute",
                 fields: [
-                    Contribution.Field("messagesUpdatedAt", .time, zero: .null),
+                    Contribution.Field(
+                        "messagesUpdatedAt", .time, role: .activity(type: "message", sort: "messages"), zero: .null),
                     Contribution.Field("lastMessage", zero: .null),
-                    Contribution.Field("badges.messages", zero: JSONValue(0)),
+                    .badge("messages"),
                 ]),
             hasEventLog: true,
             logsWhatRoomsShow: true,

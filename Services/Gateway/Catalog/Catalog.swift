@@ -3,25 +3,26 @@ import Contracts
 /// All that the services have announced: what the gateway offers beside itself.
 ///
 /// It never changes: an announcement makes another. Each request reads one, so it is a class, which costs a reference to hand on.
-final class Catalog: Sendable {
-    let manifests: [String: Manifest]
+package final class Catalog: Sendable {
+    package let manifests: [String: Manifest]
     /// In a stable order.
-    let services: [Manifest]
-    let routes: RouteTable
-    let socketEvents: [String: SocketEvent]
+    package let services: [Manifest]
+    package let routes: RouteTable
+    package let socketEvents: [String: SocketEvent]
     /// The subjects that take several questions at once.
-    let batched: Set<String>
-    let limits: [String: RateLimit]
+    package let batched: Set<String>
+    /// Those that services declare, by name.
+    package let limits: [String: RateLimit]
     /// The logs that together tell of each change of the lists of rooms that `Subject.rooms` is asked for; nil if one could go untold.
-    let listLogs: [String]?
+    package let listLogs: [String]?
     /// Counts the announcements that changed it.
-    let revision: Int
+    package let revision: Int
     private let required: Set<String>
 
     /// What is known before any announcement.
     ///
     /// - Parameter required: the services without which the product is not whole.
-    convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
+    package convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
 
     private init(_ manifests: [String: Manifest], required: Set<String>, revision: Int) {
         let all = manifests.values.sorted { $0.service < $1.service }
@@ -32,15 +33,13 @@ final class Catalog: Sendable {
         routes = RouteTable(all.flatMap(\.routes))
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
-        limits = Dictionary(
-            (GatewaySettings.ownLimits + all.flatMap(\.limits)).map { ($0.name, $0) },
-            uniquingKeysWith: { first, _ in first })
+        limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
         listLogs = Self.listLogs(all)
     }
 
     /// This one, if it has that manifest already. `conflict` has found nothing that is another's.
-    func adding(_ manifest: Manifest) -> Catalog {
+    package func adding(_ manifest: Manifest) -> Catalog {
         guard manifests[manifest.service] != manifest else { return self }
         var manifests = manifests
         manifests[manifest.service] = manifest
@@ -48,22 +47,9 @@ final class Catalog: Sendable {
     }
 
     /// Without those services.
-    func removing(_ services: Set<String>) -> Catalog {
+    package func removing(_ services: Set<String>) -> Catalog {
         guard !services.isDisjoint(with: manifests.keys) else { return self }
         return Catalog(manifests.filter { !services.contains($0.key) }, required: required, revision: revision + 1)
-    }
-
-    // MARK: Limits
-
-    /// What a call of the route counts against: one that names no limit of calls counts all the same.
-    func limits(of route: Route) -> [RateLimit] { limits(route.limits, or: route.method == "GET" ? "reads" : "writes") }
-
-    func limits(of event: SocketEvent) -> [RateLimit] { limits(event.limits, or: "writes") }
-
-    private func limits(_ names: [String], or standard: String) -> [RateLimit] {
-        let found = names.compactMap { limits[$0] }
-        guard let other = limits[standard], !found.contains(where: { $0.counted == .calls }) else { return found }
-        return found + [other]
     }
 
     private static func listLogs(_ all: [Manifest]) -> [String]? {
@@ -74,12 +60,43 @@ final class Catalog: Sendable {
     }
 
     /// The services that have an event log.
-    var streams: [String] { services.filter(\.hasEventLog).map(\.service) }
+    package var streams: [String] { services.filter(\.hasEventLog).map(\.service) }
 
-    var contributors: [(service: String, contribution: Contribution)] {
+    package var contributors: [(service: String, contribution: Contribution)] {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
     }
 
     /// Until every required service was heard from, what is unknown may be theirs.
-    var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
+    package var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
+}
+
+extension Catalog {
+    /// What a manifest wants for its service and another service has already. Whoever was first keeps it: otherwise a service that somebody
+    /// took over could draw others' requests to itself, passwords among them.
+    ///
+    /// - Returns: nil if there is nothing.
+    package func conflict(with manifest: Manifest) -> (claim: String, holder: String)? {
+        let claims = manifest.claims
+        for other in services where other.service != manifest.service {
+            if let claim = other.claims.intersection(claims).min() { return (claim, other.service) }
+        }
+        return nil
+    }
+}
+
+extension Manifest {
+    /// What only one service can have, as operators read it.
+    fileprivate var claims: Set<String> {
+        var claims: Set<String> = []
+        for route in routes {
+            // The names of parameters make no difference.
+            let segments = route.path.split(separator: "/").map { $0.hasPrefix(":") ? ":" : $0 }
+            claims.insert("\(route.method) /\(segments.joined(separator: "/"))")
+        }
+        for event in socketEvents { claims.insert("event \(event.event)") }
+        for limit in limits { claims.insert("limit \(limit.name)") }
+        for field in contribution?.fields ?? [] where field.kind != .laterTime { claims.insert("field \(field.path)") }
+        if logsEndedSessions { claims.insert("the log of ended sessions") }
+        return claims
+    }
 }

@@ -5,9 +5,17 @@ import Reactor
 import ServiceKit
 import Synchronization
 
+/// Takes the entries of services' logs, in each log's order. Called on the directory's loop.
+package protocol LogReceiver: Sendable {
+    /// A log is followed after this position: it was not followed before, or has another past now.
+    func start(_ stream: String, after position: Bookmark)
+    /// - Parameter entries: at least one; each log's own in their order, each once.
+    func receive(_ entries: [StreamEntry], of stream: String)
+}
+
 /// Learns from the bus which services there are, and follows the event log of each that has one.
-final class Directory: Sendable {
-    struct State {
+package final class Directory: Sendable {
+    private struct State {
         var catalog: Catalog
         var followers: [String: StreamFollower] = [:]
         var subscriptions: [BusSubscription] = []
@@ -31,35 +39,36 @@ final class Directory: Sendable {
         }
     }
 
-    let state: Mutex<State>
-    let bus: any MessageBus
+    private let state: Mutex<State>
+    private let bus: any MessageBus
     private let loop: EventLoop
-    let file: ManifestFile?
-    let clock: any WallClock
-    let log: Logger
-    private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
-    private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
+    private let file: ManifestFile?
+    private let clock: any WallClock
+    private let log: Logger
+    private let logs: any LogReceiver
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, Bookmark) -> Void
-    let onForgotten: @Sendable (_ service: String) -> Void
+    private let onForgotten: @Sendable (_ service: String) -> Void
 
     /// A bus whose peers share a token lets each of them announce any name.
     static let maxServices = 256
+    /// A service that nobody has announced for so long is forgotten: what it offered is not there any more, and not down.
+    static let lifetime: Duration = .seconds(86_400)
+    /// How often services are asked to announce themselves, and who was silent for too long is looked for.
+    private static let sweepInterval: Duration = .seconds(600)
 
     private static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
     ///   - file: where manifests are kept over restarts; nil where all services are in this process.
-    ///   - deliver: takes the entries of a service's log, on the loop.
-    ///   - onStart: told, on the loop, that a log is followed from this place on.
+    ///   - logs: takes the entries of every service's log, on the loop.
     ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
     ///   - onHead: takes the place where the service's log stands, after `onAnnouncement`; also of a log that is not followed here.
     ///   - onForgotten: called with a service that is forgotten; any thread.
-    init(
+    package init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
-        deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
-        onStart: @escaping @Sendable (_ stream: String, Bookmark) -> Void,
+        logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (_ service: String, Bookmark) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
@@ -70,19 +79,18 @@ final class Directory: Sendable {
         self.file = file
         self.clock = clock
         self.log = log
-        self.deliver = deliver
-        self.onStart = onStart
+        self.logs = logs
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
         self.onForgotten = onForgotten
     }
 
-    var catalog: Catalog { state.withLock { $0.catalog } }
+    package var catalog: Catalog { state.withLock { $0.catalog } }
 
     /// Whether a subject's service has said that it takes questions in batches.
-    func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
+    package func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
 
-    func start() throws(BusError) {
+    package func start() throws(BusError) {
         for known in file?.load(at: clock.now()) ?? [] {
             let name = known.manifest.service
             guard learn(known.manifest) else { continue }
@@ -115,7 +123,7 @@ final class Directory: Sendable {
     /// of that; or when the time is over, or the task cancelled.
     ///
     /// - Returns: those it was in vain for.
-    func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
+    package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
         let end = LoopInstant.now() + limit
         while true {
             let missing = state.withLock { services.union($0.catalog.streams).subtracting($0.settled) }
@@ -125,7 +133,7 @@ final class Directory: Sendable {
     }
 
     /// Returns when the file is written, too.
-    func stop() async {
+    package func stop() async {
         let (subscriptions, followers) = state.withLock { state in
             state.sweeping?.cancel()
             return (state.subscriptions, state.followers.values)
@@ -136,7 +144,7 @@ final class Directory: Sendable {
     }
 
     /// Somebody was told that this entry exists.
-    func expect(_ position: StreamPosition) {
+    package func expect(_ position: StreamPosition) {
         state.withLock { $0.followers[position.stream] }?.expect(position.seq)
     }
 
@@ -200,9 +208,9 @@ final class Directory: Sendable {
     private func follow(_ service: String) {
         guard state.withLock({ $0.followers[service] }) == nil else { return }
         let follower = StreamFollower(
-            service, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(service, $0) },
-            onStart: { [onStart, weak self] place in
-                onStart(service, place)
+            service, bus: bus, on: loop, log: log, deliver: { [logs] in logs.receive($0, of: service) },
+            onStart: { [logs, weak self] position in
+                logs.start(service, after: position)
                 self?.noteSettled(service)
             })
         do throws(BusError) {
@@ -231,5 +239,33 @@ final class Directory: Sendable {
             return state.known
         }
         if let changed { file?.save(changed) }
+    }
+
+    // MARK: Sweeping
+
+    /// Forgets the services that did not announce themselves for a day, though they were asked, and asks all again.
+    func sweep() {
+        guard bus.isConnected else { return }
+        let now = clock.now()
+        let (forgotten, known) = state.withLock { state in
+            // So that a clock that was set forward makes nobody old.
+            for name in state.heard { state.announcedAt[name] = now }
+            state.heard = []
+            var forgotten: Set<String> = []
+            if state.wasAsked {
+                let oldest = now.adding(.zero - Self.lifetime)
+                forgotten = Set(state.catalog.manifests.keys.filter { state.announcedAt[$0, default: now] < oldest })
+            }
+            state.catalog = state.catalog.removing(forgotten)
+            for name in forgotten { (state.announcedAt[name], state.saved[name]) = (nil, nil) }
+            state.wasAsked = true
+            return (forgotten, state.known)
+        }
+        for name in forgotten {
+            log.info("a service is forgotten that nobody has announced for a day", ["name": name])
+            onForgotten(name)
+        }
+        file?.save(known)
+        discover()
     }
 }

@@ -6,7 +6,7 @@ import Workers
 
 /// The manifests as they were last announced, on disk: a gateway that starts while a service is down still knows that
 /// service's routes and the zeros of its fields.
-final class ManifestFile: Sendable {
+package final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
     private let unsaved = BlockingQueue<[KnownManifest]>(maxCount: 64, maxBytes: .max)
@@ -14,7 +14,7 @@ final class ManifestFile: Sendable {
 
     /// - Parameter temporary: what is written before it takes the file's place; by default a file of this gateway's own, as
     ///   others may share the folder.
-    init(_ path: String, temporary: String? = nil, log: Logger) {
+    package init(_ path: String, temporary: String? = nil, log: Logger) {
         self.path = path
         self.log = log
         let temporary = temporary ?? "\(path).new-\(String(UInt64.random(in: .min ... .max), radix: 36))"
@@ -26,7 +26,7 @@ final class ManifestFile: Sendable {
     deinit { unsaved.close() }
 
     /// - Parameter now: when what says nothing of a time counts as announced.
-    func load(at now: Timestamp) -> [KnownManifest] {
+    package func load(at now: Timestamp) -> [KnownManifest] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -45,7 +45,7 @@ final class ManifestFile: Sendable {
 
     /// Replaces the file whole, on a thread of its own: it is announcements on an event loop that call for it. Of several
     /// that wait for a slow disk the last one is written. A file that cannot be written is a loss of comfort only.
-    func save(_ manifests: [KnownManifest]) {
+    package func save(_ manifests: [KnownManifest]) {
         do throws(BlockingQueueError) {
             try unsaved.push(manifests, bytes: 0)
         } catch {
@@ -54,7 +54,7 @@ final class ManifestFile: Sendable {
     }
 
     /// Returns when all is written.
-    func close() async {
+    package func close() async {
         unsaved.close()
         await writer.ended()
     }
@@ -80,4 +80,10 @@ final class ManifestFile: Sendable {
             return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
         }
     }
+}
+
+/// A manifest, and when it was last announced.
+package struct KnownManifest {
+    package let manifest: Manifest
+    package var announcedAt: Timestamp
 }

@@ -2,8 +2,8 @@ import Contracts
 
 /// Routes by path. Of two patterns that match, the one with the earlier literal segment wins: `/rooms/my-rooms` before
 /// `/rooms/:roomId`. Of two that are the same, the first one counts.
-struct RouteTable: Sendable {
-    enum Match {
+package struct RouteTable: Sendable {
+    package enum Match {
         case route(Route, parameters: [(name: String, value: String)])
         /// The path is known, the method is not; the methods that are, sorted.
         case otherMethods([String])
@@ -19,7 +19,7 @@ struct RouteTable: Sendable {
 
     private var root = Branch()
 
-    init(_ routes: [Route]) {
+    package init(_ routes: [Route]) {
         for route in routes { Self.insert(route, route.path.split(separator: "/").map(String.init)[...], into: &root) }
     }
 
@@ -37,7 +37,7 @@ struct RouteTable: Sendable {
     }
 
     /// - Parameter segments: the path's, decoded.
-    func match(_ method: String, _ segments: [String]) -> Match {
+    package func match(_ method: String, _ segments: [String]) -> Match {
         var values: [String] = []
         guard let branch = Self.find(segments[...], in: root, &values) else { return .none }
         guard let route = branch.routes[method] else { return .otherMethods(branch.routes.keys.sorted()) }

@@ -7,14 +7,20 @@ import Synchronization
 ///
 /// Clients send the same token with each request until it expires. What was found of it is cached, by the whole field that it came in: a
 /// signature and two JSON texts need not be read again. Time and session are looked at each time.
-struct TokenVerifier: Sendable {
-    let keys: JSONWebKeySet
-    let clock: any WallClock
-    let ended: EndedSessions
+package struct TokenVerifier: Sendable {
+    private let keys: JSONWebKeySet
+    private let clock: any WallClock
+    private let ended: EndedSessions
     private let cache = TokenCache()
 
+    package init(keys: JSONWebKeySet, clock: any WallClock, ended: EndedSessions) {
+        self.keys = keys
+        self.clock = clock
+        self.ended = ended
+    }
+
     /// nil for a token that is not believed, whatever the reason: its session has ended, for one.
-    func verify(_ token: String) -> AccessClaims? {
+    package func verify(_ token: String) -> AccessClaims? {
         signedClaims(of: token).flatMap { ended.refuses($0) ? nil : $0 }
     }
 
@@ -31,19 +37,19 @@ struct TokenVerifier: Sendable {
 
     /// Whether it is not known yet whether the session has ended: as long as nothing was heard of the service that ends them, after the
     /// gateway's start.
-    func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
+    package func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
 
     /// Who sends a request.
     ///
     /// - Throws: `unauthenticated`; `service_unavailable` if it is too early to say.
-    func claims(authorization field: String?) throws(ServiceError) -> AccessClaims {
+    package func claims(authorization field: String?) throws(ServiceError) -> AccessClaims {
         guard let claims = verify(authorization: field) else { throw ServiceError(.unauthenticated, "Log in first.") }
         guard !isTooEarly(for: claims) else { throw .unavailable("A part of this service") }
         return claims
     }
 
     /// From an `Authorization` field: `Bearer TOKEN`, the scheme in any case (RFC 9110, section 11.1).
-    func verify(authorization field: String?) -> AccessClaims? {
+    package func verify(authorization field: String?) -> AccessClaims? {
         guard let field else { return nil }
         if let cached = cache[field] {
             return now < cached.expiresAt && !ended.refuses(cached) ? cached : nil

@@ -104,6 +104,7 @@ extension Contribution.Field {
         JSONWriter.object {
             $0.member("path", path)
             $0.member("kind", kind.rawValue)
+            if let role { $0.member("role", role.json) }
             $0.member("zero", zero)
         }
     }
@@ -112,7 +113,42 @@ extension Contribution.Field {
         guard let object = json.object, let path = object["path"]?.string, let zero = object["zero"],
             let kind = object["kind"]?.string.flatMap(Contribution.Kind.init)
         else { return nil }
-        self.init(path, kind, zero: zero)
+        self.init(
+            path, kind, role: object["role"].map(Contribution.Role.init) ?? .implied(by: path, kind), zero: zero)
+    }
+}
+
+extension Contribution.Role {
+    var json: JSONValue {
+        JSONWriter.object {
+            switch self {
+            case .badge(let name): $0.member("badge", name)
+            case .activity(let type, let sort):
+                $0.member("activity", type)
+                $0.member("sort", sort)
+            }
+        }
+    }
+
+    /// nil for a role that only a newer gateway knows.
+    init?(_ json: JSONValue) {
+        if let name = json["badge"]?.string {
+            self = .badge(name)
+        } else if let type = json["activity"]?.string, let sort = json["sort"]?.string {
+            self = .activity(type: type, sort: sort)
+        } else {
+            return nil
+        }
+    }
+
+    /// The role of a field that names none: services announced none until there were roles, and these two paths had them. An instance
+    /// from before and one from after announce the same thing so. It can go once no service from then is updated without a stop.
+    fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
+        switch kind {
+        case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))
+        case .time where path == "messagesUpdatedAt": .activity(type: "message", sort: "messages")
+        default: nil
+        }
     }
 }
 

@@ -137,17 +137,33 @@ public struct Contribution: Sendable, Equatable {
         case laterTime
     }
 
+    /// What a gateway makes of a field beside writing it into the Room.
+    public enum Role: Sendable, Equatable {
+        /// It stands in the Room's `badges` under this name. A room with a badge above zero has something unread.
+        case badge(String)
+        /// A `time` at which something last happened in the room. If it is the latest of all, it is the room's last activity, of this
+        /// type; and lists of rooms can be sorted by it, under the name `sort`.
+        case activity(type: String, sort: String)
+    }
+
     public struct Field: Sendable, Equatable {
-        /// Where it goes: `elementCount`, or `badges.elements` for a badge.
+        /// Where it goes: `elementCount`, or `badges.elements` for a badge. No two services have the same one.
         public let path: String
         public let kind: Kind
+        public let role: Role?
         /// What is shown of a service that was never heard from.
         public let zero: JSONValue
 
-        public init(_ path: String, _ kind: Kind = .value, zero: JSONValue) {
+        public init(_ path: String, _ kind: Kind = .value, role: Role? = nil, zero: JSONValue) {
             self.path = path
             self.kind = kind
+            self.role = role
             self.zero = zero
+        }
+
+        /// A badge of this name.
+        public static func badge(_ name: String) -> Field {
+            Field("badges.\(name)", role: .badge(name), zero: JSONValue(0))
         }
     }
 

@@ -4,7 +4,8 @@ import JSON
 import ServiceKit
 
 @testable import Accounts
-@testable import Gateway
+@testable import Delivery
+@testable import GatewayEdge
 @testable import Messaging
 @testable import Security
 

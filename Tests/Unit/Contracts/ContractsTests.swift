@@ -39,11 +39,39 @@ struct ContractsTests {
                 SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")], limits: ["stars"])
             ],
             contribution: Contribution(
-                subject: "stars.contribute", fields: [.init("badges.stars", zero: JSONValue(0))]),
+                subject: "stars.contribute",
+                fields: [
+                    .badge("stars"), .init("count", zero: JSONValue(0)),
+                    .init("starredAt", .time, role: .activity(type: "star", sort: "stars"), zero: .null),
+                ]),
             hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "stars.presence",
             limits: [RateLimit("stars", .failures, perPerson: 1, perAddress: 2, seconds: 3)])
         let read = try #require(Manifest(manifest.json))
         #expect(read == manifest)
+    }
+
+    @Test("a field that names no role has the one that its path had before there were roles")
+    func impliedRoles() throws {
+        func role(_ path: String, _ kind: String, _ rest: String = "") throws -> Contribution.Role? {
+            let field = #"{"path":"\#(path)","kind":"\#(kind)","zero":0\#(rest)}"#
+            let json = #"{"service":"x","contribution":{"subject":"x.y","fields":[\#(field)]}}"#
+            let contribution = try #require(Manifest(try JSONValue(parsing: json))?.contribution)
+            return contribution.fields[0].role
+        }
+        #expect(try role("badges.messages", "value") == .badge("messages"))
+        #expect(try role("messagesUpdatedAt", "time") == .activity(type: "message", sort: "messages"))
+        #expect(try role("messagesUpdatedAt", "value") == nil)
+        #expect(try role("starredAt", "time") == nil)
+        #expect(try role("badges.x", "value", #","role":{"badge":"y"}"#) == .badge("y"))
+        #expect(try role("badges.x", "value", #","role":{"unknown":"y"}"#) == nil)
+    }
+
+    @Test("a gateway from before roles reads a manifest as it did")
+    func rolesAreAddedMembers() throws {
+        let manifest = Manifest(service: "x", contribution: Contribution(subject: "x.y", fields: [.badge("x")]))
+        let field = manifest.json["contribution"]?["fields"]?.array?.first
+        #expect(field?["path"]?.string == "badges.x" && field?["kind"]?.string == "value")
+        #expect(field?["zero"]?.int == 0)
     }
 
     @Test("a reply reads back as it was written, and an error is thrown")

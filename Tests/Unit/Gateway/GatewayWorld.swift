@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 import Workers
 
+@testable import Delivery
 @testable import Gateway
 
 /// A gateway on a bus, with a rooms service and one called `chat` that answer as the test says.
@@ -18,7 +19,6 @@ struct GatewayWorld: Sendable {
     let clock: ManualClock
     let log: CapturedLog
     let port: UInt16
-    let lastKnown: LastKnown
     let gateway: Gateway
     private let folder: TemporaryFolder
     private let key: JSONWebKey
@@ -73,7 +73,8 @@ struct GatewayWorld: Sendable {
     ///   - withChat: false: it has never been heard of.
     ///   - logsAll: whether both services' logs tell of all that rooms show.
     static func run(
-        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false, crowd: Crowd = Crowd(),
+        _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false,
+        pacing: BroadcastPacing = BroadcastPacing(),
         bus: any MessageBus = InProcessBus(),
         _ test: (GatewayWorld) async throws -> Void
     ) async throws {
@@ -90,13 +91,12 @@ struct GatewayWorld: Sendable {
             arguments: ["--port", "0", "--data", folder.path, "--required-services", "rooms,chat"] + settings)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: false, group: group, clock: clock, log: log.logger)
-        let gateway = try await Gateway.start(in: node, crowd: crowd)
+        let gateway = try await Gateway.start(in: node, pacing: pacing)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
         let world = GatewayWorld(
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
-            lastKnown: gateway.context.lists.lastKnown, gateway: gateway,
-            folder: folder,
+            gateway: gateway, folder: folder,
             key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
         let outcome: Result<Void, any Error>
         do {

@@ -1,0 +1,82 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+
+/// Asks services on behalf of clients.
+///
+/// A class, as each call of a struct's `async` function begins with a copy of it.
+package final class ServiceClient: Sendable {
+    package let bus: any MessageBus
+    private let direct: any MessageBus
+    private let directory: Directory
+    private let log: Logger
+    /// How long a request may take, from its arrival to its answer.
+    package let requestTimeout: Duration
+
+    /// What a person calls a service that the gateway knows nothing of.
+    private static let anyService = "This part of the service"
+
+    /// Questions that a service takes in batches go together (`BatchingBus`); sockets' events, which have to keep their order, do not.
+    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, log: Logger) {
+        bus = BatchingBus(direct) { directory.takesBatches(on: $0) }
+        self.direct = direct
+        self.directory = directory
+        self.requestTimeout = requestTimeout
+        self.log = log
+    }
+
+    /// Of a request that came just now.
+    ///
+    /// - Parameter trace: the header `traceparent`; of a socket's event, which has no headers, that member of its payload.
+    package func origin(_ id: String, trace: String? = nil) -> RequestOrigin {
+        RequestOrigin(id: id, trace: trace.flatMap(TraceParent.init), deadline: .now() + requestTimeout)
+    }
+
+    /// Asks a service on somebody's behalf.
+    ///
+    /// - Parameter isQuestion: whether it changes nothing, so that asking twice does no harm.
+    package func ask(
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
+        isQuestion: Bool = false
+    ) async throws(ServiceError) -> Reply {
+        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: isQuestion)
+        return try await bus.ask(subject, data, context, of: Self.anyService, log: log)
+    }
+
+    /// Asks for what a socket's event wants, without suspending: the completion is called once, on any thread, maybe before this returns.
+    package func send(
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
+        completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
+    ) {
+        let context = origin.context(for: caller, key: key ?? caller?.id)
+        direct.ask(subject, data, context, of: Self.anyService, log: log, completion: completion)
+    }
+
+    /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
+    package func askForPages(
+        _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
+    ) async throws(ServiceError) -> [Reply] {
+        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: true)
+        return try await bus.askForPages(subject, data, context, of: Self.anyService, log: log)
+    }
+
+    /// Those of these services that do not answer, or have not announced themselves. All are asked at once.
+    package func missing(of services: [String]) async -> Set<String> {
+        await withTaskGroup(of: String?.self) { group in
+            for name in services { group.addTask { await self.isReady(name) ? nil : name } }
+            return await group.reduce(into: Set<String>()) { missing, name in if let name { missing.insert(name) } }
+        }
+    }
+
+    private func isReady(_ service: String) async -> Bool {
+        do throws(ServiceError) {
+            let origin = origin("readyz")
+            _ = try await ask(Subject.health(of: service), .emptyObject, as: nil, origin: origin, key: nil)
+            return directory.catalog.manifests[service] != nil
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Contracts
+import SocketIO
+
+/// A log entry made ready for every loop: each emission framed once. A class, as all loops and their replay buffers share it.
+package final class Broadcast: Sendable {
+    package struct Item: Sendable {
+        package let emission: Emission
+        /// nil for what is composed for each person before it is framed.
+        let packet: OutgoingPacket?
+    }
+
+    let position: StreamPosition
+    let entry: StreamEntry
+    let items: [Item]
+
+    var roomID: String { entry.roomID }
+    var participants: [String] { entry.participants }
+
+    init(_ entry: StreamEntry, of stream: String) {
+        position = StreamPosition(stream: stream, seq: entry.seq)
+        self.entry = entry
+        items = entry.emissions.map { emission in
+            Item(
+                emission: emission,
+                packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
+        }
+    }
+
+    /// The place after it.
+    func place(in databaseID: String) -> Bookmark { Bookmark(after: entry, in: databaseID) }
+
+    /// The person who has sent what they were typing, if this entry says so.
+    var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
+}
+
+/// The sockets that `:global` events reach.
+package enum GlobalScope: String, Sendable, CaseIterable {
+    case everyone, participants
+}

@@ -1,0 +1,36 @@
+import Contracts
+import ServiceKit
+import Synchronization
+
+/// How far each log is followed, and how long a change takes to clients.
+package final class DeliveryMetrics: Sendable {
+    private let fanout: Histogram
+    private let metrics: Metrics
+    private let clock: any WallClock
+    /// The last entry of each log that was handed to the loops.
+    private let followed = Mutex<[String: Int]>([:])
+
+    package init(_ metrics: Metrics, clock: any WallClock) {
+        self.metrics = metrics
+        self.clock = clock
+        fanout = metrics.histogram(
+            "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
+    }
+
+    /// The log is followed up to there, from its start or a jump on. Lag is what the service's `parlor_log_seq` is ahead.
+    func note(_ seq: Int, of stream: String) {
+        let isNew = followed.withLock { $0.updateValue(seq, forKey: stream) == nil }
+        guard isNew else { return }
+        metrics.gauge(
+            "parlor_followed_seq", "The last entry of a service's event log that was fanned out.",
+            labels: ["service": stream]
+        ) { [weak self] in Double(self?.followed.withLock { $0[stream] } ?? 0) }
+    }
+
+    /// A loop's sockets have been sent the entry.
+    func noteSent(_ entry: StreamEntry) {
+        // A time that no clock can have told counts as now.
+        let (age, isAbsurd) = clock.now().milliseconds.subtractingReportingOverflow(entry.at.milliseconds)
+        fanout.observe(isAbsurd ? .zero : .milliseconds(age))
+    }
+}

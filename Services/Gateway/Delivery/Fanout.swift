@@ -1,0 +1,41 @@
+import Contracts
+import GatewayPresence
+import Reactor
+import Synchronization
+
+/// Takes what is for the clients of every loop, in the order of the calls from one thread.
+protocol BroadcastSink: Sendable {
+    func start(_ stream: String, after position: Bookmark)
+    func deliver(_ broadcasts: [Broadcast])
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark)
+}
+
+/// Hands everything to every loop's delivery: at once to the one of the caller's loop.
+package final class Fanout: BroadcastSink {
+    private let all = Mutex<[LoopDelivery]>([])
+
+    package init() {}
+
+    /// Set once, before anything is delivered.
+    package var loops: [LoopDelivery] {
+        get { all.withLock { $0 } }
+        set { all.withLock { $0 = newValue } }
+    }
+
+    func start(_ stream: String, after position: Bookmark) {
+        for delivery in loops { delivery.enter { $0.start(stream, after: position) } }
+    }
+
+    func deliver(_ broadcasts: [Broadcast]) {
+        for delivery in loops { delivery.enter { $0.deliver(broadcasts) } }
+    }
+
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        for delivery in loops { delivery.enter { $0.backfill(stream, entries, from: start, to: end) } }
+    }
+
+    /// Somebody came to a room or left it, or began or stopped typing.
+    package func deliver(_ change: Presence.Change) {
+        for delivery in loops { delivery.enter { $0.deliver(change) } }
+    }
+}

@@ -1,0 +1,64 @@
+import Contracts
+import GatewayPresence
+import JSON
+import Reactor
+import SocketIO
+
+/// Sends presence and typing. They give way to what cannot be sent again: a client that reads too slowly is sent how things are once it
+/// has read on, and never what came and went meanwhile. It stays on its loop.
+final class LaggingClients {
+    private let loop: EventLoop
+    private var clients: [ObjectIdentifier: Subscriber] = [:]
+    private var timer: LoopTimer?
+
+    /// How often it is looked at whether clients have read on.
+    private static let interval: Duration = .milliseconds(100)
+
+    init(on loop: EventLoop) { self.loop = loop }
+
+    /// A person came or went, or began or stopped typing.
+    func send(_ change: Presence.Change, to subscribers: [Subscriber]) {
+        guard !subscribers.isEmpty else { return }
+        let packet = Self.packet(change)
+        for subscriber in subscribers
+        where change.kind == .presence || subscriber.caller.id != change.member.userID {
+            // It believes the opposite of what is pending for it: that is what this says.
+            if subscriber.pendingChanges.removeValue(forKey: change.entry) != nil { continue }
+            if !subscriber.socket.send(packet, droppable: true) { postpone(change, for: subscriber) }
+        }
+    }
+
+    private func postpone(_ change: Presence.Change, for subscriber: Subscriber) {
+        subscriber.pendingChanges[change.entry] = change
+        clients[ObjectIdentifier(subscriber)] = subscriber
+        guard timer == nil else { return }
+        timer = loop.schedule(after: Self.interval) { [weak self] in self?.sendPending() }
+    }
+
+    private func sendPending() {
+        let lagging = clients.values
+        (clients, timer) = ([:], nil)
+        for subscriber in lagging where subscriber.isConnected {
+            for (entry, change) in subscriber.pendingChanges {
+                subscriber.pendingChanges[entry] = nil
+                // Of a room that it has left it is sent nothing.
+                guard subscriber.rooms.contains(change.member.roomID) else { continue }
+                guard subscriber.socket.send(Self.packet(change), droppable: true) else {
+                    postpone(change, for: subscriber)
+                    break
+                }
+            }
+        }
+    }
+
+    private static func packet(_ change: Presence.Change) -> OutgoingPacket {
+        let (event, flag) =
+            change.kind == .presence ? ("room:presence", "isPresent") : ("message:typing", "isTyping")
+        let data = JSONWriter.object {
+            $0.member("roomId", change.member.roomID)
+            $0.member("userId", change.member.userID)
+            $0.member(flag, change.isOn)
+        }
+        return .event(event, [data])
+    }
+}

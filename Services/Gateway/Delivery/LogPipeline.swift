@@ -1,0 +1,72 @@
+import Contracts
+import GatewayCatalog
+import GatewayPresence
+import RoomViews
+import ServiceKit
+
+/// What happens to the entries of services' logs, in this order:
+///
+/// 1. Each is framed once, for all sockets of all loops (`Broadcast`).
+/// 2. Lists of rooms that they concern become stale. Before any client is sent an event of theirs: who asks for the list because of the
+///    event must not be answered the old one.
+/// 3. The log's position is noted for the metrics.
+/// 4. The typing of those who have sent what they typed ends. Before the message, so that nobody types on after it.
+/// 5. All are handed to every loop, which sends them, remembers them for those who come back, and releases the acks that wait for them.
+///
+/// All of it is called on the directory's loop, which is also the loop of `Presence`.
+package final class LogPipeline: LogReceiver {
+    private let cache: RoomListCache
+    private let metrics: DeliveryMetrics
+    private let presence: Presence
+    private let missed: MissedEntries
+    private let sink: any BroadcastSink
+    private let log: Logger
+
+    package convenience init(
+        to fanout: Fanout, cache: RoomListCache, presence: Presence, missed: MissedEntries, metrics: DeliveryMetrics,
+        log: Logger
+    ) {
+        self.init(
+            sink: fanout, cache: cache, presence: presence, missed: missed, metrics: metrics, log: log)
+    }
+
+    init(
+        sink: any BroadcastSink, cache: RoomListCache, presence: Presence, missed: MissedEntries,
+        metrics: DeliveryMetrics, log: Logger
+    ) {
+        self.sink = sink
+        self.cache = cache
+        self.presence = presence
+        self.missed = missed
+        self.metrics = metrics
+        self.log = log
+    }
+
+    /// A log is followed after this position. Caches and loops are told in the order of `receive`; then what stands just before is fetched, so
+    /// that those whom a restart of this gateway sent away are caught up from memory.
+    package func start(_ stream: String, after position: Bookmark) {
+        cache.start(stream, after: position)
+        metrics.note(position.seq, of: stream)
+        sink.start(stream, after: position)
+        Task {
+            let newest = await missed.newest(
+                of: stream, to: position, maxCount: ReplayBuffer.generationSize, maxBytes: ReplayBuffer.generationBytes)
+            guard let newest else { return }
+            let broadcasts = newest.entries.map { Broadcast($0, of: stream) }
+            sink.backfill(stream, broadcasts, from: newest.start, to: position)
+        }
+    }
+
+    package func receive(_ entries: [StreamEntry], of stream: String) {
+        let broadcasts = entries.map { Broadcast($0, of: stream) }
+        cache.note(entries, of: stream)
+        if let last = entries.last { metrics.note(last.seq, of: stream) }
+        for (entry, broadcast) in zip(entries, broadcasts) {
+            log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
+            guard let userID = broadcast.endsTypingOf else { continue }
+            let member = RoomMember(roomID: broadcast.roomID, userID: userID)
+            presence.assumeIsolated { $0.endTyping(member) }
+        }
+        sink.deliver(broadcasts)
+    }
+}

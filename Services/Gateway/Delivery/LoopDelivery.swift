@@ -1,0 +1,264 @@
+import Contracts
+import Edge
+import GatewayCatalog
+import GatewayPresence
+import JSON
+import Reactor
+import ServiceKit
+import SocketIO
+import Synchronization
+
+/// Delivers events to the clients of one loop: those of logs, in each log's order, and presence and typing. It knows which sockets there are, and
+/// how far each log has been fanned out to them; so it holds acks back until their echo is written, and catches up who comes back.
+package actor LoopDelivery: LoopPart {
+    package nonisolated let loop: EventLoop
+    private let directory: Directory
+    private let events: EventComposer
+    private let recovery: Recovery
+    private let globalScope: GlobalScope
+    private let metrics: DeliveryMetrics
+    private let log: Logger
+    /// What was asked on this loop and is not answered yet.
+    private nonisolated let underWay = Atomic(0)
+
+    private let audience = Audience()
+    private var acks = PendingAcks()
+    private var lastAck = 0
+    private var buffer = ReplayBuffer()
+    private var badges = BadgeQueue()
+    private let lagging: LaggingClients
+    private lazy var throttle = makeThrottle()
+    private let pacing: BroadcastPacing
+
+    package nonisolated var delivery: LoopDelivery { self }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// An ack is not held back for longer: the stream may be stuck, but what was written is written.
+    static let maxHold: Duration = .seconds(2)
+
+    package init(
+        on loop: EventLoop, directory: Directory, events: EventComposer, recovery: Recovery, globalScope: GlobalScope,
+        pacing: BroadcastPacing, metrics: DeliveryMetrics, log: Logger
+    ) {
+        self.loop = loop
+        self.directory = directory
+        self.events = events
+        self.recovery = recovery
+        self.globalScope = globalScope
+        self.pacing = pacing
+        self.metrics = metrics
+        self.log = log
+        lagging = LaggingClients(on: loop)
+    }
+
+    private func makeThrottle() -> BroadcastThrottle<Audience> {
+        BroadcastThrottle(on: loop, to: audience, pacing) { [weak self] in self?.isBusy ?? false }
+    }
+
+    // MARK: What is under way
+
+    /// Something was asked on this loop; `endWork` follows when it is answered.
+    package nonisolated func beginWork() { underWay.add(1, ordering: .relaxed) }
+
+    package nonisolated func endWork() {
+        guard underWay.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        onLoop { $0.throttle.endPauseIfAllIsDone() }
+    }
+
+    private nonisolated var isBusy: Bool { underWay.load(ordering: .relaxed) > 0 }
+
+    /// Somebody connected, joined or asked for something that takes more than an ack.
+    package func noteVisit() { throttle.noteVisit() }
+
+    // MARK: Who is there
+
+    /// From here on it is sent everything.
+    package func admit(_ subscriber: Subscriber.Handle) {
+        let subscriber = subscriber.object
+        subscriber.seen = acks.reached
+        subscriber.unfollowed = unfollowedStreams
+        audience.add(subscriber)
+    }
+
+    /// The client has left, or its socket has closed.
+    package func remove(_ subscriber: Subscriber.Handle) { audience.remove(subscriber.object) }
+
+    /// Has a subscriber join a room's audience, now: what one that came with a cursor is to be sent first was sent.
+    func join(_ roomID: String, _ subscriber: Subscriber) { audience.join(roomID, subscriber) }
+
+    package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
+        let subscriber = subscriber.object
+        if subscriber.continuesFrom != nil { subscriber.continuedRooms[roomID] = SyncCursor(buffer.positions) }
+        audience.leave(roomID, subscriber)
+    }
+
+    /// Catches a subscriber up from the cursor it came with. It is then sent everything, unless it has closed.
+    package func recover(_ subscriber: Subscriber.Handle, since cursor: JSONValue, from address: IPAddress) async {
+        await recovery.recover(subscriber.object, since: cursor, from: address, on: self)
+    }
+
+    /// Has a subscriber join a room's audience: from then on nothing that is sent to the room is missed. One that came with a cursor is
+    /// first sent what the room was sent since it left it, or since its cursor.
+    package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
+        await recovery.join(roomID, subscriber.object, by: deadline, on: self)
+    }
+
+    /// Logs that services are known to have, but that are not followed yet.
+    var unfollowedStreams: Set<String> {
+        Set(directory.catalog.streams.filter { buffer.position(of: $0) == nil })
+    }
+
+    // MARK: Events to clients
+
+    /// Sends what a stream brought. A message is written to each socket in turn, so that the loop joins a turn's messages
+    /// to a socket into one write, and copies a message that goes to many once.
+    func deliver(_ broadcasts: [Broadcast]) {
+        for broadcast in broadcasts {
+            for item in broadcast.items {
+                if let packet = item.packet {
+                    send(packet, to: item.emission.audience, of: broadcast)
+                } else {
+                    compose(item, of: broadcast)
+                }
+            }
+            metrics.noteSent(broadcast.entry)
+            buffer.append(broadcast)
+            for ack in acks.reach(broadcast.position) { ack.release() }
+        }
+    }
+
+    func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
+
+    /// A stream starts after this position: what stands before it is not sent any more.
+    func start(_ stream: String, after position: Bookmark) {
+        let isAnother = buffer.position(of: stream) != nil
+        buffer.start(stream, after: position)
+        let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
+        for subscriber in audience.everyone {
+            if isAnother || subscriber.unfollowed.contains(stream) {
+                // What it was sent is of a past that is no more, or it was not sent what came before the start: it comes
+                // back with its cursor, and learns which.
+                subscriber.socket.closeTransport()
+            } else {
+                subscriber.continuesFrom?.places[stream] = .init(bookmark: position)
+            }
+        }
+        // Now, so that none reaches a socket that is closed: it was not sent the event, which it finds when it is back.
+        for ack in passed { ack.release() }
+    }
+
+    /// Adds what a stream emitted before it was followed from a position.
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        buffer.backfill(stream, entries, from: start, to: end)
+    }
+
+    /// Sends what waits, and from then on everything at once: the sockets are about to be closed.
+    package func endPauses() { throttle.end() }
+
+    private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
+        switch recipients {
+        case .room:
+            for subscriber in audience.room(broadcast.roomID) { subscriber.socket.send(packet) }
+        case .person(let id):
+            for subscriber in audience.person(id) { subscriber.socket.send(packet) }
+        case .everyone:
+            switch globalScope {
+            case .everyone:
+                throttle.broadcast(packet)
+            case .participants:
+                for id in broadcast.participants {
+                    for subscriber in audience.person(id) { subscriber.socket.send(packet) }
+                }
+            }
+        }
+    }
+
+    // MARK: Events that are composed
+
+    /// Fills in what only a gateway can, then sends it to the person it is for.
+    private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
+        guard case .person(let id) = item.emission.audience, !audience.person(id).isEmpty else { return }
+        guard item.emission.composition == .badges else {
+            return send(events.newRoom(item.emission.data), of: item.emission, to: id, broadcast.position)
+        }
+        let event = Replay.Event(item: item, roomID: broadcast.roomID)
+        guard badges.add(.init(event: event, position: broadcast.position), for: id) else { return }
+        startTask { delivery in
+            while let next = delivery.badges.next(for: id) {
+                let data = await delivery.events.badges(next.event, for: id)
+                delivery.send(data, of: next.event.item.emission, to: id, next.position)
+                delivery.badges.removeNext(for: id)
+            }
+        }
+    }
+
+    /// To those who were there when the entry was fanned out: who came later has been caught up with it, or never asked.
+    private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: StreamPosition) {
+        guard let data else { return log.error("an event could not be composed", ["event": emission.event]) }
+        let packet = OutgoingPacket.event(emission.event, [data])
+        for subscriber in audience.person(userID) where subscriber.seen[position.stream] ?? 0 < position.seq {
+            subscriber.socket.send(packet)
+        }
+    }
+
+    // MARK: Acks after their echo
+
+    /// Goes on when this loop's sockets have been sent what stands at that position, maybe at once: so what a client caused
+    /// reaches it before the ack does. It waits for `maxHold` at most, and not beyond the deadline.
+    package func afterFanout(
+        of position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void
+    ) {
+        guard let position, !acks.hasReached(position) else { return goOn() }
+        directory.expect(position)
+        lastAck += 1
+        let id = lastAck
+        let limit = min(Self.maxHold, deadline - .now())
+        let timer = loop.schedule(after: limit) { [weak self] in
+            self?.onLoop { $0.timeOut(id, at: position, after: limit) }
+        }
+        acks.hold(.init(id: id, timer: timer, goOn: goOn), until: position)
+    }
+
+    /// The same for a task.
+    package func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
+        guard let position, !acks.hasReached(position) else { return }
+        await withCheckedContinuation { continuation in
+            afterFanout(of: position, by: deadline) { continuation.resume() }
+        }
+    }
+
+    private func timeOut(_ id: Int, at position: StreamPosition, after limit: Duration) {
+        guard let ack = acks.remove(id, at: position) else { return }
+        log.warning(
+            "an answer comes before its event",
+            ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+        ack.release()
+    }
+
+    // MARK: What is remembered, and what clients have
+
+    /// Up to where each stream was fanned out.
+    package var positions: [String: Bookmark] { buffer.positions }
+
+    func position(of stream: String) -> Bookmark? { buffer.position(of: stream) }
+
+    func entries(of stream: String, since position: Bookmark, for userID: String) -> ReplayBuffer.Lookup {
+        buffer.entries(of: stream, since: position, for: userID)
+    }
+
+    /// A ping goes out to the client, after all that was sent before.
+    package func notePing(to subscriber: Subscriber.Handle) { subscriber.object.liveness.notePing(after: acks.reached) }
+
+    /// The sockets of this loop that have joined each of the rooms for the person asked about.
+    func evidence(for question: OpenRoomQuestion) -> [[SocketEvidence]] {
+        let now = LoopInstant.now()
+        return question.places.map { place in
+            audience.room(place.roomID).lazy.filter { $0.caller.id == place.userID }
+                .prefix(OpenRoomQuestion.maxSockets).map { subscriber in
+                    SocketEvidence(
+                        age: (now - subscriber.liveness.heardAt).milliseconds,
+                        confirmed: subscriber.liveness.confirmed(of: question.stream))
+                }
+        }
+    }
+}

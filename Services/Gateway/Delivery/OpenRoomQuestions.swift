@@ -1,0 +1,38 @@
+import Contracts
+import MessageBus
+import ServiceKit
+import Synchronization
+
+/// Answers who has a room open on this gateway, and how fresh the evidence is: for services that would wake a phone otherwise.
+package final class OpenRoomQuestions: Sendable {
+    private let gatewayID: String
+    private let bus: any MessageBus
+    private let fanout: Fanout
+    private let subscription = Mutex<BusSubscription?>(nil)
+
+    package init(gatewayID: String, bus: any MessageBus, fanout: Fanout) {
+        self.gatewayID = gatewayID
+        self.bus = bus
+        self.fanout = fanout
+    }
+
+    package func start() throws(BusError) {
+        let made = try bus.respond(to: Subject.openRooms(of: gatewayID), queue: "gateway") { [fanout] request in
+            guard let question = OpenRoomQuestion(request.data) else {
+                return request.reply(ServiceError.wrongType("rooms", "a list of rooms and people"))
+            }
+            Task {
+                var sockets = [[SocketEvidence]](repeating: [], count: question.places.count)
+                for delivery in fanout.loops {
+                    for (index, found) in await delivery.evidence(for: question).enumerated() {
+                        sockets[index] += found
+                    }
+                }
+                request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)))
+            }
+        }
+        subscription.withLock { $0 = made }
+    }
+
+    package func stop() { subscription.withLock { $0 }?.cancel() }
+}

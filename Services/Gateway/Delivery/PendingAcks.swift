@@ -1,0 +1,48 @@
+import Contracts
+import Reactor
+
+/// How far each stream has been fanned out to a loop's sockets, and the acks that wait for it to get there.
+struct PendingAcks {
+    struct Ack {
+        let id: Int
+        let timer: LoopTimer
+        let goOn: () -> Void
+
+        func release() {
+            timer.cancel()
+            goOn()
+        }
+    }
+
+    /// The last position of each stream.
+    private(set) var reached: [String: Int] = [:]
+    /// By stream and seq: an entry finds its acks at once, however many wait.
+    private var waiting: [String: [Int: [Ack]]] = [:]
+
+    func hasReached(_ position: StreamPosition) -> Bool { reached[position.stream] ?? 0 >= position.seq }
+
+    mutating func hold(_ ack: Ack, until position: StreamPosition) {
+        waiting[position.stream, default: [:]][position.seq, default: []].append(ack)
+    }
+
+    /// The stream has got there: by the next entry, past some that are gone, or back, with a restored database.
+    ///
+    /// - Returns: the acks that wait no longer.
+    mutating func reach(_ position: StreamPosition) -> [Ack] {
+        let isNext = position.seq == (reached[position.stream] ?? 0) &+ 1
+        reached[position.stream] = position.seq
+        guard waiting[position.stream]?.isEmpty == false else { return [] }
+        if isNext { return waiting[position.stream]?.removeValue(forKey: position.seq) ?? [] }
+        let passed = waiting[position.stream]?.keys.filter { $0 <= position.seq }.sorted() ?? []
+        return passed.flatMap { waiting[position.stream]?.removeValue(forKey: $0) ?? [] }
+    }
+
+    /// - Returns: the ack, if it still waits.
+    mutating func remove(_ id: Int, at position: StreamPosition) -> Ack? {
+        guard var acks = waiting[position.stream]?[position.seq], let index = acks.firstIndex(where: { $0.id == id })
+        else { return nil }
+        let ack = acks.remove(at: index)
+        waiting[position.stream]?[position.seq] = acks.isEmpty ? nil : acks
+        return ack
+    }
+}

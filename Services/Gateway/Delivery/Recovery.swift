@@ -1,0 +1,270 @@
+import Contracts
+import GatewayCatalog
+import GatewayLimits
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import SocketIO
+
+/// Catches up sockets that come back: what they missed, then `sync:done`, then what is live, with nothing lost or doubled in between.
+///
+/// The socket is in no audience while it is caught up. What is fanned out meanwhile is missed too, and caught up with in another round; the last
+/// round finds nothing, and the socket becomes live without a suspension in between: even the return from an actor's own method may be one.
+package struct Recovery: Sendable {
+    private let cursors: SyncCursorCodec
+    private let missed: MissedEntries
+    private let events: EventComposer
+    private let limits: Limits
+    private let requestTimeout: Duration
+    private let log: Logger
+
+    /// More than this is not replayed to a socket: loading anew is cheaper for both sides.
+    private static let maxReplayed = 10_000
+    private static let pageSize = 500
+    private static let pageBytes = 1 << 20
+    /// What may wait for a socket before its replay goes on, and how often that is looked at.
+    private static let maxBacklog = 128 * 1024
+    private static let backlogInterval: Duration = .milliseconds(20)
+    /// Between two questions to a log's owner that is away.
+    private static let retryInterval: Duration = .milliseconds(250)
+
+    package init(
+        cursors: SyncCursorCodec, missed: MissedEntries, events: EventComposer, limits: Limits,
+        requestTimeout: Duration, log: Logger
+    ) {
+        self.cursors = cursors
+        self.missed = missed
+        self.events = events
+        self.limits = limits
+        self.requestTimeout = requestTimeout
+        self.log = log
+    }
+
+    /// Catches a subscriber up from the cursor it came with. It then belongs to the audience, unless it has closed.
+    ///
+    /// What it asks meanwhile waits: so what cannot be had within the time of a request is given up, and said to be.
+    func recover(
+        _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
+    ) async {
+        guard delivery.unfollowedStreams.isEmpty else {
+            // This gateway has just started: nothing can be said of the cursor yet. The client comes back.
+            return subscriber.socket.closeTransport()
+        }
+        let userID = subscriber.caller.id
+        let deadline = LoopInstant.now() + requestTimeout
+        if let cursor = given.string.flatMap({ cursors.decode($0, for: userID) }),
+            limits.mayRecover(userID, from: address)
+        {
+            let isReplayed = await replay(to: subscriber, from: cursor, .person, by: deadline, on: delivery) {
+                goLive(subscriber, isRecovered: true, on: delivery)
+            }
+            if isReplayed { return }
+        }
+        if subscriber.isConnected { goLive(subscriber, isRecovered: false, on: delivery) }
+    }
+
+    private func goLive(_ subscriber: Subscriber, isRecovered: Bool, on delivery: isolated LoopDelivery) {
+        delivery.admit(Subscriber.Handle(subscriber, to: delivery.loop))
+        subscriber.continuesFrom = SyncCursor(delivery.positions)
+        sendDone(to: subscriber, isRecovered, on: delivery)
+    }
+
+    /// Has a subscriber join a room's audience. One that came with a cursor is sent what the room was sent since it left the room,
+    /// or since its cursor.
+    func join(
+        _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
+    ) async {
+        if !subscriber.rooms.contains(roomID),
+            let cursor = subscriber.continuedRooms[roomID] ?? subscriber.continuesFrom
+        {
+            let isReplayed = await replay(to: subscriber, from: cursor, .room(roomID), by: deadline, on: delivery) {
+                delivery.join(roomID, subscriber)
+            }
+            if isReplayed { return }
+            if subscriber.isConnected { sendDone(to: subscriber, false, on: delivery) }
+        }
+        if subscriber.isConnected { delivery.join(roomID, subscriber) }
+    }
+
+    private func sendDone(to subscriber: Subscriber, _ isRecovered: Bool, on delivery: isolated LoopDelivery) {
+        let cursor = cursors.encode(SyncCursor(delivery.positions), for: subscriber.caller.id)
+        subscriber.socket.emit(
+            "sync:done",
+            JSONWriter.object {
+                $0.member("recovered", isRecovered)
+                $0.member("cursor", cursor)
+            })
+    }
+
+    // MARK: Replaying
+
+    /// - Parameter finish: called when all of it was sent, before anything else can be fanned out.
+    /// - Returns: whether it was called. It is not if something cannot be had, or the socket has closed.
+    private func replay(
+        to subscriber: Subscriber, from start: SyncCursor, _ scope: Replay.Scope, by deadline: LoopInstant,
+        on delivery: isolated LoopDelivery, then finish: () -> Void
+    ) async -> Bool {
+        guard await hasReached(start, by: deadline, on: delivery) else { return false }
+        let userID = subscriber.caller.id
+        var cursor = start
+        var count = 0
+        var deadline = deadline
+        // What is remembered is sent at once; to ask services for more is heavy.
+        var slot: RequestSlots.Slot?
+        defer { withExtendedLifetime(slot) {} }
+        while subscriber.isConnected {
+            if let packets = remembered(since: cursor, by: subscriber, scope, on: delivery) {
+                count += packets.count
+                guard count <= Self.maxReplayed else { return false }
+                for packet in packets { subscriber.socket.send(packet) }
+                finish()
+                return true
+            }
+            if slot == nil { slot = await heavySlot(of: userID, by: deadline, on: delivery) }
+            guard slot != nil, subscriber.isConnected,
+                var replay = Replay(
+                    from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
+                    maxBytes: Self.pageBytes)
+            else { return false }
+            var isMore = true
+            var rooms: [String]?
+            if case .room(let id) = scope { rooms = [id] }
+            while isMore {
+                guard
+                    let page = await nextPage(of: &replay, for: subscriber.caller, &rooms, by: deadline, on: delivery)
+                else { return false }
+                count += page.events.count
+                guard count <= Self.maxReplayed else { return false }
+                guard await send(page.events, to: subscriber, on: delivery) else { return false }
+                // A slow reader takes its own time, not the owners'.
+                deadline = max(deadline, .now() + requestTimeout)
+                isMore = page.isMore
+            }
+            cursor = replay.cursor
+        }
+        return false
+    }
+
+    private func heavySlot(
+        of userID: String, by deadline: LoopInstant, on delivery: isolated LoopDelivery
+    ) async -> RequestSlots.Slot? {
+        do throws(ServiceError) {
+            return try await limits.enterHeavy(userID, on: delivery.loop, by: deadline)
+        } catch {
+            return nil
+        }
+    }
+
+    /// All that a client has missed until now, if this loop remembers it and it may be sent at once: so for nearly everyone
+    /// who comes back from a short absence. With thousands at once, rounds that take turns would never end, as each finds
+    /// what was sent during the others'.
+    private func remembered(
+        since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
+    ) -> [OutgoingPacket]? {
+        let userID = subscriber.caller.id
+        guard
+            var replay = Replay(
+                from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
+                maxBytes: Self.maxBacklog)
+        else { return nil }
+        while true {
+            switch replay.next() {
+            case .fetch(let stream, let since, let through):
+                guard case .found(let entries) = delivery.entries(of: stream, since: since, for: userID) else {
+                    return nil
+                }
+                replay.supply(stream, entries, through: through)
+            case .page(let page):
+                let packets = page.events.compactMap(\.item.packet)
+                // What has no packet is composed first.
+                guard !page.isMore, packets.count == page.events.count else { return nil }
+                return packets.isEmpty || subscriber.socket.pendingCost <= Self.maxBacklog ? packets : nil
+            }
+        }
+    }
+
+    /// Whether this loop has fanned out what a cursor says. Another gateway may have been further when it gave the cursor: a
+    /// short while is waited for all of its streams together.
+    private func hasReached(
+        _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
+    ) async -> Bool {
+        func isBehind(_ stream: String, _ place: SyncCursor.Place) -> Bool? {
+            guard let here = delivery.position(of: stream), here.databaseID == place.bookmark.databaseID else {
+                return nil
+            }
+            return here.seq < place.bookmark.seq
+        }
+        var behind: [StreamPosition] = []
+        for (stream, place) in cursor.places {
+            guard let isBehind = isBehind(stream, place) else { return false }
+            if isBehind { behind.append(StreamPosition(stream: stream, seq: place.bookmark.seq)) }
+        }
+        let deadline = min(deadline, LoopInstant.now() + LoopDelivery.maxHold)
+        for position in behind {
+            guard .now() < deadline else { return false }
+            await delivery.fannedOut(position, by: deadline)
+        }
+        return cursor.places.allSatisfy { isBehind($0.key, $0.value) == false }
+    }
+
+    /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
+    /// - Returns: nil if something of it cannot be had.
+    private func nextPage(
+        of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant,
+        on delivery: isolated LoopDelivery
+    ) async -> Replay.Page? {
+        while true {
+            switch replay.next() {
+            case .page(let page): return page
+            case .fetch(let stream, let since, let through):
+                switch delivery.entries(of: stream, since: since, for: caller.id) {
+                case .found(let entries): replay.supply(stream, entries, through: through)
+                case .unknown: return nil
+                case .older:
+                    do throws(ServiceError) {
+                        if rooms == nil { rooms = try await missed.rooms(of: caller, by: deadline) }
+                        guard
+                            let found = try await missed.entries(
+                                of: stream, since: since, through: through, ofRooms: rooms ?? [], by: deadline)
+                        else { return nil }
+                        replay.supply(stream, found.entries, through: found.through)
+                    } catch {
+                        // A log's owner that is only restarting is not worth that a client loads everything anew.
+                        if error.code.isRetryable, .now() + Self.retryInterval < deadline {
+                            await pause(for: Self.retryInterval, on: delivery)
+                            continue
+                        }
+                        log.warning("a socket is not caught up", ["stream": stream, "code": error.code.rawValue])
+                        return nil
+                    }
+                }
+            }
+        }
+    }
+
+    /// - Returns: whether the socket is still there.
+    private func send(
+        _ page: [Replay.Event], to subscriber: Subscriber, on delivery: isolated LoopDelivery
+    ) async -> Bool {
+        let data = await events.data(of: page, for: subscriber.caller.id)
+        for (event, data) in zip(page, data) {
+            while subscriber.isConnected, subscriber.socket.pendingCost > Self.maxBacklog {
+                await pause(for: Self.backlogInterval, on: delivery)
+            }
+            guard subscriber.isConnected else { return false }
+            if let packet = event.item.packet {
+                subscriber.socket.send(packet)
+            } else if let data {
+                subscriber.socket.emit(event.item.emission.event, data)
+            }
+        }
+        return subscriber.isConnected
+    }
+
+    private func pause(for time: Duration, on delivery: isolated LoopDelivery) async {
+        await withCheckedContinuation { continuation in
+            _ = delivery.loop.schedule(after: time) { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Contracts
+import SocketIO
+
+/// What one person missed between two places in several streams: each stream in its order, and all of them by time.
+///
+/// Pure: it says what it needs, is given it, and hands out pages. `cursor` always stands behind what was handed out.
+package struct Replay {
+    package enum Scope {
+        /// All room events of the person's rooms, and what is for the person alone.
+        case person
+        /// The room events of one room.
+        case room(String)
+    }
+
+    package struct Event: Sendable {
+        package let item: Broadcast.Item
+        package let roomID: String
+    }
+
+    package struct Page: Sendable {
+        package let events: [Event]
+        /// Whether there is at least one event after these.
+        package let isMore: Bool
+    }
+
+    package enum Step {
+        /// Entries of a stream are needed, from a place on and up to a position: `supply` gives them.
+        case fetch(stream: String, since: Bookmark, through: Int)
+        case page(Page)
+    }
+
+    private struct Source {
+        let name: String
+        var place: SyncCursor.Place
+        let end: Bookmark
+        var waiting: ArraySlice<Broadcast> = []
+        /// Up to where entries were supplied.
+        var supplied: Bookmark
+
+        var needsEntries: Bool { waiting.isEmpty && supplied.seq < end.seq }
+
+        mutating func consume() {
+            guard let entry = waiting.popFirst() else { return }
+            place = .init(bookmark: entry.place(in: end.databaseID))
+        }
+    }
+
+    private let userID: String
+    private let scope: Scope
+    private let limit: Int
+    private let maxBytes: Int
+    private var sources: [Source]
+    private var events: [Event] = []
+    private var bytes = 0
+
+    /// - Parameters:
+    ///   - ends: where to stop.
+    ///   - limit: events in a page.
+    ///   - maxBytes: a page ends after the event that reaches it.
+    /// - Returns: nil if one of the streams is not the cursor's: what happened to the other cannot be told.
+    package init?(
+        from cursor: SyncCursor, to ends: [String: Bookmark], for userID: String, _ scope: Scope = .person, limit: Int,
+        maxBytes: Int
+    ) {
+        guard Set(cursor.places.keys) == Set(ends.keys) else { return nil }
+        sources = []
+        for (name, end) in ends.sorted(by: { $0.key < $1.key }) {
+            guard let place = cursor.places[name], place.bookmark.databaseID == end.databaseID,
+                place.bookmark.seq < end.seq || place.bookmark == end
+            else { return nil }
+            sources.append(Source(name: name, place: place, end: end, supplied: place.bookmark))
+        }
+        self.userID = userID
+        self.scope = scope
+        self.limit = limit
+        self.maxBytes = maxBytes
+    }
+
+    package var cursor: SyncCursor {
+        SyncCursor(places: Dictionary(uniqueKeysWithValues: sources.map { ($0.name, $0.place) }))
+    }
+
+    /// Gives entries that were asked for.
+    ///
+    /// - Parameters:
+    ///   - entries: those of the person, in order, after the place that was asked from; later ones than asked are left out.
+    ///   - through: up to where they are all there are.
+    mutating func supply(_ stream: String, _ entries: [Broadcast], through: Int) {
+        guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
+        let end = sources[index].end
+        sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
+        if through < end.seq, let last = sources[index].waiting.last {
+            sources[index].supplied = last.place(in: end.databaseID)
+        } else {
+            sources[index].supplied = end
+        }
+    }
+
+    /// Gives entries that were asked for as a log's owner answered them.
+    package mutating func supply(_ stream: String, _ entries: [StreamEntry], through: Int) {
+        supply(stream, entries.map { Broadcast($0, of: stream) }, through: through)
+    }
+
+    package mutating func next() -> Step {
+        while true {
+            if let source = sources.first(where: \.needsEntries) {
+                return .fetch(stream: source.name, since: source.supplied, through: source.end.seq)
+            }
+            guard let index = earliest() else {
+                for index in sources.indices { sources[index].place = .init(bookmark: sources[index].end) }
+                return .page(takePage(isMore: false))
+            }
+            let own = ownEvents(sources[index].waiting.first).dropFirst(sources[index].place.taken)
+            guard !own.isEmpty else {
+                sources[index].consume()
+                continue
+            }
+            guard events.count < limit, bytes < maxBytes else { return .page(takePage(isMore: true)) }
+            let taken = own.prefix(limit - events.count)
+            for event in taken { bytes += event.item.emission.data.bytes.count }
+            events += taken
+            if taken.count == own.count {
+                sources[index].consume()
+            } else {
+                sources[index].place.taken += taken.count
+            }
+        }
+    }
+
+    private func earliest() -> Int? {
+        sources.indices.filter { !sources[$0].waiting.isEmpty }.min {
+            let (left, right) = (sources[$0].waiting.first, sources[$1].waiting.first)
+            return (left?.entry.at.milliseconds ?? .min) < (right?.entry.at.milliseconds ?? .min)
+        }
+    }
+
+    private func ownEvents(_ broadcast: Broadcast?) -> [Event] {
+        guard let broadcast else { return [] }
+        return broadcast.items.filter { item in
+            switch (item.emission.audience, scope) {
+            case (.room, .person): broadcast.participants.contains(userID)
+            case (.room, .room(let id)): broadcast.roomID == id
+            case (.person(let id), .person): id == userID
+            case (.person, .room), (.everyone, _): false
+            }
+        }.map { Event(item: $0, roomID: broadcast.roomID) }
+    }
+
+    private mutating func takePage(isMore: Bool) -> Page {
+        defer {
+            events = []
+            bytes = 0
+        }
+        return Page(events: events, isMore: isMore)
+    }
+}

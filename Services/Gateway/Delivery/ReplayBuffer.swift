@@ -1,0 +1,119 @@
+import Contracts
+
+/// The newest entries that a loop has fanned out: who was away for a short while is caught up from here, and asks nothing
+/// of any service.
+///
+/// Two generations of each stream are kept; the older one goes as a whole when the younger one is full.
+struct ReplayBuffer {
+    /// Entries in a generation, and their bytes.
+    static let generationSize = 4096
+    static let generationBytes = 4 << 20
+
+    enum Lookup {
+        /// All entries that concern the person, in order.
+        case found([Broadcast])
+        /// Some of it is not kept any more.
+        case older
+        /// The bookmark is of a log with another past, or of one that is ahead of this loop.
+        case unknown
+    }
+
+    private struct Generation {
+        var entries: [Broadcast] = []
+        var bytes = 0
+        /// The indices of each participant's entries.
+        var byPerson: [String: [Int]] = [:]
+
+        mutating func append(_ broadcast: Broadcast) {
+            for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
+            entries.append(broadcast)
+            bytes += broadcast.entry.emissionsJSON.bytes.count
+        }
+    }
+
+    private struct Stream {
+        /// Before the first kept entry.
+        var start: Bookmark
+        var old = Generation()
+        var young = Generation()
+
+        var newest: Broadcast? { young.entries.last ?? old.entries.last }
+        var seq: Int { newest?.position.seq ?? start.seq }
+
+        /// The entry at a position; they follow each other without gaps.
+        func entry(at seq: Int) -> Broadcast? {
+            let index = seq - start.seq - 1
+            if index < old.entries.count { return old.entries[index] }
+            let offset = index - old.entries.count
+            return offset < young.entries.count ? young.entries[offset] : nil
+        }
+    }
+
+    private var streams: [String: Stream] = [:]
+    private let generationSize: Int
+
+    init(generationSize: Int = ReplayBuffer.generationSize) { self.generationSize = generationSize }
+
+    /// A stream begins here, or goes on here after a gap.
+    mutating func start(_ stream: String, after place: Bookmark) { streams[stream] = Stream(start: place) }
+
+    mutating func append(_ broadcast: Broadcast) {
+        let position = broadcast.position
+        guard var stream = streams.removeValue(forKey: position.stream) else { return }
+        defer { streams[position.stream] = stream }
+        guard position.seq == stream.seq &+ 1 else {
+            // What lies between was pruned before it could be fetched.
+            stream = Stream(start: broadcast.place(in: stream.start.databaseID))
+            return
+        }
+        if stream.young.entries.count >= generationSize || stream.young.bytes >= Self.generationBytes {
+            if let last = stream.old.entries.last {
+                stream.start = last.place(in: stream.start.databaseID)
+            }
+            stream.old = stream.young
+            stream.young = Generation()
+        }
+        stream.young.append(broadcast)
+    }
+
+    /// Up to where each stream was fanned out.
+    var positions: [String: Bookmark] { streams.mapValues(Self.position) }
+
+    func position(of stream: String) -> Bookmark? { streams[stream].map(Self.position) }
+
+    /// Adds what a stream told before it was followed from here: as many of the newest entries as one generation takes.
+    ///
+    /// - Parameters:
+    ///   - entries: all of the stream's after `start`, in order, up to `end`.
+    ///   - end: where the stream was followed from. If it is another place by now, the entries are of no use.
+    mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
+            entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
+        else { return }
+        known.start = start
+        for entry in entries { known.old.append(entry) }
+        streams[stream] = known
+    }
+
+    private static func position(_ stream: Stream) -> Bookmark {
+        stream.newest?.place(in: stream.start.databaseID) ?? stream.start
+    }
+
+    /// A person's entries of a stream after a place.
+    func entries(of name: String, since place: Bookmark, for userID: String) -> Lookup {
+        guard let stream = streams[name], stream.start.databaseID == place.databaseID, place.seq <= stream.seq else {
+            return .unknown
+        }
+        guard place.seq >= stream.start.seq else { return .older }
+        let digest =
+            place.seq == stream.start.seq ? stream.start.digest : stream.entry(at: place.seq)?.entry.digest
+        guard digest == place.digest else { return .unknown }
+        var found: [Broadcast] = []
+        for generation in [stream.old, stream.young] {
+            for index in generation.byPerson[userID] ?? [] where generation.entries[index].position.seq > place.seq {
+                found.append(generation.entries[index])
+            }
+        }
+        return .found(found)
+    }
+}

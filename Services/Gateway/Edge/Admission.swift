@@ -1,0 +1,186 @@
+import Contracts
+import GatewayCatalog
+import GatewayLimits
+import HTTP
+import JSON
+import Reactor
+import RoomViews
+
+/// A call of a route that may be carried out.
+struct AdmittedCall: Sendable {
+    let route: Route
+    let caller: Caller?
+    let address: IPAddress
+    let data: JSONValue
+    /// In the order of the keys that services go by.
+    let roomID: String?
+    let sort: RoomSort
+    let pass: LimitPass
+    /// Among the requests of its person that are under way.
+    let slot: RequestSlots.Slot?
+}
+
+/// Whether a call is carried out. What costs least is asked first: the address, the length of the body, the token, the person, and only
+/// then the JSON of the body, which takes ten milliseconds for a mebibyte.
+package final class Admission: Sendable {
+    private let limits: Limits
+    private let tokens: TokenVerifier
+    /// Whether what is counted for each person and address is limited.
+    private let isLimiting: Bool
+
+    package init(limits: Limits, tokens: TokenVerifier, isLimiting: Bool) {
+        self.limits = limits
+        self.tokens = tokens
+        self.isLimiting = isLimiting
+    }
+
+    func admit(
+        _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
+        _ catalog: Catalog
+    ) throws(ServiceError) -> AdmittedCall {
+        let counted = Limits.of(route, catalog)
+        try limits.passAddress(counted, client)
+        guard request.body.count <= route.maxBodyBytes else {
+            limits.giveBackFailures(of: counted, client)
+            throw ServiceError(.payloadTooLarge, "The body has to be at most \(route.maxBodyBytes) bytes.")
+        }
+        guard route.needsLogin else {
+            return try admitStranger(request, to: route, parameters, from: client, counted)
+        }
+        let claims: AccessClaims
+        do throws(ServiceError) {
+            claims = try tokens.claims(authorization: request.headers["Authorization"])
+        } catch {
+            limits.giveBackFailures(of: counted, client)
+            throw error
+        }
+        let caller = claims.caller
+        let pass = try limits.pass(
+            counted, person: caller.id, address: client, isAddressCounted: true,
+            writing: route.method == "GET" ? nil : request.body.count)
+        do throws(ServiceError) {
+            let slot = try limits.enter(caller.id)
+            let data = try data(of: request, to: route, parameters, from: client, claims)
+            return AdmittedCall(
+                route: route, caller: caller, address: client, data: data, roomID: Self.roomID(parameters),
+                sort: try Self.sort(route, data, catalog), pass: pass, slot: slot)
+        } catch {
+            limits.settle(pass, error)
+            throw error
+        }
+    }
+
+    /// Without a login only the address is counted: by a name in the body, anybody could use up another's.
+    private func admitStranger(
+        _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
+        _ counted: [RateLimit]
+    ) throws(ServiceError) -> AdmittedCall {
+        let data: JSONValue
+        do throws(ServiceError) {
+            data = try self.data(of: request, to: route, parameters, from: client, nil)
+        } catch {
+            limits.giveBackFailures(of: counted, client)
+            throw error
+        }
+        let pass = try limits.pass(counted, person: nil, address: client, isAddressCounted: true)
+        return AdmittedCall(
+            route: route, caller: nil, address: client, data: data, roomID: Self.roomID(parameters), sort: .activity,
+            pass: pass, slot: nil)
+    }
+
+    /// Large bodies are taken from those who are logged in and within their limits: an unfinished one is memory.
+    ///
+    /// - Parameter request: without its body.
+    func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, _ catalog: Catalog) -> ServiceError? {
+        var route: Route?
+        if let segments = request.pathSegments,
+            case .route(let found, _) = catalog.routes.match(request.method, segments)
+        {
+            route = found
+        }
+        guard let claims = tokens.verify(authorization: request.headers["Authorization"]) else {
+            if let route, !route.needsLogin {
+                return ServiceError(.payloadTooLarge, "The body is too large for this address.")
+            }
+            return ServiceError(.unauthenticated, "Log in first.")
+        }
+        guard let route else { return nil }
+        do throws(ServiceError) {
+            try limits.check(
+                Limits.of(route, catalog), person: claims.caller.id, address: client,
+                writing: request.headers["Content-Length"].flatMap(Int.init))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    func isSignedIn(_ request: HTTPRequest) -> Bool {
+        tokens.verify(authorization: request.headers["Authorization"]) != nil
+    }
+
+    // MARK: What the service is asked
+
+    private static func roomID(_ parameters: [(name: String, value: String)]) -> String? {
+        parameters.first { $0.name == "roomId" }?.value
+    }
+
+    private func data(
+        of request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
+        _ claims: AccessClaims?
+    ) throws(ServiceError) -> JSONValue {
+        let data = try Self.data(of: request, parameters)
+        return route.wantsClient ? describe(client, with: request, claims, in: data) : data
+    }
+
+    /// One object: the query's items or the body's members, then the path's parameters, of which the later win.
+    private static func data(
+        of request: HTTPRequest, _ parameters: [(name: String, value: String)]
+    ) throws(ServiceError) -> JSONValue {
+        var body = JSONValue.emptyObject
+        var items: [(name: String, value: String)] = []
+        switch request.method {
+        case "POST", "PUT", "PATCH":
+            do throws(JSONError) {
+                body = try JSONValue(parsing: request.body)
+            } catch {
+                throw ServiceError(.malformedRequest, "The body is not JSON: \(error.reason) at byte \(error.offset).")
+            }
+            guard body.kind == .object else {
+                throw ServiceError(.malformedRequest, "The body has to be a JSON object.")
+            }
+        default:
+            guard let query = request.queryItems else {
+                throw ServiceError(.malformedRequest, "The query makes no sense.")
+            }
+            items = query.items
+        }
+        return JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
+            for item in items { $0.member(item.name, item.value) }
+            $0.members(of: body)
+            for parameter in parameters { $0.member(parameter.name, parameter.value) }
+        }
+    }
+
+    /// The request's data with who is at the other end, whatever it had in that member.
+    private func describe(
+        _ address: IPAddress, with request: HTTPRequest, _ claims: AccessClaims?, in data: JSONValue
+    ) -> JSONValue {
+        let agent = request.headers["User-Agent"] ?? ""
+        let client = ClientInfo(
+            address: address.description,
+            userAgent: String(decoding: agent.utf8.prefix(ClientInfo.maxUserAgent), as: UTF8.self),
+            sessionID: claims?.sessionID, isLimited: isLimiting)
+        return JSONWriter.object(reservingCapacity: data.bytes.count + 512) {
+            $0.members(of: data)
+            $0.member(ClientInfo.member, client.json)
+        }
+    }
+
+    private static func sort(
+        _ route: Route, _ data: JSONValue, _ catalog: Catalog
+    ) throws(ServiceError) -> RoomSort {
+        guard route.answer == .rooms, let given = data["sort"]?.string else { return .activity }
+        return try RoomSort(given, in: catalog)
+    }
+}

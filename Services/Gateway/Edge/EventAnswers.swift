@@ -1,0 +1,66 @@
+import Contracts
+import Edge
+import JSON
+import Reactor
+import ServiceKit
+import SocketIO
+
+/// Answers sockets' events: in the ack if one is wanted; else a failure is emitted as `request:error`.
+struct EventAnswers: Sendable {
+    let metrics: EdgeMetrics
+
+    /// Exactly one object: success with these members, or the failure.
+    func answer(
+        _ event: SocketIOEvent, of session: SocketSession, since began: LoopInstant,
+        _ outcome: Result<JSONValue?, ServiceError>
+    ) {
+        switch outcome {
+        case .success(let members):
+            guard session.isConnected, let id = event.ackID else { break }
+            session.socket.ack(
+                id,
+                JSONWriter.object(reservingCapacity: (members?.bytes.count ?? 0) + 32) {
+                    $0.member("success", true)
+                    if let members { $0.members(of: members) }
+                })
+        case .failure(let error):
+            if error.code.isRetryable, error.code != .rateLimited { metrics.failedAcks.add() }
+            if session.isConnected { fail(event, error, to: session.socket) }
+        }
+        metrics.acks.observe(.now() - began)
+    }
+
+    func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
+        metrics.note(error)
+        if let id = event.ackID {
+            socket.ack(
+                id,
+                JSONWriter.object {
+                    $0.member("success", false)
+                    Self.write(error, withRetry: true, to: &$0)
+                })
+        } else {
+            Self.report(error, of: event.name, to: socket)
+        }
+    }
+
+    /// As `request:error`.
+    static func report(_ error: ServiceError, of event: String, to socket: Socket) {
+        socket.emit(
+            "request:error",
+            JSONWriter.object {
+                $0.member("event", event)
+                write(error, withRetry: false, to: &$0)
+            })
+    }
+
+    private static func write(_ error: ServiceError, withRetry: Bool, to json: inout JSONWriter) {
+        json.member(
+            "error",
+            object: {
+                $0.member("code", error.code.rawValue)
+                $0.member("message", error.message)
+                if withRetry { $0.member("retryable", error.code.isRetryable) }
+            })
+    }
+}

@@ -1,0 +1,198 @@
+import Contracts
+import Delivery
+import Edge
+import GatewayCatalog
+import GatewayLimits
+import HTTP
+import JSON
+import Reactor
+import RoomViews
+import ServiceKit
+
+/// The HTTP requests of one loop: find the route, check who asks, ask the service, and make a response of its answer.
+package actor HTTPFront: LoopPart {
+    package nonisolated let loop: EventLoop
+    package nonisolated let delivery: LoopDelivery
+    private nonisolated let directory: Directory
+    private nonisolated let admission: Admission
+    private nonisolated let limits: Limits
+    private let services: ServiceClient
+    private let composer: RoomComposer
+    private let lists: RoomLists
+    private let sync: SyncEndpoint
+    private let operations: OperationsEndpoint
+    private let metrics: EdgeMetrics
+    private let log: Logger
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// A shorter answer leaves its slots at once: what a client leaves unread of those is little.
+    private static let longAnswer = 64 * 1024
+
+    package init(
+        _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits, services: ServiceClient,
+        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
+        metrics: EdgeMetrics, log: Logger
+    ) {
+        loop = delivery.loop
+        self.delivery = delivery
+        self.directory = directory
+        self.admission = admission
+        self.limits = limits
+        self.services = services
+        self.composer = composer
+        self.lists = lists
+        self.sync = sync
+        self.operations = operations
+        self.metrics = metrics
+        self.log = log
+    }
+
+    nonisolated func secondsToWait(of client: IPAddress) -> Int? { limits.secondsToWait(of: client) }
+
+    nonisolated func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress) -> ServiceError? {
+        admission.refusal(ofLargeBody: request, from: client, directory.catalog)
+    }
+
+    nonisolated func isSignedIn(_ request: HTTPRequest) -> Bool { admission.isSignedIn(request) }
+
+    // MARK: The route
+
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        if operations.serves(request.path) {
+            if let response = operations.response(to: request, responder.requestID) { return responder.send(response) }
+            return startTask { responder.send(await $0.operations.readiness()) }
+        }
+        delivery.onLoop { $0.noteVisit() }
+        let id = responder.requestID
+        guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
+            return refuse(
+                .error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id), to: client,
+                responder)
+        }
+        // A HEAD is a GET whose body is not sent.
+        let method = request.method == "HEAD" ? "GET" : request.method
+        if segments == ["api", "sync"] {
+            guard method == "GET" else {
+                return refuse(.methodNotAllowed(["GET"], requestID: id), to: client, responder)
+            }
+            return synchronise(request, from: client, responder)
+        }
+        let catalog = directory.catalog
+        switch catalog.routes.match(method, segments) {
+        case .none:
+            let isPending = segments.first == "api" && !catalog.isWhole
+            refuse(
+                .error(
+                    isPending
+                        ? .unavailable("This part of the service")
+                        : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id),
+                to: client, responder)
+        case .otherMethods(let methods): refuse(.methodNotAllowed(methods, requestID: id), to: client, responder)
+        case .route(let route, let parameters):
+            do throws(ServiceError) {
+                let call = try admission.admit(request, to: route, parameters, from: client, catalog)
+                startTask { await $0.serve(call, request, responder) }
+            } catch {
+                fail(error, responder)
+            }
+        }
+    }
+
+    /// Counts a request to nothing that is there.
+    private func refuse(
+        _ response: @autoclosure () -> HTTPResponse, to client: IPAddress, _ responder: HTTPResponder
+    ) {
+        do throws(ServiceError) {
+            try limits.passAddress([OwnLimits.unknown], client)
+            responder.send(response())
+        } catch {
+            fail(error, responder)
+        }
+    }
+
+    private func fail(_ error: ServiceError, _ responder: HTTPResponder) {
+        metrics.note(error)
+        responder.send(.error(error, requestID: responder.requestID))
+    }
+
+    private func synchronise(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
+        do throws(ServiceError) {
+            let call = try sync.admit(request, from: client)
+            startTask { await $0.synchronise(request, call, responder) }
+        } catch {
+            fail(error, responder)
+        }
+    }
+
+    private func synchronise(_ request: HTTPRequest, _ call: SyncEndpoint.Call, _ responder: HTTPResponder) async {
+        let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
+        do throws(ServiceError) {
+            let (response, slots) = try await sync.response(to: request, call, origin, on: loop)
+            send(response, with: responder, holding: slots)
+        } catch {
+            fail(error, responder)
+        }
+    }
+
+    // MARK: The answer
+
+    private func serve(_ call: AdmittedCall, _ request: HTTPRequest, _ responder: HTTPResponder) async {
+        let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
+        do throws(ServiceError) {
+            var slots = [call.slot].compactMap(\.self)
+            if call.route.isHeavy, let caller = call.caller {
+                if call.route.answer == .roomsByPerson { try limits.passList(caller.id, call.address) }
+                slots.append(try await limits.enterHeavy(caller.id, on: loop, by: origin.deadline))
+            }
+            let response = try await answer(call, request, origin)
+            limits.settle(call.pass, nil)
+            send(response, with: responder, holding: slots)
+        } catch {
+            limits.settle(call.pass, error)
+            fail(error, responder)
+        }
+    }
+
+    private func answer(
+        _ call: AdmittedCall, _ request: HTTPRequest, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> HTTPResponse {
+        let route = call.route
+        let viewer = call.caller.map { Viewer($0, at: call.address, origin, on: loop) }
+        switch route.answer {
+        case .rooms:
+            guard let viewer else { break }
+            let list = try await lists.list(route.subject, call.data, by: call.sort, for: viewer)
+            log.noteAnswer(nil, route.subject, origin)
+            return list.response(to: request.headers)
+        case .roomsByPerson:
+            guard let viewer else { break }
+            let people = try await lists.byPerson(route.subject, call.data, key: call.roomID, for: viewer)
+            log.noteAnswer(nil, route.subject, origin)
+            return .data(people.data, status: 200, degraded: people.degraded)
+        case .plain, .room: break
+        }
+        let reply = try await services.ask(
+            route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
+            isQuestion: route.method == "GET")
+        if reply.isDuplicate { limits.giveBackBytes(call.pass) }
+        // Who is told of it by others finds it in what this gateway has sent.
+        await delivery.fannedOut(reply.position, by: origin.deadline)
+        log.noteAnswer(reply.position, route.subject, origin)
+        if reply.status == .noContent { return .noContent }
+        guard route.answer == .room, let viewer else {
+            return .data(reply.data, page: reply.page, status: reply.status.rawValue)
+        }
+        let composed = try await composer.compose([reply.data], for: viewer.caller.id, origin, remembering: .some)
+        guard let room = composed.rooms.first else {
+            throw ServiceError(.internal, "Something went wrong on our side.")
+        }
+        return .data(room.json, page: reply.page, status: reply.status.rawValue, degraded: composed.degraded)
+    }
+
+    /// Sends an answer. A long one holds its slots until the client has taken it.
+    private func send(_ response: HTTPResponse, with responder: HTTPResponder, holding slots: [RequestSlots.Slot]) {
+        guard response.body.count >= Self.longAnswer else { return responder.send(response) }
+        responder.send(response) { withExtendedLifetime(slots) {} }
+    }
+}

@@ -1,0 +1,67 @@
+import Edge
+import HTTP
+import JSON
+import Reactor
+import SocketIO
+
+/// Where the edge of a loop enters its fronts: on the loop, so that nothing has to wait or be copied.
+package final class LoopEdge: EdgeDelegate {
+    private let http: HTTPFront
+    private let sockets: SocketFront
+
+    package init(_ http: HTTPFront, _ sockets: SocketFront) {
+        self.http = http
+        self.sockets = sockets
+    }
+
+    // MARK: HTTP
+
+    package func secondsToWait(of client: IPAddress) -> Int? { http.secondsToWait(of: client) }
+
+    package func refusal(
+        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
+    ) -> HTTPResponse? {
+        http.refusal(ofLargeBody: request, from: client).map { .error($0, requestID: requestID) }
+    }
+
+    package func isSignedIn(_ request: HTTPRequest) -> Bool { http.isSignedIn(request) }
+
+    package func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        http.onLoop { $0.respond(to: request, from: client, using: responder) }
+    }
+
+    package func response(to failure: HTTPFailure) -> HTTPResponse {
+        .failure(failure.status, failure.reason, requestID: failure.requestID)
+    }
+
+    // MARK: Sockets
+
+    package func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
+        sockets.onLoop { $0.connect(socket, auth: auth) }
+    }
+
+    package func socket(_ socket: Socket, received event: SocketIOEvent) {
+        sockets.onLoop { $0.receive(event, on: socket) }
+    }
+
+    package func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+        let message =
+            switch refusal {
+            case .attachments: "Attachments are not taken here."
+            case .depth: "The event's payload is nested too deeply."
+            }
+        sockets.onLoop { $0.refuse(event, .init(.malformedRequest, message), on: socket) }
+    }
+
+    package func socketIsPinged(_ socket: Socket) { sockets.onLoop { $0.notePing(on: socket) } }
+
+    package func socketAnsweredPing(_ socket: Socket) { sockets.onLoop { $0.noteAnsweredPing(on: socket) } }
+
+    package func socket(_ socket: Socket, leftNamespace namespace: String) {
+        sockets.onLoop { $0.disconnect(socket) }
+    }
+
+    package func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {
+        sockets.onLoop { $0.disconnect(socket) }
+    }
+}

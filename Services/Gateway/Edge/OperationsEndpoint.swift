@@ -1,0 +1,54 @@
+import GatewayCatalog
+import HTTP
+import JSON
+import ServiceKit
+
+/// `/healthz`, and where it is shown on the clients' port, `/readyz` and `/metrics`.
+package final class OperationsEndpoint: Sendable {
+    private let services: ServiceClient
+    private let requiredServices: [String]
+    private let isShown: Bool
+    private let metrics: Metrics
+
+    /// - Parameter isShown: whether more than `/healthz` is served here.
+    package init(services: ServiceClient, requiredServices: [String], isShown: Bool, metrics: Metrics) {
+        self.services = services
+        self.requiredServices = requiredServices
+        self.isShown = isShown
+        self.metrics = metrics
+    }
+
+    func serves(_ path: String) -> Bool {
+        path == "/healthz" || (isShown && (path == "/readyz" || path == "/metrics"))
+    }
+
+    /// - Returns: nil for what services have to be asked first: `readiness`.
+    func response(to request: HTTPRequest, _ requestID: String) -> HTTPResponse? {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return .methodNotAllowed(["GET", "HEAD"], requestID: requestID)
+        }
+        switch request.path {
+        case "/healthz": return .json(JSONWriter.object { $0.member("status", "up") })
+        case "/metrics": return .metrics(metrics)
+        default: return nil
+        }
+    }
+
+    /// The required services that do not answer.
+    package func missingServices() async -> Set<String> { await services.missing(of: requiredServices) }
+
+    func readiness() async -> HTTPResponse {
+        let missing = await missingServices()
+        let body = JSONWriter.object { json in
+            json.member("status", missing.isEmpty ? "ready" : "not ready")
+            json.member(
+                "services",
+                object: {
+                    for name in requiredServices.sorted() { $0.member(name, missing.contains(name) ? "down" : "up") }
+                })
+        }
+        var response = HTTPResponse.json(body, status: missing.isEmpty ? 200 : 503)
+        if !missing.isEmpty { response.headers.add("Retry-After", "1") }
+        return response
+    }
+}

@@ -1,0 +1,102 @@
+import Contracts
+import Delivery
+import GatewayCatalog
+import GatewayPresence
+import JSON
+import MessageBus
+import RoomViews
+import ServiceKit
+
+/// Joining, leaving and typing: `room:join`, `room:leave` and `message:typing`. The gateway does this itself: presence lives where the socket is.
+struct RoomJoins: Sendable {
+    private let composer: RoomComposer
+    private let presence: Presence
+    private let memberships: Memberships
+
+    init(composer: RoomComposer, presence: Presence, memberships: Memberships) {
+        self.composer = composer
+        self.presence = presence
+        self.memberships = memberships
+    }
+
+    /// - Returns: the ack's members.
+    func change(
+        _ request: SocketRequest, of session: SocketSession, on front: isolated SocketFront
+    ) async throws(ServiceError) -> JSONValue? {
+        let fields = try RequestFields(try request.payload)
+        switch request.event.name {
+        case "room:join": return try await join(fields, session, request.origin, on: front)
+        case "room:leave": try await leave(fields, session, request.origin, on: front)
+        default: try await setTyping(fields, session, request.origin, on: front)
+        }
+        return nil
+    }
+
+    /// Joins a room, and leaves the others unless they are to be kept.
+    private func join(
+        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+    ) async throws(ServiceError) -> JSONValue? {
+        let roomID = try fields.string("roomId")
+        let keepsOthers = try fields.optionalBool("keepOthers") ?? false
+        let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
+        guard session.isConnected else { return nil }
+        // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
+        await front.delivery.joinAudience(of: roomID, session.subscriber, by: origin.deadline)
+        session.subscriber.object.liveness.noteJoin()
+        guard session.isConnected else { return nil }
+        let left = keepsOthers ? [] : session.subscriber.object.rooms.filter { $0 != roomID }
+        for other in left { leaveAudience(of: other, session, on: front) }
+        let (id, userID) = (session.id, session.caller.id)
+        await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
+        for other in left { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }
+        // A socket that closed meanwhile left its rooms before this join was noted.
+        guard session.isConnected else {
+            await presence.disconnect(socketID: id)
+            return nil
+        }
+        guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
+            throw ServiceError(.internal, "Something went wrong on our side.")
+        }
+        return JSONWriter.object { $0.member("room", room.json) }
+    }
+
+    private func leave(
+        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+    ) async throws(ServiceError) {
+        let roomID = try fields.string("roomId")
+        guard session.subscriber.object.rooms.contains(roomID) else {
+            return try await requireMembership(of: session.caller, in: roomID, origin)
+        }
+        leaveAudience(of: roomID, session, on: front)
+        await presence.leave(.init(roomID: roomID, userID: session.caller.id), socketID: session.id)
+    }
+
+    private func leaveAudience(of roomID: String, _ session: SocketSession, on front: isolated SocketFront) {
+        front.delivery.onLoop { [subscriber = session.subscriber] in $0.leave(roomID, subscriber) }
+    }
+
+    private func setTyping(
+        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+    ) async throws(ServiceError) {
+        let roomID = try fields.string("roomId")
+        let isTyping = try fields.bool("isTyping")
+        if !session.subscriber.object.rooms.contains(roomID) {
+            try await requireMembership(of: session.caller, in: roomID, origin)
+        }
+        guard session.isConnected else { return }
+        let member = RoomMember(roomID: roomID, userID: session.caller.id)
+        await presence.setTyping(isTyping, member, socketID: session.id)
+        if !session.isConnected { await presence.disconnect(socketID: session.id) }
+    }
+
+    /// A room that exists but is not the caller's is answered as one that does not.
+    private func requireMembership(
+        of caller: Caller, in roomID: String, _ origin: RequestOrigin
+    ) async throws(ServiceError) {
+        let context = origin.context(for: caller, key: roomID)
+        let found = await withCheckedContinuation { continuation in
+            memberships.find(roomID, context) { continuation.resume(returning: $0) }
+        }
+        guard try found.get().participant(caller.id) != nil else { throw .roomNotFound }
+    }
+}

@@ -1,0 +1,39 @@
+import Contracts
+import GatewayLimits
+import JSON
+import Reactor
+
+/// A socket's event that its service works on: one reference for each closure that it goes through. It stays on its loop.
+///
+/// It goes on in steps, from call to call, and not in a task: thousands are under way at once, and a task for each would be four kilobytes
+/// that every step finds cold.
+final class ServiceEvent {
+    let request: SocketRequest
+    let session: SocketSession
+    let began: LoopInstant
+    let declared: SocketEvent
+    let pass: LimitPass
+    /// Whether the call that asks the service has returned.
+    var isSent = false
+
+    init(
+        _ request: SocketRequest, of session: SocketSession, since began: LoopInstant, _ declared: SocketEvent,
+        _ pass: LimitPass
+    ) {
+        self.request = request
+        self.session = session
+        self.began = began
+        self.declared = declared
+        self.pass = pass
+    }
+
+    /// The ack's.
+    func members(of reply: Reply) -> JSONValue {
+        JSONWriter.object(reservingCapacity: reply.data.bytes.count + 192) {
+            let data = declared.ackCopies.isEmpty ? nil : reply.data.object
+            for copy in declared.ackCopies { if let value = data?[copy.from] { $0.member(copy.name, value) } }
+            if reply.isDuplicate { $0.member("duplicate", true) }
+            if let name = declared.ackName { $0.member(name, reply.data) } else { $0.members(of: reply.data) }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Synchronization
+
+/// Follows the log of ended sessions, from as far back as any token could be good.
+///
+/// Entries come by the bus as they are committed. An entry that the bus lost, with none after it, shows in the log's end, which is asked for
+/// twice a second; so does all that was missed while the bus was away.
+package final class SessionLog: Sendable {
+    private struct State {
+        var service: String?
+        var follower: StreamFollower?
+        var timer: LoopTimer?
+        var isAsking = false
+        /// Counts the starts: what was begun for an earlier one is given up.
+        var start = 0
+        var isStopped = false
+    }
+
+    /// How long an entry may be lost and nobody notices: half of the second in which tokens have to be refused.
+    package static let interval: Duration = .milliseconds(500)
+    private static let settlingInterval: Duration = .milliseconds(2)
+    private static let retryInterval: Duration = .milliseconds(250)
+
+    private let ended: EndedSessions
+    private let bus: any MessageBus
+    private let loop: EventLoop
+    private let clock: any WallClock
+    private let log: Logger
+    private let onEnd: @Sendable ([String]) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter onEnd: takes the sessions that ended, after their tokens are refused; on the loop or on any thread.
+    package init(
+        _ ended: EndedSessions, bus: any MessageBus, on loop: EventLoop, clock: any WallClock, log: Logger,
+        onEnd: @escaping @Sendable ([String]) -> Void
+    ) {
+        self.ended = ended
+        self.bus = bus
+        self.loop = loop
+        self.clock = clock
+        self.log = log
+        self.onEnd = onEnd
+    }
+
+    /// A service has announced itself, or is known from before. The first that keeps such a log is followed.
+    package func learn(_ manifest: Manifest) {
+        guard manifest.logsEndedSessions else { return }
+        let isNew = state.withLock { state in
+            guard state.service == nil, !state.isStopped else { return false }
+            state.service = manifest.service
+            return true
+        }
+        guard isNew else { return }
+        let follower = StreamFollower(
+            manifest.service, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.note($0) },
+            onStart: { [weak self] place in self?.began(after: place) })
+        do throws(BusError) {
+            try follower.start()
+        } catch {
+            log.error("ended sessions cannot be followed", ["service": manifest.service, "error": "\(error)"])
+            // The next announcement makes another try.
+            return state.withLock { $0.service = nil }
+        }
+        state.withLock { $0.follower = follower }
+        watch()
+    }
+
+    /// A service has said where its log stands.
+    package func announced(_ service: String, _ head: Bookmark) {
+        state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
+    }
+
+    /// Returns once it is known which sessions ended before, if a service is known that ends any; or when the time is over.
+    package func settle(within limit: Duration) async {
+        let end = LoopInstant.now() + limit
+        while state.withLock({ $0.service != nil }), !ended.isKnown, LoopInstant.now() < end, !Task.isCancelled {
+            try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
+        }
+    }
+
+    package func stop() {
+        let (follower, timer) = state.withLock { state in
+            state.isStopped = true
+            return (state.follower, state.timer)
+        }
+        follower?.stop()
+        loop.execute { timer?.cancel() }
+    }
+
+    private func note(_ entries: [StreamEntry]) {
+        let now = clock.now()
+        for entry in entries {
+            for sessions in entry.emissions.compactMap(SessionsEnded.init) {
+                ended.note(sessions, at: entry.at, now: now)
+                onEnd(sessions.sessionIDs)
+            }
+        }
+    }
+
+    // MARK: What was before
+
+    /// The log is followed after this place; what stands before it is fetched. Entries are kept for as long as a token can last.
+    private func began(after place: Bookmark) {
+        let start = state.withLock { state in
+            state.start += 1
+            return state.start
+        }
+        Task { await catchUp(to: place, start) }
+    }
+
+    private func catchUp(to place: Bookmark, _ start: Int) async {
+        var since = 0
+        while since < place.seq {
+            guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
+            let question = JSONWriter.object {
+                $0.member("since", since)
+                $0.member("through", place.seq)
+            }
+            guard let page = await page(question) else {
+                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                continue
+            }
+            // Of another past: the follower starts anew, and so does this.
+            guard page.head.databaseID == place.databaseID, page.head.seq >= place.seq else { return }
+            note(page.entries)
+            // What was pruned between is too old to matter.
+            since = max(page.through, page.entries.last?.seq ?? place.seq)
+        }
+        if state.withLock({ $0.start == start }) { ended.becomeKnown() }
+    }
+
+    private func page(_ question: JSONValue) async -> LogPage? {
+        guard let service = state.withLock({ $0.service }) else { return nil }
+        let context = BusContext(requestID: "sessions", isQuestion: true)
+        // An owner in trouble is asked again.
+        guard
+            let reply = try? await bus.ask(
+                Subject.eventsSince(of: service), question, context, of: "Accounts", log: log)
+        else { return nil }
+        return LogPage(reply.data)
+    }
+
+    // MARK: Looking
+
+    private func watch() {
+        loop.execute { [weak self] in
+            guard let self else { return }
+            let timer = loop.schedule(after: Self.interval) { [weak self] in
+                self?.look()
+                self?.watch()
+            }
+            let isStopped = state.withLock { state in
+                state.timer = timer
+                return state.isStopped
+            }
+            if isStopped { timer.cancel() }
+        }
+    }
+
+    private func look() {
+        let service = state.withLock { state -> String? in
+            guard !state.isAsking, !state.isStopped else { return nil }
+            state.isAsking = true
+            return state.service
+        }
+        guard let service else { return }
+        let question = JSONWriter.object { $0.member("limit", 0) }
+        let context = BusContext(requestID: "sessions", isQuestion: true)
+        bus.request(Subject.eventsSince(of: service), question, context) { [weak self] answer in
+            guard let self else { return }
+            state.withLock { $0.isAsking = false }
+            // It is asked again in a moment.
+            guard case .success(let payload) = answer, let reply = try? Reply(payload), let page = LogPage(reply.data)
+            else { return }
+            announced(service, page.head)
+        }
+    }
+}

@@ -1,0 +1,312 @@
+import Contracts
+import Delivery
+import Edge
+import GatewayCatalog
+import GatewayLimits
+import GatewayPresence
+import JSON
+import Reactor
+import RoomViews
+import ServiceKit
+import SocketIO
+
+/// The sockets of one loop: who connects, what they ask, and how they are answered.
+package actor SocketFront: LoopPart {
+    package nonisolated let loop: EventLoop
+    package nonisolated let delivery: LoopDelivery
+    private let directory: Directory
+    private let services: ServiceClient
+    private let limits: Limits
+    private let tokens: TokenVerifier
+    private let presence: Presence
+    private let joins: RoomJoins
+    private let personSockets: PersonSockets
+    private let answers: EventAnswers
+    private let metrics: EdgeMetrics
+    private let clock: any WallClock
+    private let log: Logger
+
+    private var sessions = SessionTable()
+    private var lastSession = 0
+    /// Numbers the events of this loop's sockets, for the request ids in logs.
+    private var lastEvent = 0
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    package init(
+        _ delivery: LoopDelivery, directory: Directory, services: ServiceClient, limits: Limits, tokens: TokenVerifier,
+        presence: Presence, composer: RoomComposer, memberships: Memberships, personSockets: PersonSockets,
+        metrics: EdgeMetrics, clock: any WallClock, log: Logger
+    ) {
+        loop = delivery.loop
+        self.delivery = delivery
+        self.directory = directory
+        self.services = services
+        self.limits = limits
+        self.tokens = tokens
+        self.presence = presence
+        joins = RoomJoins(composer: composer, presence: presence, memberships: memberships)
+        self.personSockets = personSockets
+        answers = EventAnswers(metrics: metrics)
+        self.metrics = metrics
+        self.clock = clock
+        self.log = log
+    }
+
+    // MARK: Connecting
+
+    func connect(_ socket: Socket, auth: JSONValue?) {
+        delivery.onLoop { $0.noteVisit() }
+        let address = socket.handshake.client
+        // Clients come back by themselves, and later each time.
+        guard limits.mayConnect(from: address) else { return socket.closeTransport() }
+        guard let claims = claims(of: socket, auth: auth) else {
+            return socket.refuse(
+                SocketIOPacket.mainNamespace,
+                JSONWriter.object {
+                    $0.member("message", "unauthorized")
+                    $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
+                })
+        }
+        // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
+        guard directory.catalog.isWhole, !tokens.isTooEarly(for: claims),
+            limits.mayConnect(claims.caller.id, from: address)
+        else { return socket.closeTransport() }
+        lastSession += 1
+        let session = SocketSession(
+            socket, id: "\(loop.index).\(lastSession)", caller: claims.caller, sessionID: claims.sessionID,
+            keepsOrder: services.bus.keepsKeysTogether, on: loop)
+        let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - clock.now().milliseconds
+        session.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
+        socket.context = session
+        register(session)
+        let subscriber = session.subscriber
+        guard let since = auth?["since"], !since.isNull else {
+            delivery.onLoop { $0.admit(subscriber) }
+            return socket.accept()
+        }
+        session.isChangingRooms = true
+        socket.accept()
+        startTask { [session = LoopBound(session, to: loop)] front in
+            await front.delivery.recover(subscriber, since: since, from: address)
+            session.object.isChangingRooms = false
+            front.resume(session.object)
+        }
+    }
+
+    /// The token of the CONNECT payload; else of the query; else of the Authorization field.
+    private func claims(of socket: Socket, auth: JSONValue?) -> AccessClaims? {
+        let handshake = socket.handshake
+        if let given = auth?["token"], !given.isNull {
+            return given.string.flatMap { tokens.verify($0) }
+        }
+        if let given = handshake.token { return tokens.verify(given) }
+        return tokens.verify(authorization: handshake.authorization)
+    }
+
+    /// The client left the namespace, or its socket has closed.
+    func disconnect(_ socket: Socket) {
+        guard let session = socket.context as? SocketSession else { return }
+        socket.context = nil
+        let (id, subscriber) = (session.id, session.subscriber)
+        subscriber.object.isConnected = false
+        session.expiry?.cancel()
+        sessions.remove(session)
+        personSockets.remove(id, of: session.caller.id)
+        delivery.onLoop { $0.remove(subscriber) }
+        startTask { await $0.presence.disconnect(socketID: id) }
+    }
+
+    func notePing(on socket: Socket) {
+        guard let session = socket.context as? SocketSession else { return }
+        delivery.onLoop { [subscriber = session.subscriber] in $0.notePing(to: subscriber) }
+    }
+
+    func noteAnsweredPing(on socket: Socket) {
+        guard let session = socket.context as? SocketSession else { return }
+        session.subscriber.object.liveness.noteAnswer(at: loop.now)
+    }
+
+    // MARK: Who has to go
+
+    private func register(_ session: SocketSession) {
+        sessions.add(session)
+        let place = PersonSockets.Place(front: self, socketID: session.id)
+        guard let oldest = personSockets.add(place, of: session.caller.id) else { return }
+        log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
+        // Later, also on this loop: this one is not connected yet.
+        oldest.front.enqueue { $0.replace(oldest.socketID) }
+    }
+
+    /// By DISCONNECT: a client that came back by itself would replace the next.
+    private func replace(_ id: String) {
+        guard let session = sessions[id] else { return }
+        metrics.replacedSockets.add()
+        EventAnswers.report(
+            ServiceError(.rateLimited, "You have more than \(personSockets.limit) connections: the oldest ends."),
+            of: "connect", to: session.socket)
+        session.socket.disconnect()
+    }
+
+    /// These sessions' tokens are refused by now: nobody comes in behind it. What their sockets have sent, and is not begun, is not done.
+    package func endSessions(_ ids: [String]) {
+        for id in ids {
+            for session in sessions.ofSession(id) {
+                metrics.endedSockets.add()
+                session.waiting = WaitingEvents()
+                session.socket.disconnect()
+            }
+        }
+    }
+
+    // MARK: Events in their order
+
+    func receive(_ event: SocketIOEvent, on socket: Socket) {
+        guard let session = socket.context as? SocketSession else { return }
+        session.subscriber.object.liveness.noteEvent(at: loop.now)
+        lastEvent &+= 1
+        let origin = services.origin(
+            "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
+        let request = SocketRequest(event: event, origin: origin)
+        if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
+        // A person may have many sockets, so that all that wait count together, too.
+        if !session.waiting.append(request) || !socket.noteHeld(bytes: session.waiting.bytes) {
+            log.warning("a socket sends without waiting for answers", ["user": session.caller.id])
+            session.waiting = WaitingEvents()
+            socket.closeTransport()
+        }
+    }
+
+    /// Goes on with what waited, also for a client that has left: what it sent before that counts.
+    private func resume(_ session: SocketSession) {
+        while let request = session.waiting.first, session.mayStart(request.event) {
+            _ = session.waiting.popFirst()
+            start(request, of: session)
+        }
+        // Less is always granted.
+        _ = session.socket.noteHeld(bytes: session.waiting.bytes)
+    }
+
+    /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
+    /// services keep the order of the others, room by room.
+    private func start(_ request: SocketRequest, of session: SocketSession) {
+        switch request.event.name {
+        case "room:join", "room:leave", "message:typing":
+            // Before a task is made of it: a socket may send tens of thousands a second.
+            let limit = request.event.name == "message:typing" ? OwnLimits.typing : OwnLimits.joins
+            do throws(ServiceError) {
+                try limits.pass([limit], person: session.caller.id, address: session.address)
+            } catch {
+                return answers.answer(request.event, of: session, since: .now(), .failure(error))
+            }
+            if request.event.name == "room:join" { delivery.onLoop { $0.noteVisit() } }
+            session.isChangingRooms = true
+            startTask { [session = LoopBound(session, to: loop)] in await $0.changeRooms(request, of: session.object) }
+        default: ask(request, of: session)
+        }
+    }
+
+    private func changeRooms(_ request: SocketRequest, of session: SocketSession) async {
+        let began = LoopInstant.now()
+        do throws(ServiceError) {
+            let members = try await joins.change(request, of: session, on: self)
+            answers.answer(request.event, of: session, since: began, .success(members))
+        } catch {
+            answers.answer(request.event, of: session, since: began, .failure(error))
+        }
+        session.isChangingRooms = false
+        resume(session)
+    }
+
+    /// An event that is not taken, whatever it is called.
+    func refuse(_ event: SocketIOEvent, _ error: ServiceError, on socket: Socket) {
+        guard let session = socket.context as? SocketSession else { return answers.fail(event, error, to: socket) }
+        do throws(ServiceError) {
+            try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+            answers.fail(event, error, to: socket)
+        } catch {
+            answers.fail(event, error, to: socket)
+        }
+    }
+
+    // MARK: Events that services have declared
+
+    /// Asks the service that declared the event; acks once its echo was written.
+    private func ask(_ request: SocketRequest, of session: SocketSession) {
+        let began = LoopInstant.now()
+        session.underWay += 1
+        delivery.beginWork()
+        do throws(ServiceError) {
+            let catalog = directory.catalog
+            guard let declared = catalog.socketEvents[request.event.name] else {
+                guard catalog.isWhole else { throw .unavailable("This part of the service") }
+                try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+                throw ServiceError(.malformedRequest, "There is no event of this name.")
+            }
+            let pass = try limits.pass(
+                Limits.of(declared, catalog), person: session.caller.id, address: session.address,
+                writing: request.event.size)
+            let data = try request.payload
+            let event = ServiceEvent(request, of: session, since: began, declared, pass)
+            let bound = LoopBound(event, to: loop)
+            services.send(
+                declared.subject, data, as: session.caller, origin: request.origin, key: data["roomId"]?.string
+            ) { [self] result in
+                // Not within the call that asks: its end starts the events that wait, and each of them may end at once as well.
+                if loop.isCurrent, bound.object.isSent {
+                    onLoop { $0.receive(result, for: bound) }
+                } else {
+                    enqueue { $0.receive(result, for: bound) }
+                }
+            }
+            event.isSent = true
+        } catch {
+            // Not at once, for the same reason.
+            enqueue { [session = LoopBound(session, to: loop)] in
+                $0.finish(request, of: session.object, since: began, .failure(error))
+            }
+        }
+    }
+
+    private func receive(_ result: Result<Reply, ServiceError>, for bound: LoopBound<ServiceEvent>) {
+        let event = bound.object
+        switch result {
+        case .failure(let error):
+            limits.settle(event.pass, error)
+            finish(event.request, of: event.session, since: event.began, .failure(error))
+        case .success(let reply):
+            limits.settle(event.pass, nil)
+            if reply.isDuplicate { limits.giveBackBytes(event.pass) }
+            let deadline = event.request.origin.deadline
+            let goOn: @Sendable () -> Void = { [self] in onLoop { $0.complete(bound.object, with: reply) } }
+            delivery.onLoop { $0.afterFanout(of: reply.position, by: deadline, goOn) }
+        }
+    }
+
+    private func complete(_ event: ServiceEvent, with reply: Reply) {
+        log.noteAnswer(reply.position, event.declared.subject, event.request.origin)
+        finish(event.request, of: event.session, since: event.began, .success(event.members(of: reply)))
+    }
+
+    private func finish(
+        _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
+        _ outcome: Result<JSONValue?, ServiceError>
+    ) {
+        answers.answer(request.event, of: session, since: began, outcome)
+        session.underWay -= 1
+        resume(session)
+        delivery.endWork()
+    }
+}
+
+extension Logger {
+    /// The last line of a request: it was answered, after its event had been sent to this loop's sockets.
+    func noteAnswer(_ position: StreamPosition?, _ subject: String, _ origin: RequestOrigin) {
+        debug(
+            "answered a client",
+            [
+                "request": origin.id, "trace": origin.trace?.traceID ?? "", "subject": subject,
+                "stream": position?.stream ?? "", "seq": position?.seq ?? 0,
+            ])
+    }
+}

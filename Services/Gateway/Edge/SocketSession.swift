@@ -1,0 +1,104 @@
+import Contracts
+import Delivery
+import Edge
+import GatewayCatalog
+import JSON
+import Reactor
+import SocketIO
+
+/// A person's connected socket, as its front knows it: who it is, and which of its events are under way or wait. It stays on its loop.
+final class SocketSession {
+    let socket: Socket
+    /// Names it to the presence of this process; says nothing to anyone else.
+    let id: String
+    let caller: Caller
+    /// The session of its token, and when it ends, it ends; nil for a token that names none.
+    let sessionID: String?
+    let address: IPAddress
+    /// The same socket, as the fan-out knows it.
+    let subscriber: Subscriber.Handle
+    var expiry: LoopTimer?
+
+    /// Events that wait: to be caught up, for a join or leave to be done, or for a free slot under way. Their time runs.
+    var waiting = WaitingEvents()
+    /// Whether a join, leave or typing is being done: what comes after it waits.
+    var isChangingRooms = false
+    var underWay = 0
+
+    /// Requests of one socket that services work on at a time. One, where several on their way could overtake each other.
+    private let maxUnderWay: Int
+
+    init(
+        _ socket: Socket, id: String, caller: Caller, sessionID: String?, keepsOrder: Bool, on loop: EventLoop
+    ) {
+        maxUnderWay = keepsOrder ? 128 : 1
+        self.socket = socket
+        self.id = id
+        self.caller = caller
+        self.sessionID = sessionID
+        address = socket.handshake.client
+        subscriber = Subscriber.Handle(Subscriber(socket, caller: caller), to: loop)
+    }
+
+    var isConnected: Bool { subscriber.object.isConnected }
+
+    /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.
+    func mayStart(_ event: SocketIOEvent) -> Bool {
+        !isChangingRooms && underWay < (event.name == "room:join" ? 1 : maxUnderWay)
+    }
+}
+
+/// An event that asks for something, from when it came.
+struct SocketRequest: Sendable {
+    let event: SocketIOEvent
+    let origin: RequestOrigin
+
+    /// - Throws: `malformed_request`.
+    var payload: JSONValue {
+        get throws(ServiceError) {
+            guard let payload = event.arguments.first, payload.kind == .object else {
+                throw ServiceError(.malformedRequest, "The event's payload has to be a JSON object.")
+            }
+            return payload
+        }
+    }
+}
+
+/// A socket's events in their order, up to a limit.
+struct WaitingEvents {
+    static let maxCount = 4096
+    static let maxBytes = 4 << 20
+
+    private var arrived: [SocketRequest] = []
+    /// The earlier half, turned round: what is taken is let go of at once.
+    private var leaving: [SocketRequest] = []
+    /// The memory, about, of those that wait.
+    private(set) var bytes = 0
+
+    var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
+
+    /// - Returns: false if there is no room: the client sends without regard to answers.
+    mutating func append(_ request: SocketRequest) -> Bool {
+        bytes += request.event.size
+        guard arrived.count + leaving.count < Self.maxCount, bytes <= Self.maxBytes else { return false }
+        arrived.append(request)
+        return true
+    }
+
+    var first: SocketRequest? { leaving.last ?? arrived.first }
+
+    mutating func popFirst() -> SocketRequest? {
+        if leaving.isEmpty {
+            leaving = arrived.reversed()
+            arrived = []
+        }
+        guard let request = leaving.popLast() else { return nil }
+        bytes -= request.event.size
+        return request
+    }
+}
+
+extension SocketIOEvent {
+    /// In bytes, roughly: with the objects that it is made of.
+    var size: Int { arguments.reduce(256) { $0 + $1.bytes.count } }
+}

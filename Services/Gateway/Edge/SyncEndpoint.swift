@@ -1,0 +1,152 @@
+import Contracts
+import Delivery
+import GatewayCatalog
+import GatewayLimits
+import HTTP
+import JSON
+import Reactor
+import RoomViews
+import ServiceKit
+
+/// `GET /api/sync`: the list of rooms with a cursor, and what was missed since one.
+///
+/// It asks the logs' owners, and not a loop's memory: what was answered to anyone, anywhere, before this was asked is in it.
+package final class SyncEndpoint: Sendable {
+    /// A request that may be carried out.
+    struct Call: Sendable {
+        let caller: Caller
+        let address: IPAddress
+        let slot: RequestSlots.Slot
+    }
+
+    private let directory: Directory
+    private let limits: Limits
+    private let tokens: TokenVerifier
+    private let cursors: SyncCursorCodec
+    private let missed: MissedEntries
+    private let lists: RoomLists
+    private let events: EventComposer
+    private let longWork: LongWork
+
+    private static let limit = (standard: 500, max: 1000)
+    /// A page of missed events ends after the one that reaches this.
+    private static let maxBytes = 4 << 20
+
+    package init(
+        directory: Directory, limits: Limits, tokens: TokenVerifier, cursors: SyncCursorCodec, missed: MissedEntries,
+        lists: RoomLists, events: EventComposer, longWork: LongWork
+    ) {
+        self.directory = directory
+        self.limits = limits
+        self.tokens = tokens
+        self.cursors = cursors
+        self.missed = missed
+        self.lists = lists
+        self.events = events
+        self.longWork = longWork
+    }
+
+    func admit(_ request: HTTPRequest, from client: IPAddress) throws(ServiceError) -> Call {
+        try limits.passAddress([OwnLimits.sync], client)
+        let caller = try tokens.claims(authorization: request.headers["Authorization"]).caller
+        try limits.pass([OwnLimits.sync], person: caller.id, address: client, isAddressCounted: true)
+        return Call(caller: caller, address: client, slot: try limits.enter(caller.id))
+    }
+
+    /// - Returns: the response, and what it holds until the client has taken it.
+    func response(
+        to request: HTTPRequest, _ call: Call, _ origin: RequestOrigin, on loop: EventLoop
+    ) async throws(ServiceError) -> (HTTPResponse, [RequestSlots.Slot]) {
+        guard let query = request.queryItems else {
+            throw ServiceError(.malformedRequest, "The query makes no sense.")
+        }
+        let fields = try RequestFields(
+            JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })
+        let limit = try fields.queryLimit(standard: Self.limit.standard, max: Self.limit.max)
+        // Streams that are not known yet may be the cursor's.
+        guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
+        let since = try fields.optionalString("since")
+        let cursor = since.flatMap { cursors.decode($0, for: call.caller.id) }
+        if since != nil, cursor == nil { throw .invalid("since", "is no cursor of yours") }
+        if cursor == nil { try limits.passList(call.caller.id, call.address) }
+        let heavySlot = try await limits.enterHeavy(call.caller.id, on: loop, by: origin.deadline)
+        let response =
+            if let cursor {
+                try await missed(since: cursor, by: call.caller, limit: limit, origin)
+            } else {
+                try await snapshot(for: Viewer(call.caller, at: call.address, origin, on: loop))
+            }
+        return (response, [call.slot, heavySlot])
+    }
+
+    /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
+    private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
+        let heads = try await heads(by: viewer.origin.deadline)
+        let composed = try await lists.snapshot(for: viewer)
+        // What was last known of a service may be older than its position: what lies between would never be sent.
+        guard !composed.degraded.contains(where: { heads[$0] != nil }) else {
+            throw .unavailable("A part of this service")
+        }
+        let cursor = cursors.encode(SyncCursor(heads), for: viewer.caller.id)
+        let data = await longWork.run(if: composed.isLong) {
+            JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
+                $0.member("cursor", cursor)
+                $0.name("rooms")
+                ComposedRoom.write(composed.rooms, to: &$0)
+            }
+        }
+        return .data(data, status: 200, degraded: composed.degraded)
+    }
+
+    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [String: Bookmark] {
+        let streams = directory.catalog.streams
+        let heads = await missed.heads(of: streams, by: deadline)
+        guard heads.count == streams.count else { throw .unavailable("A part of this service") }
+        return heads
+    }
+
+    private func missed(
+        since cursor: SyncCursor, by caller: Caller, limit: Int, _ origin: RequestOrigin
+    ) async throws(ServiceError) -> HTTPResponse {
+        let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
+        let heads = try await heads(by: origin.deadline)
+        guard
+            var replay = Replay(from: cursor, to: heads, for: caller.id, limit: limit, maxBytes: Self.maxBytes)
+        else { return broken }
+        var rooms: [String]?
+        while true {
+            switch replay.next() {
+            case .fetch(let stream, let since, let through):
+                if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
+                guard
+                    let found = try await missed.entries(
+                        of: stream, since: since, through: through, ofRooms: rooms ?? [], by: origin.deadline)
+                else { return broken }
+                replay.supply(stream, found.entries, through: found.through)
+            case .page(let page):
+                return await response(with: page, cursors.encode(replay.cursor, for: caller.id), for: caller)
+            }
+        }
+    }
+
+    private func response(with page: Replay.Page, _ cursor: String, for caller: Caller) async -> HTTPResponse {
+        let all = await events.data(of: page.events, for: caller.id)
+        let data = JSONWriter.object(reservingCapacity: 4096) { json in
+            json.member("recovered", true)
+            json.member(
+                "events",
+                array: { json in
+                    for (event, data) in zip(page.events, all) {
+                        guard let data else { continue }
+                        json.object {
+                            $0.member("event", event.item.emission.event)
+                            $0.member("data", data)
+                        }
+                    }
+                })
+            json.member("cursor", cursor)
+            json.member("more", page.isMore)
+        }
+        return .data(data, status: 200)
+    }
+}

@@ -1,0 +1,146 @@
+import Contracts
+import Delivery
+import GatewayCatalog
+import GatewayEdge
+import GatewayLimits
+import GatewayPresence
+import MessageBus
+import Reactor
+import RoomViews
+import Security
+import ServiceKit
+
+/// The parts of a gateway, wired: those of the whole process, and one delivery and two fronts for each loop. What needs a loop of its own is on
+/// the first.
+struct GatewayParts: Sendable {
+    let fanout = Fanout()
+    let cache = RoomListCache()
+    let operations: OperationsEndpoint
+    let http: [HTTPFront]
+    let sockets: [SocketFront]
+    private let directory: Directory
+    private let presence: Presence
+    private let sessions: SessionLog
+    private let questions: OpenRoomQuestions
+
+    /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.
+    private static let timeAtStart: Duration = .seconds(1)
+
+    init(
+        _ node: Node, _ settings: GatewaySettings, gatewayID: String, secret: [UInt8], pacing: BroadcastPacing,
+        manifests: ManifestFile?, log: Logger
+    ) {
+        let (loop, fanout, cache) = (node.group.loops[0], self.fanout, self.cache)
+        let missed = MissedEntries(bus: node.bus, log: log)
+        let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
+        let edgeMetrics = EdgeMetrics(node.metrics)
+
+        // Who is there, and what services say.
+        let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: loop, log: log) { fanout.deliver($0) }
+        let ended = EndedSessions()
+        let fronts = SocketFronts()
+        let sessions = SessionLog(ended, bus: node.bus, on: loop, clock: node.clock, log: log) {
+            fronts.endSessions($0)
+        }
+        let pipeline = LogPipeline(
+            to: fanout, cache: cache, presence: presence, missed: missed, metrics: deliveryMetrics, log: log)
+        let directory = Directory(
+            required: Set(settings.requiredServices), bus: node.bus, on: loop, file: manifests, clock: node.clock,
+            log: log,
+            logs: pipeline,
+            onAnnouncement: { manifest in
+                presence.learn(manifest)
+                sessions.learn(manifest)
+            },
+            onHead: { sessions.announced($0, $1) }, onForgotten: { presence.forget(service: $0) })
+        let services = ServiceClient(
+            bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, log: log)
+        let limits = Limits(
+            RateLimiter(isOn: settings.isLimiting, overrides: settings.rateOverrides),
+            RequestSlots(
+                isOn: settings.isLimiting, maxPerPerson: settings.maxRequestsPerPerson,
+                maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
+            metrics: node.metrics)
+
+        // Rooms as people see them.
+        let longWork = LongWork()
+        let composer = RoomComposer(
+            bus: services.bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
+        let lists = RoomLists(
+            cache: cache, ends: LogEnds(missed, on: loop), composer: composer, directory: directory, services: services,
+            presence: presence, limits: limits, longWork: longWork)
+
+        // Events to clients.
+        let cursors = SyncCursorCodec(secret: secret)
+        let events = EventComposer(
+            composer, RoomBadges(composer: composer, cache: cache, directory: directory))
+        let recovery = Recovery(
+            cursors: cursors, missed: missed, events: events, limits: limits, requestTimeout: settings.requestTimeout,
+            log: log)
+        fanout.loops = node.group.loops.map { loop in
+            LoopDelivery(
+                on: loop, directory: directory, events: events, recovery: recovery, globalScope: settings.globalScope,
+                pacing: pacing, metrics: deliveryMetrics, log: log)
+        }
+
+        // Requests and events of clients.
+        let tokens = TokenVerifier(
+            keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended)
+        let admission = Admission(limits: limits, tokens: tokens, isLimiting: settings.isLimiting)
+        let sync = SyncEndpoint(
+            directory: directory, limits: limits, tokens: tokens, cursors: cursors, missed: missed, lists: lists,
+            events: events, longWork: longWork)
+        let operations = OperationsEndpoint(
+            services: services, requiredServices: settings.requiredServices, isShown: settings.showsOperations,
+            metrics: node.metrics)
+        let memberships = Memberships(services.bus)
+        let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
+        http = fanout.loops.map { delivery in
+            HTTPFront(
+                delivery, directory: directory, admission: admission, limits: limits, services: services,
+                composer: composer, lists: lists, sync: sync, operations: operations, metrics: edgeMetrics, log: log)
+        }
+        sockets = fanout.loops.map { delivery in
+            SocketFront(
+                delivery, directory: directory, services: services, limits: limits, tokens: tokens, presence: presence,
+                composer: composer, memberships: memberships, personSockets: personSockets, metrics: edgeMetrics,
+                clock: node.clock, log: log)
+        }
+        fronts.all = sockets
+        self.operations = operations
+        self.directory = directory
+        self.presence = presence
+        self.sessions = sessions
+        questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
+
+        node.metrics.gauge("parlor_kept_list_bytes", "Lists of rooms that are kept for those who ask again, in bytes.")
+        {
+            Double(cache.size)
+        }
+        node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are remembered and refused.") {
+            Double(ended.count)
+        }
+    }
+
+    /// Starts to listen, and returns when these services, and all that are known to have a log, are followed; or after a second.
+    func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
+        try questions.start()
+        try presence.start()
+        try directory.start()
+        try await bus.settle()
+        let missing = await directory.settle(with: services, within: Self.timeAtStart)
+        if !missing.isEmpty, !Task.isCancelled {
+            log.warning(
+                "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
+        }
+        await sessions.settle(within: Self.timeAtStart)
+    }
+
+    /// After the last client has left.
+    func stop() async {
+        questions.stop()
+        sessions.stop()
+        await directory.stop()
+        await presence.stop()
+    }
+}

@@ -1,0 +1,207 @@
+import Contracts
+import GatewayCatalog
+import Reactor
+import ServiceKit
+
+/// Something that rate limits let pass, until it is known how it ended.
+package struct LimitPass: Sendable {
+    fileprivate let failures: [RateLimit]
+    fileprivate let person: String?
+    fileprivate let address: IPAddress
+    /// What was counted against the limit of bytes.
+    fileprivate var bytes = 0
+}
+
+/// Everything that a person or an address may do only so often, so much or so many at a time: what services declare of their routes and
+/// events, and the gateway's own limits.
+package final class Limits: Sendable {
+    private let limiter: RateLimiter
+    private let slots: RequestSlots
+    private let refused: Counter
+    private let clock: @Sendable () -> LoopInstant
+
+    /// What a write takes beside its own bytes: a row and an entry of a log have names, ids and times.
+    private static let writeOverhead = 256
+
+    /// - Parameter clock: one that does not go back.
+    package init(
+        _ limiter: RateLimiter, _ slots: RequestSlots, metrics: Metrics,
+        clock: @escaping @Sendable () -> LoopInstant = { .now() }
+    ) {
+        self.limiter = limiter
+        self.slots = slots
+        self.clock = clock
+        refused = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
+    }
+
+    /// In milliseconds.
+    private var now: Int { (clock() - LoopInstant(nanoseconds: 0)).milliseconds }
+
+    // MARK: What counts
+
+    /// The limits that a call of the route counts against: one that names no limit of calls counts all the same.
+    package static func of(_ route: Route, _ catalog: Catalog) -> [RateLimit] {
+        limits(route.limits, catalog, or: route.method == "GET" ? OwnLimits.reads : OwnLimits.writes)
+    }
+
+    package static func of(_ event: SocketEvent, _ catalog: Catalog) -> [RateLimit] {
+        limits(event.limits, catalog, or: OwnLimits.writes)
+    }
+
+    private static func limits(_ names: [String], _ catalog: Catalog, or standard: RateLimit) -> [RateLimit] {
+        let found = names.compactMap { OwnLimits.named($0) ?? catalog.limits[$0] }
+        return found.contains { $0.counted == .calls } ? found : found + [standard]
+    }
+
+    // MARK: How often
+
+    /// Counts one more against these limits, or refuses it. `settle` follows.
+    ///
+    /// A limit of failures counts beforehand, too, and gets back what was none: guesses at a password that are sent together
+    /// would all pass if each were counted with its answer.
+    ///
+    /// - Parameters:
+    ///   - person: nil if nobody is known to ask.
+    ///   - isAddressCounted: whether `passAddress` has counted it for the address.
+    ///   - bytes: what is written; nil for what writes nothing.
+    /// - Throws: `rate_limited`.
+    @discardableResult
+    package func pass(
+        _ limits: [RateLimit], person: String?, address: IPAddress, isAddressCounted: Bool = false,
+        writing bytes: Int? = nil
+    ) throws(ServiceError) -> LimitPass {
+        let now = now
+        if let wait = limiter.take(limits, person: person, address: isAddressCounted ? nil : address, now: now) {
+            // Who is refused for themselves takes nothing from those behind the same address.
+            if isAddressCounted { limiter.giveBack(limits, person: nil, address: address, now: now) }
+            throw refusal("That was too often.", wait)
+        }
+        var pass = LimitPass(failures: limits.filter { $0.counted == .failures }, person: person, address: address)
+        guard let bytes, let person else { return pass }
+        pass.bytes = bytes + Self.writeOverhead
+        if let wait = limiter.take([OwnLimits.bytes], person: person, address: address, cost: pass.bytes, now: now) {
+            limiter.giveBack(limits, person: person, address: address, now: now)
+            throw refusal("That is more than may be written in so short a time.", wait)
+        }
+        return pass
+    }
+
+    /// Counts one more for the address alone: it is not known yet who asks.
+    ///
+    /// - Throws: `rate_limited`.
+    package func passAddress(_ limits: [RateLimit], _ address: IPAddress) throws(ServiceError) {
+        if let wait = limiter.take(limits, person: nil, address: address, now: now) {
+            throw refusal("That was too often.", wait)
+        }
+    }
+
+    /// It has ended: with this error, or well.
+    package func settle(_ pass: LimitPass, _ error: ServiceError?) {
+        if error?.code == .invalidCredentials || pass.failures.isEmpty { return }
+        limiter.giveBack(pass.failures, person: pass.person, address: pass.address, now: now)
+    }
+
+    /// Of an address alone: there was no attempt that could have failed.
+    package func giveBackFailures(of limits: [RateLimit], _ address: IPAddress) {
+        let failures = limits.filter { $0.counted == .failures }
+        limiter.giveBack(failures, person: nil, address: address, now: now)
+    }
+
+    /// It wrote nothing: it was a retry of what was written before.
+    package func giveBackBytes(_ pass: LimitPass) {
+        guard pass.bytes > 0 else { return }
+        limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)
+    }
+
+    /// Whether so much may be written now. Nothing is counted: it is once it has come.
+    ///
+    /// - Throws: `rate_limited`.
+    package func check(
+        _ limits: [RateLimit], person: String, address: IPAddress, writing bytes: Int?
+    ) throws(ServiceError) {
+        let pass = try pass(limits, person: person, address: address, writing: bytes)
+        limiter.giveBack(limits, person: person, address: address, now: now)
+        giveBackBytes(pass)
+    }
+
+    /// Counts one more request of this address, or says how many seconds it has to wait.
+    package func secondsToWait(of address: IPAddress) -> Int? {
+        limiter.take([OwnLimits.requests], person: nil, address: address, now: now)
+    }
+
+    private func refusal(_ what: String, _ wait: Int) -> ServiceError {
+        refused.add()
+        return ServiceError(.rateLimited, "\(what) Try again in \(wait) s.", retryAfter: wait)
+    }
+
+    // MARK: Lists of rooms
+
+    /// Asks whether another list may be made for a person; `noteList` follows.
+    ///
+    /// - Throws: `rate_limited`.
+    package func passList(_ person: String, _ address: IPAddress) throws(ServiceError) {
+        try pass([OwnLimits.lists], person: person, address: address)
+    }
+
+    /// A list of so many rooms was made.
+    package func noteList(of rooms: Int, for person: String, _ address: IPAddress) {
+        guard rooms > 0 else { return }
+        limiter.add([OwnLimits.lists], person: person, address: address, cost: rooms, now: now)
+    }
+
+    // MARK: Sockets that connect
+
+    /// Whether the address may ask for one more connection, whatever token it shows.
+    package func mayConnect(from address: IPAddress) -> Bool {
+        isPassed { () throws(ServiceError) in try passAddress([OwnLimits.connects], address) }
+    }
+
+    package func mayConnect(_ person: String, from address: IPAddress) -> Bool {
+        isPassed { () throws(ServiceError) in
+            try pass([OwnLimits.connects], person: person, address: address, isAddressCounted: true)
+        }
+    }
+
+    /// Whether a socket that comes back may ask for what it missed. If it may not, its client has to load anew.
+    package func mayRecover(_ person: String, from address: IPAddress) -> Bool {
+        isPassed { () throws(ServiceError) in try pass([OwnLimits.sync], person: person, address: address) }
+    }
+
+    private func isPassed(_ count: () throws(ServiceError) -> Void) -> Bool {
+        do throws(ServiceError) {
+            try count()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: Requests under way
+
+    /// - Throws: `rate_limited` if the person has too many under way.
+    package func enter(_ person: String) throws(ServiceError) -> RequestSlots.Slot {
+        guard let slot = slots.enter(person) else { throw tooMany() }
+        return slot
+    }
+
+    /// Waits for a slot among the person's heavy requests. To be called on this loop by who is in.
+    ///
+    /// - Throws: `rate_limited` if none becomes free in time.
+    package func enterHeavy(
+        _ person: String, on loop: EventLoop, by deadline: LoopInstant
+    ) async throws(ServiceError) -> RequestSlots.Slot {
+        var timer: LoopTimer?
+        let slot = await slots.enterHeavy(person) { [slots] id in
+            timer = loop.schedule(after: deadline - .now()) { slots.giveUp(id, of: person) }
+        }
+        timer?.cancel()
+        guard let slot else { throw tooMany() }
+        return slot
+    }
+
+    private func tooMany() -> ServiceError {
+        refused.add()
+        return ServiceError(
+            .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)
+    }
+}

@@ -1,0 +1,25 @@
+import Contracts
+
+/// The rate limits of what the gateway answers itself, and of what names no limit. A service's limit of one of these names is not used.
+package enum OwnLimits {
+    package static let joins = RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10)
+    package static let typing = RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10)
+    package static let sync = RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60)
+    /// Of whatever comes over HTTP, before it is looked at. Of addresses alone.
+    package static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
+    /// At a start a client asks for its lists and for some conversations: thirty a second for all of a person's devices.
+    package static let reads = RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10)
+    package static let writes = RateLimit("writes", perPerson: 200, perAddress: 2000, seconds: 10)
+    /// For an address, those of a whole office at once, after a deploy or behind a proxy that nobody trusts.
+    package static let connects = RateLimit("connects", perPerson: 60, perAddress: 6000, seconds: 10)
+    package static let unknown = RateLimit("unknown", perPerson: 60, perAddress: 600, seconds: 10)
+    /// Rooms, and not lists: one of 2,500 takes the loop some 100 ms. A list that was cached has none.
+    package static let lists = RateLimit("lists", perPerson: 10_000, perAddress: 100_000, seconds: 10)
+    package static let bytes = RateLimit("bytes", perPerson: 64 << 20, perAddress: 640 << 20, seconds: 3600)
+
+    package static let all = [joins, typing, sync, requests, reads, writes, connects, unknown, lists, bytes]
+
+    private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+    static func named(_ name: String) -> RateLimit? { byName[name] }
+}

@@ -1,0 +1,145 @@
+import Contracts
+import JSON
+
+/// A Room as one person sees it, and what lists of rooms are sorted by.
+package struct ComposedRoom: Sendable {
+    package let id: String
+    let updatedAt: Int
+    /// When each kind of activity was last, in the order of `RoomFields.activities`.
+    let activityTimes: [Int?]
+    let participants: [String]
+    /// As it is sent. Written when the room is made: those of a long list are made one after the other.
+    package let json: JSONValue
+
+    /// A room from what the rooms service says of it, what other services add, and who has it open.
+    ///
+    /// - Parameters:
+    ///   - values: what services add, in the order of `fields`.
+    ///   - unnamed: how the name of an unnamed room is written.
+    /// - Returns: nil if `base` is no room.
+    init?(base: JSONValue, _ fields: RoomFields, values: [JSONValue], present: Set<String>, unnamed: JSONValue) {
+        guard let room = base.object, let id = room["id"]?.string, let createdAt = room["createdAt"]?.int,
+            let updatedAt = room["updatedAt"]?.int, let people = room["participants"]?.array
+        else { return nil }
+        let parts = Parts(
+            base: room, people: people.compactMap(\.object), createdAt: createdAt,
+            updatedAt: fields.updates.reduce(updatedAt) { max($0, values[$1].int ?? .min) },
+            activityTimes: fields.activities.map { values[$0.index].int }, fields: fields, values: values,
+            present: present, unnamed: unnamed)
+        self.id = id
+        self.updatedAt = parts.updatedAt
+        activityTimes = parts.activityTimes
+        participants = parts.people.compactMap { $0["userId"]?.string }
+        json = JSONWriter.value(reservingCapacity: 1024) { parts.write(to: &$0) }
+    }
+
+    private var lastActivity: Int { activityTimes.reduce(updatedAt) { max($0, $1 ?? .min) } }
+
+    // MARK: Lists
+
+    static func sorted(_ rooms: [ComposedRoom], by order: RoomOrder) -> [ComposedRoom] {
+        let keyed = rooms.enumerated().map { (key: $1.key(by: order), index: $0) }
+        return keyed.sorted { $0.key < $1.key }.map { rooms[$0.index] }
+    }
+
+    func key(by order: RoomOrder) -> SortKey {
+        let time =
+            switch order {
+            case .activity: lastActivity
+            case .content: updatedAt
+            case .time(let index): index.flatMap { activityTimes[$0] } ?? .min
+            }
+        return SortKey(time: time, id: id)
+    }
+
+    /// Writes rooms, the last active first.
+    package static func write(_ rooms: [ComposedRoom], to json: inout JSONWriter) {
+        json.array(of: sorted(rooms, by: .activity)) { $0.value($1.json) }
+    }
+
+    /// People with the rooms that the viewer shares with them, most recent activity first; rooms by `updatedAt`.
+    static func groupedByPerson(_ rooms: [ComposedRoom], people: [JSONValue], viewer: String) -> JSONValue {
+        var roomsOf: [String: [ComposedRoom]] = [:]
+        for room in rooms {
+            for person in room.participants where person != viewer { roomsOf[person, default: []].append(room) }
+        }
+        // A person stands in each page of the list that has a room with them.
+        var seen: Set<String> = []
+        let groups = people.compactMap { person -> (json: JSONValue, rooms: [ComposedRoom], key: SortKey)? in
+            guard let id = person["id"]?.string, let rooms = roomsOf[id], seen.insert(id).inserted else { return nil }
+            let key = SortKey(time: rooms.map(\.lastActivity).max() ?? .min, id: id)
+            return (person, sorted(rooms, by: .content), key)
+        }.sorted { $0.key < $1.key }
+        return JSONWriter.value(reservingCapacity: rooms.count * 1024) { json in
+            json.array(of: groups) { json, group in
+                json.object {
+                    $0.members(of: group.json)
+                    $0.member("rooms", array: { for room in group.rooms { $0.value(room.json) } })
+                }
+            }
+        }
+    }
+
+    // MARK: Badges
+
+    /// `badges` and `hasUnread`.
+    static func write(_ badges: some Sequence<(name: String, count: JSONValue)>, to json: inout JSONWriter) {
+        var hasUnread = false
+        json.member(
+            "badges",
+            object: {
+                for badge in badges {
+                    $0.member(badge.name, badge.count)
+                    if badge.count.int ?? 0 > 0 { hasUnread = true }
+                }
+            })
+        json.member("hasUnread", hasUnread)
+    }
+}
+
+/// What a Room is written from.
+private struct Parts {
+    let base: JSONObject
+    let people: [JSONObject]
+    let createdAt: Int
+    let updatedAt: Int
+    let activityTimes: [Int?]
+    let fields: RoomFields
+    let values: [JSONValue]
+    let present: Set<String>
+    let unnamed: JSONValue
+
+    func write(to json: inout JSONWriter) {
+        var last = (time: updatedAt, type: "roomUpdate")
+        for (activity, time) in zip(fields.activities, activityTimes) {
+            if let time, time > last.time { last = (time, activity.type) }
+        }
+        json.object { json in
+            json.member("id", base["id"])
+            json.member("name", base["name"].flatMap { $0.isNull ? nil : $0 } ?? unnamed)
+            json.member("displayName", base["displayName"])
+            json.member("createdBy", base["createdBy"])
+            json.member("createdAt", Timestamp(milliseconds: createdAt).isoSeconds)
+            json.member("updatedAt", Timestamp(milliseconds: updatedAt).isoSeconds)
+            for time in fields.times {
+                json.member(time.name, values[time.index].int.map { Timestamp(milliseconds: $0).isoSeconds })
+            }
+            json.member("lastActivityAt", Timestamp(milliseconds: last.time).iso)
+            json.member("lastActivityType", last.type)
+            json.member("isActive", !present.isEmpty)
+            json.member("participants", array: { for person in people { write(person, to: &$0) } })
+            for field in fields.values { json.member(field.name, values[field.index]) }
+            ComposedRoom.write(fields.badges.lazy.map { ($0.name, values[$0.index]) }, to: &json)
+        }
+    }
+
+    private func write(_ person: JSONObject, to json: inout JSONWriter) {
+        json.object {
+            $0.member("userId", person["userId"])
+            $0.member("username", person["username"])
+            $0.member("firstName", person["firstName"])
+            $0.member("joinedAt", Timestamp(milliseconds: person["joinedAt"]?.int ?? 0).isoSeconds)
+            $0.member("isPresent", !present.isEmpty && present.contains(person["userId"]?.string ?? ""))
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Contracts
+import GatewayCatalog
+import GatewayPresence
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+
+/// Makes Rooms as one person sees them: asks every contributor at once, for all rooms in one request, and merges.
+///
+/// A contributor that does not answer in time is named in `degraded`; what it last said of a room stands in, or its zeros.
+///
+/// A class, as each call of a struct's `async` function begins with a copy of it.
+package final class RoomComposer: Sendable {
+    package struct Composed: Sendable {
+        package let rooms: [ComposedRoom]
+        /// The services whose share is not fresh.
+        package let degraded: [String]
+        let fields: RoomFields
+        /// Who has which of the rooms open.
+        let present: [String: Set<String>]
+        /// `Presence.changes` before that was looked up.
+        let presenceChanges: Int
+        /// Of the catalog by which services were asked.
+        let catalogRevision: Int
+
+        /// Whether writing them takes long.
+        package var isLong: Bool { rooms.count > maxWrittenOnLoop }
+    }
+
+    /// How what services answer is kept for when they are away: as all of a person's rooms, as some of them, or not at all.
+    package enum Remembered: Sendable { case all, some, nothing }
+
+    /// What one service adds to some rooms.
+    struct Share: Sendable {
+        let service: String
+        let contribution: Contribution
+        /// The values of each room; nil where nothing is known.
+        let rooms: [JSONValue?]
+        let isFresh: Bool
+    }
+
+    private let bus: any MessageBus
+    private let directory: Directory
+    private let presence: Presence
+    private let cache: RoomListCache
+    private let longWork: LongWork
+    private let turns = ListTurns()
+
+    package init(
+        bus: any MessageBus, directory: Directory, presence: Presence, cache: RoomListCache, longWork: LongWork
+    ) {
+        self.bus = bus
+        self.directory = directory
+        self.presence = presence
+        self.cache = cache
+        self.longWork = longWork
+    }
+
+    /// A longer list waits for its turn.
+    private static let longList = 256
+    /// More rooms than these are composed beside the loop: each takes some 50 µs.
+    private static let maxComposedOnLoop = 64
+    /// More composed rooms than these are sorted and written beside it: each takes some 5 µs.
+    static let maxWrittenOnLoop = 512
+
+    /// Rooms are of no use late: a contributor has this long.
+    static let patience: Duration = .seconds(1)
+
+    /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
+    package func compose(
+        _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
+        remembering remembered: Remembered
+    ) async throws(ServiceError) -> Composed {
+        let catalog = directory.catalog
+        guard catalog.isWhole else { throw .unavailable("A part of this service") }
+        let turn = bases.count > Self.longList ? await turns.take() : nil
+        defer { withExtendedLifetime(turn) {} }
+        guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
+        return await longWork.run(if: bases.count > Self.maxComposedOnLoop) {
+            await compose(bases, for: userID, catalog, origin, unnamed: unnamed, remembering: remembered)
+        }
+    }
+
+    private func compose(
+        _ bases: [JSONValue], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, unnamed: JSONValue,
+        remembering remembered: Remembered
+    ) async -> Composed {
+        let ids = bases.map { $0["id"]?.string ?? "" }
+        let all = await shares(of: ids, for: userID, catalog.contributors, origin, remembering: remembered)
+        // Last: who left while services were asked has been told of already.
+        let presenceChanges = presence.changes.load(ordering: .acquiring)
+        let present = await presence.present(in: ids)
+        let fields = RoomFields(all.flatMap(\.contribution.fields))
+        var rooms: [ComposedRoom] = []
+        rooms.reserveCapacity(bases.count)
+        for index in bases.indices {
+            let room = ComposedRoom(
+                base: bases[index], fields, values: Self.values(of: all, at: index), present: present[ids[index]] ?? [],
+                unnamed: unnamed)
+            if let room { rooms.append(room) }
+        }
+        return Composed(
+            rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), fields: fields, present: present,
+            presenceChanges: presenceChanges, catalogRevision: catalog.revision)
+    }
+
+    /// A room as the rooms service knows it and the context's caller may see it.
+    package func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
+        let question = JSONWriter.object { $0.member("roomId", roomID) }
+        return try await bus.ask(Subject.room, question, context, of: "Rooms").data
+    }
+
+    /// The same of several at once.
+    ///
+    /// - Throws: what the first of them fails with.
+    package func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
+        let answers = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
+            for id in roomIDs { group.addTask { await self.result(of: id, context) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var bases: [JSONValue] = []
+        for answer in answers { bases.append(try answer.get()) }
+        return bases
+    }
+
+    private func result(of roomID: String, _ context: BusContext) async -> Result<JSONValue, ServiceError> {
+        do throws(ServiceError) {
+            return .success(try await base(of: roomID, context))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
+    package func newRoom(_ base: JSONValue) -> JSONValue? {
+        let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
+        return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
+    }
+
+    /// What all of them add to a room, in the order of their fields.
+    static func values(of shares: [Share], at index: Int) -> [JSONValue] {
+        var all: [JSONValue] = []
+        all.reserveCapacity(8)
+        for share in shares {
+            let values = share.rooms[index]?.array ?? []
+            for (place, field) in share.contribution.fields.enumerated() {
+                all.append(place < values.count ? values[place] : field.zero)
+            }
+        }
+        return all
+    }
+
+    /// Asks these contributors, all at once.
+    func shares(
+        of roomIDs: [String], for userID: String, _ services: [(service: String, contribution: Contribution)],
+        _ origin: RequestOrigin,
+        remembering remembered: Remembered
+    ) async -> [Share] {
+        guard !roomIDs.isEmpty else { return [] }
+        let deadline = LoopInstant.now() + min(origin.timeLeft, Self.patience)
+        let context = origin.context(for: nil, key: roomIDs.count == 1 ? roomIDs[0] : nil)
+        return await withTaskGroup(of: Share.self) { group in
+            for (service, contribution) in services {
+                group.addTask {
+                    let values = await self.ask(contribution.subject, userID, roomIDs[...], context, by: deadline)
+                    if let values { self.remember(service, userID, roomIDs, values, as: remembered) }
+                    let rooms =
+                        values?.map { $0.isNull ? nil : $0 } ?? self.cache.standIns.values(service, userID, roomIDs)
+                    return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
+                }
+            }
+            var shares: [Share] = []
+            for await share in group { shares.append(share) }
+            return shares.sorted { $0.service < $1.service }
+        }
+    }
+
+    private func remember(
+        _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue], as remembered: Remembered
+    ) {
+        switch remembered {
+        case .nothing: break
+        case .all: cache.standIns.noteAll(service, userID, roomIDs, values)
+        case .some: cache.standIns.note(service, userID, roomIDs, values)
+        }
+    }
+
+    /// The values of each room; nil if there is no good answer. One that is too long for the bus is asked for in halves.
+    private func ask(
+        _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext,
+        by deadline: LoopInstant
+    ) async -> [JSONValue]? {
+        var context = context
+        context.timeout = deadline - .now()
+        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
+            $0.member("userId", userID)
+            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
+        }
+        do {
+            let reply = try Reply(try await bus.request(subject, data, context))
+            guard let rooms = reply.data["rooms"]?.array, rooms.count == roomIDs.count else { return nil }
+            return rooms
+        } catch BusError.lineTooLong where roomIDs.count > 1 {
+            let middle = roomIDs.startIndex + roomIDs.count / 2
+            guard let first = await ask(subject, userID, roomIDs[..<middle], context, by: deadline),
+                let second = await ask(subject, userID, roomIDs[middle...], context, by: deadline)
+            else { return nil }
+            return first + second
+        } catch {
+            return nil
+        }
+    }
+}

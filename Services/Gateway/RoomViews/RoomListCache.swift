@@ -1,0 +1,241 @@
+import Contracts
+import JSON
+import ServiceKit
+import Synchronization
+
+/// What is remembered of people's rooms: the lists that were answered last, with which of their rooms have changed since; and what stands in
+/// for services that are away (`StaleRoomCache`).
+///
+/// An entry of a log concerns its room, as all of its participants see it. The cache knows how far each log was followed, so that whoever knows
+/// where the logs end can tell whether a list is still what its services would answer. Whose lists were not asked for for the longest time
+/// loses them first.
+package final class RoomListCache: Sendable {
+    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000, which leaves
+    /// little room to others; a longer one is not cached.
+    package static let generationBytes = 16 << 20
+
+    struct Key: Hashable, Sendable {
+        let userID: String
+        let sort: RoomSort
+    }
+
+    /// A set of logs. A log beyond the 63rd shares a bit with others: they count as one.
+    struct LogSet: OptionSet, Sendable {
+        let rawValue: UInt64
+
+        init(rawValue: UInt64) { self.rawValue = rawValue }
+        fileprivate init(index: Int) { rawValue = 1 << UInt64(min(index, 63)) }
+    }
+
+    struct Cached: Sendable {
+        var list: RoomList
+        /// The rooms that have changed since, in the list or new to it, and by which logs' entries.
+        var changes: [String: LogSet] = [:]
+
+        /// Whether it is better composed anew.
+        var isUseless: Bool { changes.count > maxChanges || changes[""] != nil }
+
+        /// Whether composing the changed rooms alone gives the list as it is now: a new one has no place in it yet.
+        var isPatchable: Bool { !isUseless && list.contains(changes.keys) }
+
+        /// A room that is asked for by itself takes about twice what it takes among all of them. Of a short list all may be: that is over in a
+        /// millisecond, and the next change finds a list to patch. Of a long one no more than a few requests' worth of questions, as those of
+        /// other people wait in the same line.
+        private var maxChanges: Int {
+            min(max(list.count / 2, Self.changesRange.lowerBound), Self.changesRange.upperBound)
+        }
+        private static let changesRange = 16...256
+
+        /// In bytes.
+        var size: Int { list.size + changes.count * Self.sizeOfChange }
+        private static let sizeOfChange = 64
+    }
+
+    /// A list that is being composed.
+    struct Ticket: Sendable {
+        fileprivate let userID: String
+        fileprivate let epoch: Int
+        fileprivate let changes: Int
+    }
+
+    private struct Composing {
+        var count = 0
+        /// The entries that concerned the person since the first of those began.
+        var changes = 0
+    }
+
+    private struct State {
+        /// How far each log was followed, all that it concerns marked.
+        var positions: [String: Bookmark] = [:]
+        /// Each log's index in a `LogSet`.
+        var logs: [String: Int] = [:]
+        /// By person, as entries concern all of one's lists.
+        var people: Generations<String, [RoomSort: Cached]>
+        var composing: [String: Composing] = [:]
+        /// Counts what concerns everyone.
+        var epoch = 0
+
+        /// Lists that have changed too much to be of use are dropped.
+        mutating func note(_ roomID: String, of userID: String, by log: LogSet) {
+            if !composing.isEmpty { composing[userID]?.changes += 1 }
+            people.change(userID) { lists in
+                // Taken out, so that it is changed in its place.
+                guard var changed = lists else { return }
+                lists = nil
+                var index = changed.startIndex
+                var hasUseless = false
+                while index < changed.endIndex {
+                    changed.values[index].changes[roomID, default: []].formUnion(log)
+                    hasUseless = hasUseless || changed.values[index].isUseless
+                    changed.formIndex(after: &index)
+                }
+                if hasUseless { changed = changed.filter { !$0.value.isUseless } }
+                if !changed.isEmpty { lists = changed }
+            }
+        }
+
+        mutating func index(of log: String) -> Int {
+            if let index = logs[log] { return index }
+            logs[log] = logs.count
+            return logs.count - 1
+        }
+
+        mutating func dropAll() {
+            epoch += 1
+            people.removeAll()
+        }
+    }
+
+    let standIns = StaleRoomCache()
+    private let generationBytes: Int
+    private let state: Mutex<State>
+
+    package init(generationBytes: Int = RoomListCache.generationBytes) {
+        self.generationBytes = generationBytes
+        state = Mutex(State(people: Generations(maxBytes: generationBytes, sizeOf: Self.size)))
+    }
+
+    private static func size(of lists: [RoomSort: Cached]) -> Int { lists.values.reduce(0) { $0 + $1.size } }
+
+    /// Of all lists that are cached, in bytes.
+    package var size: Int { state.withLock { $0.people.bytes } }
+
+    // MARK: What logs say
+
+    /// A log is followed after this position. What stands before it was not seen, or was of another past.
+    package func start(_ stream: String, after position: Bookmark) {
+        state.withLock { state in
+            state.dropAll()
+            state.positions[stream] = position
+        }
+    }
+
+    /// In each log's order, and before any client is sent what the entries emit.
+    package func note(_ entries: [StreamEntry], of stream: String) {
+        state.withLock { state in
+            guard let position = state.positions[stream], let last = entries.last else { return }
+            let log = LogSet(index: state.index(of: stream))
+            var seq = position.seq
+            for entry in entries {
+                // Its owner had no longer what is missing between: it may have concerned anybody.
+                if entry.seq != seq + 1 { state.dropAll() }
+                seq = entry.seq
+                for userID in entry.participants { state.note(entry.roomID, of: userID, by: log) }
+            }
+            state.positions[stream] = Bookmark(after: last, in: position.databaseID)
+        }
+    }
+
+    /// How far each log was followed.
+    package var positions: [String: Bookmark] { state.withLock { $0.positions } }
+
+    // MARK: Lists
+
+    func has(_ key: Key) -> Bool { state.withLock { $0.people[key.userID]?[key.sort] != nil } }
+
+    /// The list and its changes since, if those are known up to the logs' ends.
+    ///
+    /// - Parameters:
+    ///   - ends: as the owners of all logs that matter have said.
+    ///   - known: `positions`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
+    ///     gateway has not heard yet.
+    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> Cached? {
+        state.withLock { state in
+            for (stream, end) in ends {
+                guard let earlier = known[stream], let position = state.positions[stream],
+                    earlier.databaseID == end.databaseID, position.databaseID == end.databaseID,
+                    end.seq > earlier.seq || end == earlier, position.seq >= end.seq
+                else { return nil }
+            }
+            return state.people.use(key.userID)?[key.sort]
+        }
+    }
+
+    /// The list is answered as it is cached: services would say the same. After `list.presenceChanges` changes of who has which room open,
+    /// those are as the list says.
+    func noteAnswered(_ list: RoomList, _ key: Key) {
+        standIns.renew(key.userID)
+        state.withLock { state in
+            guard let cached = state.people[key.userID]?[key.sort]?.list,
+                cached.presenceChanges != list.presenceChanges
+            else { return }
+            state.people.change(key.userID) { lists in
+                guard lists?[key.sort]?.list.tag == list.tag else { return }
+                lists?[key.sort]?.list.presenceChanges = list.presenceChanges
+            }
+        }
+    }
+
+    /// To be called before services are asked; `end` follows.
+    func begin(_ userID: String) -> Ticket {
+        state.withLock { state in
+            state.composing[userID, default: Composing()].count += 1
+            return Ticket(userID: userID, epoch: state.epoch, changes: state.composing[userID]?.changes ?? 0)
+        }
+    }
+
+    func end(_ ticket: Ticket) {
+        state.withLock { state in
+            guard var composing = state.composing[ticket.userID] else { return }
+            composing.count -= 1
+            state.composing[ticket.userID] = composing.count == 0 ? nil : composing
+        }
+    }
+
+    /// Caches a list, unless something came meanwhile that it may lack.
+    func put(_ list: RoomList, _ key: Key, _ ticket: Ticket) {
+        guard list.size <= generationBytes else { return }
+        state.withLock { state in
+            guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
+            var lists = state.people.remove(key.userID) ?? [:]
+            lists[key.sort] = Cached(list: list)
+            // All of a person's go together: no more of them than a generation has room for.
+            if Self.size(of: lists) > generationBytes { lists = [key.sort: Cached(list: list)] }
+            state.people.put(lists, for: key.userID)
+        }
+    }
+
+    // MARK: Badges
+
+    /// A longer list is not searched for a room.
+    private static let maxSearched = 1000
+
+    /// A person's badges of a room that these logs' services own, if a list shows them as those services would answer now: no entry of
+    /// theirs has concerned the room since it was composed.
+    ///
+    /// - Parameter revision: of the catalog that says who owns which badge.
+    func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:
+        JSONValue]?
+    {
+        let list = state.withLock { state -> RoomList? in
+            let owners = logs.reduce(into: LogSet()) { $0.formUnion(LogSet(index: state.index(of: $1))) }
+            let current = state.people[userID]?.values.first { cached in
+                cached.list.catalogRevision == revision && cached.list.count <= Self.maxSearched
+                    && cached.changes[roomID, default: []].isDisjoint(with: owners)
+            }
+            return current?.list
+        }
+        let badges = list?.room(roomID)?["badges"]?.object?.all
+        return badges.map { Dictionary($0.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }) }
+    }
+}

@@ -1,0 +1,185 @@
+import Contracts
+import GatewayCatalog
+import GatewayLimits
+import GatewayPresence
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+
+/// Who asks for rooms, and from where.
+package struct Viewer: Sendable {
+    package let caller: Caller
+    package let address: IPAddress
+    package let origin: RequestOrigin
+    /// Where the request is answered.
+    package let loop: EventLoop
+
+    package init(_ caller: Caller, at address: IPAddress, _ origin: RequestOrigin, on loop: EventLoop) {
+        self.caller = caller
+        self.address = address
+        self.origin = origin
+        self.loop = loop
+    }
+}
+
+/// The door to lists of rooms: answers the last list again, if nothing has changed since; that one with what has changed; or a new one.
+///
+/// A list is cached only where a log tells of each change of what it is made of (`Catalog.listLogs`), and given out again only when
+/// - each of those logs' owners has said, since it was asked for, where the log ends,
+/// - this gateway has followed the log that far, in the same past, and composed the rooms anew of entries that had the person among their
+///   participants,
+/// - services contribute the same fields, and the same people have the rooms open: no log tells that, so it is compared.
+///
+/// So it is what composing it anew would give: also right after a write through another gateway. Where any of it is not so, or a service
+/// does not answer, it is composed anew. A list that lacks a service's fresh share is never cached.
+package final class RoomLists: Sendable {
+    private let cache: RoomListCache
+    private let ends: LogEnds
+    private let composer: RoomComposer
+    private let directory: Directory
+    private let services: ServiceClient
+    private let presence: Presence
+    private let limits: Limits
+    private let longWork: LongWork
+
+    /// From so many bytes on a list is taken apart beside the loop.
+    private static let longReply = 64 * 1024
+
+    package init(
+        cache: RoomListCache, ends: LogEnds, composer: RoomComposer, directory: Directory, services: ServiceClient,
+        presence: Presence, limits: Limits, longWork: LongWork
+    ) {
+        self.cache = cache
+        self.ends = ends
+        self.composer = composer
+        self.directory = directory
+        self.services = services
+        self.presence = presence
+        self.limits = limits
+        self.longWork = longWork
+    }
+
+    // MARK: The caller's rooms
+
+    /// A list of the viewer's rooms.
+    ///
+    /// - Parameters:
+    ///   - subject: who is asked for them.
+    ///   - data: the request's. Only `sort` is understood here: of another list only its service knows what it is, and it is not cached.
+    package func list(
+        _ subject: String, _ data: JSONValue, by sort: RoomSort, for viewer: Viewer
+    ) async throws(ServiceError) -> RoomList {
+        let isPlain = subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
+        guard isPlain, let logs = directory.catalog.listLogs else {
+            return await roomList(of: try await all(subject, data, for: viewer, remembering: isPlain), by: sort)
+        }
+        let key = RoomListCache.Key(userID: viewer.caller.id, sort: sort)
+        let known = cache.positions
+        let ends = cache.has(key) ? await ends.ends(of: logs) : [:]
+        let ticket = cache.begin(key.userID)
+        defer { cache.end(ticket) }
+        let old = logs.allSatisfy { ends[$0] != nil } ? await current(key, at: ends, after: known) : nil
+        if let old, old.changes.isEmpty {
+            cache.noteAnswered(old.list, key)
+            return old.list
+        }
+        let list: RoomList
+        if let old, old.isPatchable, let patched = await patched(old, by: sort, for: viewer) {
+            list = patched
+        } else {
+            list = await roomList(of: try await all(subject, data, for: viewer, remembering: true), by: sort)
+        }
+        if list.isWhole { cache.put(list, key, ticket) }
+        return list
+    }
+
+    /// What is cached, if it can be told what has changed since; those who have come to rooms or left them count as that.
+    private func current(
+        _ key: RoomListCache.Key, at ends: [String: Bookmark], after known: [String: Bookmark]
+    ) async -> RoomListCache.Cached? {
+        guard var old = cache.list(key, at: ends, after: known),
+            old.list.catalogRevision == directory.catalog.revision
+        else { return nil }
+        let changes = presence.changes.load(ordering: .acquiring)
+        // One that is composed whole in any case finds out itself who is there.
+        guard old.list.presenceChanges != changes, old.isPatchable else { return old }
+        let ids = old.list.roomIDs
+        let present = await presence.present(in: ids)
+        for id in ids where present[id] != old.list.present[id] { old.changes[id, default: []] = [] }
+        old.list.presenceChanges = changes
+        return old
+    }
+
+    /// nil if all rooms are to be asked for: a service says something else of one than its log.
+    private func patched(_ old: RoomListCache.Cached, by sort: RoomSort, for viewer: Viewer) async -> RoomList? {
+        do throws(ServiceError) {
+            let bases = try await composer.bases(
+                of: old.changes.keys.sorted(), viewer.origin.context(for: viewer.caller, isQuestion: true))
+            let composed = try await compose(bases, for: viewer, remembering: .some)
+            return await longWork.run(if: old.list.count > RoomComposer.maxWrittenOnLoop) {
+                old.list.replacing(with: composed, by: sort)
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    private func roomList(of composed: RoomComposer.Composed, by sort: RoomSort) async -> RoomList {
+        await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
+    }
+
+    // MARK: Composed whole
+
+    /// Asks for all of them, and counts it: what is answered from the cache is light, this is not.
+    ///
+    /// - Parameter isAll: whether these are all of the viewer's rooms, to be remembered as such.
+    private func all(
+        _ subject: String, _ data: JSONValue, for viewer: Viewer, remembering isAll: Bool
+    ) async throws(ServiceError) -> RoomComposer.Composed {
+        let person = viewer.caller.id
+        try limits.passList(person, viewer.address)
+        let slot = try await limits.enterHeavy(person, on: viewer.loop, by: viewer.origin.deadline)
+        defer { withExtendedLifetime(slot) {} }
+        let pages = try await services.askForPages(subject, data, as: viewer.caller, origin: viewer.origin, key: nil)
+        let bases = await longWork.run(if: pages.count > 1) { pages.flatMap { $0.data.array ?? [] } }
+        limits.noteList(of: bases.count, for: person, viewer.address)
+        return try await compose(bases, for: viewer, remembering: isAll ? .all : .some)
+    }
+
+    /// All of the viewer's rooms, whoever asked before: `/api/sync` has counted it, and holds a slot.
+    package func snapshot(for viewer: Viewer) async throws(ServiceError) -> RoomComposer.Composed {
+        let context = viewer.origin.context(for: viewer.caller, key: viewer.caller.id)
+        let bases = try await services.bus.askForAll(Subject.rooms, context, of: "Rooms") { _ in }
+        limits.noteList(of: bases.count, for: viewer.caller.id, viewer.address)
+        return try await compose(bases, for: viewer, remembering: .all)
+    }
+
+    private func compose(
+        _ bases: [JSONValue], for viewer: Viewer, remembering remembered: RoomComposer.Remembered
+    ) async throws(ServiceError) -> RoomComposer.Composed {
+        try await composer.compose(
+            bases, for: viewer.caller.id, viewer.origin, unnamed: JSONValue(""), remembering: remembered)
+    }
+
+    // MARK: By person
+
+    /// People with the rooms that the viewer shares with each of them. It comes in pages that fit the bus.
+    package func byPerson(
+        _ subject: String, _ data: JSONValue, key: String?, for viewer: Viewer
+    ) async throws(ServiceError) -> (data: JSONValue, degraded: [String]) {
+        let pages = try await services.askForPages(
+            subject, data, as: viewer.caller, origin: viewer.origin, key: key)
+        let isLong = pages.reduce(0) { $0 + $1.data.bytes.count } > Self.longReply
+        let (rooms, people) = await longWork.run(if: isLong) {
+            (pages.flatMap { $0.data["rooms"]?.array ?? [] }, pages.flatMap { $0.data["people"]?.array ?? [] })
+        }
+        let person = viewer.caller.id
+        limits.noteList(of: rooms.count, for: person, viewer.address)
+        let found = try await composer.compose(rooms, for: person, viewer.origin, remembering: .some)
+        let grouped = await longWork.run(if: found.isLong) {
+            ComposedRoom.groupedByPerson(found.rooms, people: people, viewer: person)
+        }
+        return (grouped, found.degraded)
+    }
+}

@@ -1,0 +1,46 @@
+import Contracts
+import GatewayCatalog
+
+/// What lists of rooms can be sorted by, the latest first.
+package enum RoomSort: Hashable, Sendable {
+    /// The last activity of any kind.
+    case activity
+    /// The room's own `updatedAt`.
+    case content
+    /// A service's activity, by the name that its manifest gives the sort.
+    case of(String)
+
+    /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows.
+    package init(_ name: String, in catalog: Catalog) throws(ServiceError) {
+        switch name {
+        case "activity": self = .activity
+        case "content": self = .content
+        default:
+            let others = catalog.contributors.flatMap(\.contribution.fields).compactMap(\.sort)
+            guard others.contains(name) else {
+                throw .invalid("sort", "has to be \((["activity"] + others).joined(separator: ", ")) or content")
+            }
+            self = .of(name)
+        }
+    }
+}
+
+extension Contribution.Field {
+    fileprivate var sort: String? { if case .activity(_, let sort) = role { sort } else { nil } }
+}
+
+/// A `RoomSort` where it is known which services contribute.
+enum RoomOrder: Sendable {
+    case activity, content
+    /// By the time of the activity at this index; nil: of none that is known.
+    case time(Int?)
+}
+
+/// What a room or a person is placed by in a list: the latest first; of two equally late the later made one first.
+struct SortKey: Comparable, Sendable {
+    /// What it is sorted by, in milliseconds since 1970.
+    let time: Int
+    let id: String
+
+    static func < (one: SortKey, other: SortKey) -> Bool { (one.time, one.id) > (other.time, other.id) }
+}

@@ -1,0 +1,118 @@
+import Contracts
+import JSON
+import ServiceKit
+import Testing
+
+@testable import GatewayCatalog
+
+@Suite("What services announce")
+struct CatalogTests {
+    private let chat = Manifest(
+        service: "chat", routes: [Route("GET", "/api/chat", "chat.list")],
+        socketEvents: [SocketEvent("chat:send", "chat.send")],
+        contribution: Contribution(subject: "chat.contribute", fields: [.init("badges.chat", zero: JSONValue(0))]),
+        hasEventLog: true, limits: [RateLimit("sends", perPerson: 1, perAddress: 2, seconds: 3)])
+    private let board = Manifest(
+        service: "board", routes: [Route("GET", "/api/board", "board.list")],
+        socketEvents: [SocketEvent("board:add", "board.add")], presenceSubject: "board.presence")
+
+    private func isKnown(_ path: String, in catalog: Catalog) -> Bool {
+        if case .route = catalog.routes.match("GET", ["api", path]) { true } else { false }
+    }
+
+    @Test("all that services offer is there together")
+    func together() {
+        var catalog = Catalog(required: ["chat"])
+        for manifest in [chat, board] { catalog = catalog.adding(manifest) }
+        #expect(isKnown("chat", in: catalog) && isKnown("board", in: catalog))
+        #expect(catalog.socketEvents["chat:send"]?.subject == "chat.send")
+        #expect(catalog.socketEvents["board:add"]?.subject == "board.add")
+        #expect(catalog.contributors.map(\.service) == ["chat"])
+        #expect(catalog.limits["sends"]?.perAddress == 2)
+        #expect(catalog.services.map(\.service) == ["board", "chat"])
+    }
+
+    @Test("a service's newer announcement replaces its older one")
+    func replaces() {
+        var catalog = Catalog(required: [])
+        catalog = catalog.adding(chat)
+        catalog = catalog.adding(Manifest(service: "chat", routes: [Route("GET", "/api/talk", "chat.talk")]))
+        #expect(isKnown("talk", in: catalog) && !isKnown("chat", in: catalog))
+        #expect(catalog.socketEvents.isEmpty && catalog.contributors.isEmpty)
+        #expect(catalog.limits.isEmpty)
+    }
+
+    @Test("a list of rooms has logs that tell of each change of it, if all that it is made of are such")
+    func listLogs() {
+        var catalog = Catalog(required: [])
+        var rooms = Manifest(
+            service: "rooms",
+            routes: [
+                Route("GET", "/api/rooms", "rooms.list", answer: .rooms),
+                Route("GET", "/api/room", "rooms.get", answer: .room),
+            ], hasEventLog: true, logsWhatRoomsShow: true)
+        catalog = catalog.adding(rooms)
+        catalog = catalog.adding(board)
+        #expect(catalog.listLogs == ["rooms"])
+        catalog = catalog.adding(chat)
+        #expect(catalog.listLogs == nil)
+        var logging = chat
+        logging.logsWhatRoomsShow = true
+        catalog = catalog.adding(logging)
+        #expect(catalog.listLogs == ["chat", "rooms"])
+        rooms.hasEventLog = false
+        catalog = catalog.adding(rooms)
+        #expect(catalog.listLogs == nil)
+    }
+
+    @Test("an announcement that changes nothing is none")
+    func revision() {
+        var catalog = Catalog(required: [])
+        catalog = catalog.adding(chat)
+        let revision = catalog.revision
+        catalog = catalog.adding(chat)
+        #expect(catalog.revision == revision)
+        catalog = catalog.adding(board)
+        #expect(catalog.revision != revision)
+    }
+
+    @Test("it is whole once every required service was heard from")
+    func whole() {
+        var catalog = Catalog(required: ["chat", "board"])
+        #expect(!catalog.isWhole)
+        catalog = catalog.adding(chat)
+        #expect(!catalog.isWhole)
+        catalog = catalog.adding(board)
+        #expect(catalog.isWhole)
+    }
+
+    @Test(
+        "what a service has, no other can have",
+        arguments: [
+            ("GET /api/x/:", Manifest(service: "a", routes: [Route("GET", "/api/x/:other", "a.x")])),
+            ("event x", Manifest(service: "a", socketEvents: [SocketEvent("x", "a.x")])),
+            ("limit x", Manifest(service: "a", limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])),
+            ("the log of ended sessions", Manifest(service: "a", logsEndedSessions: true)),
+            (
+                "field badges.x",
+                Manifest(
+                    service: "a", contribution: Contribution(subject: "a.x", fields: [.init("badges.x", zero: .null)]))
+            ),
+        ])
+    func conflict(_ claim: String, _ manifest: Manifest) {
+        let holder = Manifest(
+            service: "z", routes: [Route("GET", "/api/x/:id", "z.x"), Route("POST", "/api/x/:id", "z.y")],
+            socketEvents: [SocketEvent("x", "z.x")],
+            contribution: Contribution(
+                subject: "z.x", fields: [.init("badges.x", zero: .null), .init("updatedAt", .laterTime, zero: .null)]),
+            logsEndedSessions: true, limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])
+        let catalog = Catalog(required: []).adding(holder)
+        #expect(catalog.conflict(with: holder) == nil)
+        #expect(catalog.conflict(with: manifest).map { [$0.claim, $0.holder] } == [claim, "z"])
+        let others = Manifest(
+            service: "a", routes: [Route("PUT", "/api/x/:id", "a.x"), Route("GET", "/api/x/one", "a.y")],
+            socketEvents: [SocketEvent("y", "a.y")],
+            contribution: Contribution(subject: "a.x", fields: [.init("updatedAt", .laterTime, zero: .null)]))
+        #expect(catalog.conflict(with: others) == nil)
+    }
+}

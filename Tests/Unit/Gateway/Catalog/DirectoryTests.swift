@@ -1,0 +1,294 @@
+import Contracts
+import Glibc
+import JSON
+import Reactor
+import ServiceKit
+import TestSupport
+import Testing
+
+@testable import GatewayCatalog
+
+/// Which logs are followed, and the entries' numbers.
+private struct FollowedLogs: LogReceiver {
+    let delivered: Arrivals<Int>
+    let followed: Arrivals<String>
+
+    func start(_ stream: String, after position: Bookmark) { followed.add(stream) }
+
+    func receive(_ entries: [StreamEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
+}
+
+@Suite("Learning of services")
+struct DirectoryTests {
+    private let manifest = Manifest(service: "chat", hasEventLog: true)
+    private let bus = LossyBus()
+    private let delivered = Arrivals<Int>()
+    private let announced = Arrivals<String>()
+    private let followed = Arrivals<String>()
+    private let forgotten = Arrivals<String>()
+    private let log = CapturedLog()
+    private let clock = ManualClock()
+
+    private func known(_ manifests: Manifest...) -> [KnownManifest] {
+        manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
+    }
+
+    private func run(_ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let directory = Directory(
+            required: [], bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
+            logs: FollowedLogs(delivered: delivered, followed: followed),
+            onAnnouncement: { [announced] in announced.add($0.service) },
+            onForgotten: { [forgotten] in forgotten.add($0) })
+        do {
+            try await test(directory)
+        } catch {
+            Issue.record("\(error)")
+        }
+        await directory.stop()
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("who offers what another has is refused, until that one has it no more", .timeLimit(.minutes(1)))
+    func claims() async throws {
+        try await run { directory in
+            try directory.start()
+            let people = try FakeService.start(Manifest(service: "people", logsEndedSessions: true), on: bus)
+            #expect(try await announced.next() == "people")
+            let thief = Manifest(service: "chat", hasEventLog: true, logsEndedSessions: true)
+            let chat = try FakeService.start(thief, on: bus)
+            // What is announced after it comes after it.
+            _ = try FakeService.start(Manifest(service: "other"), on: bus)
+            #expect(try await announced.next() == "other")
+            #expect(directory.catalog.manifests["chat"] == nil)
+            #expect(log.text.contains("a service is refused that offers what another does"))
+            people.stop()
+            _ = try FakeService.start(Manifest(service: "people"), on: bus)
+            #expect(try await announced.next() == "people")
+            chat.announce()
+            #expect(try await announced.next() == "chat")
+            #expect(directory.catalog.manifests["chat"] == thief)
+        }
+    }
+
+    @Test("a log that could not be followed is followed with the next announcement")
+    func followedLater() async throws {
+        try await run { directory in
+            try directory.start()
+            bus.refuse(Subject.events(of: "chat"))
+            let chat = try FakeService.start(manifest, on: bus)
+            #expect(try await announced.next() == "chat")
+            #expect(directory.catalog.manifests["chat"] != nil)
+            chat.emit([])
+            bus.refuse(nil)
+            chat.announce()
+            chat.emit([])
+            #expect(try await delivered.next() == 2)
+        }
+    }
+
+    @Test("who starts waits until each service was heard from and its log is followed", .timeLimit(.minutes(1)))
+    func settled() async throws {
+        try await run { directory in
+            try directory.start()
+            let settling = Task.immediate { [followed] in
+                let missing = await directory.settle(with: ["chat", "people"], within: .seconds(600))
+                followed.add("settled")
+                return missing
+            }
+            _ = try FakeService.start(Manifest(service: "people"), on: bus)
+            #expect(try await announced.next() == "people")
+            _ = try FakeService.start(manifest, on: bus)
+            #expect(try await followed.next(2) == ["chat", "settled"])
+            #expect(await settling.value.isEmpty)
+        }
+    }
+
+    @Test("what the file says of a service is not its own word", .timeLimit(.minutes(1)))
+    func onlyInTheFile() async throws {
+        let folder = TemporaryFolder()
+        let earlier = ManifestFile(folder.file("m.json"), log: .silent)
+        earlier.save(known(Manifest(service: "chat", hasEventLog: true), Manifest(service: "people")))
+        await earlier.close()
+        try await run(ManifestFile(folder.file("m.json"), log: .silent)) { directory in
+            try directory.start()
+            #expect(directory.catalog.manifests["people"] != nil)
+            #expect(await directory.settle(with: ["people"], within: .zero) == ["people", "chat"])
+        }
+    }
+
+    @Test("a start waits no longer than it is told, nor when it is given up", .timeLimit(.minutes(1)))
+    func neverSettled() async throws {
+        try await run { directory in
+            try directory.start()
+            #expect(await directory.settle(with: ["chat"], within: .milliseconds(1)) == ["chat"])
+            let settling = Task { await directory.settle(with: ["chat"], within: .seconds(600)) }
+            settling.cancel()
+            #expect(await settling.value == ["chat"])
+        }
+    }
+
+    @Test("a log without a subscription has nobody who follows it", .timeLimit(.minutes(1)))
+    func unfollowed() async throws {
+        try await run { directory in
+            try directory.start()
+            bus.refuse(Subject.events(of: "chat"))
+            let chat = try FakeService.start(manifest, on: bus)
+            #expect(try await announced.next() == "chat")
+            #expect(await directory.settle(with: ["chat"], within: .zero) == ["chat"])
+            bus.refuse(nil)
+            chat.announce()
+            #expect(await directory.settle(with: ["chat"], within: .seconds(600)).isEmpty)
+            followed.add("no other")
+            #expect(try await followed.next(2) == ["chat", "no other"])
+        }
+    }
+
+    @Test("what the file says already is not written again; what is new is")
+    func unchanged() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("m.json")
+        let earlier = ManifestFile(path, log: .silent)
+        earlier.save(known(manifest))
+        await earlier.close()
+        try await run(ManifestFile(path, log: .silent)) { directory in
+            try directory.start()
+            unlink(path)
+            _ = try FakeService.start(manifest, on: bus)
+            #expect(try await announced.next(2) == ["chat", "chat"])
+        }
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
+        try await run(ManifestFile(path, log: .silent)) { directory in
+            try directory.start()
+            _ = try FakeService.start(manifest, on: bus)
+            #expect(try await announced.next() == "chat")
+        }
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).map(\.manifest.service) == ["chat"])
+    }
+
+    // MARK: Who may announce what
+
+    private func announce(_ manifest: Manifest, on subject: String) throws {
+        try bus.publish(
+            subject,
+            JSONWriter.object {
+                $0.member("head", object: { Bookmark(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
+                $0.member("manifest", manifest.json)
+            })
+    }
+
+    @Test("an announcement on another service's subject is none")
+    func otherName() async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(Manifest(service: "accounts"), on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "evil"), on: Subject.announce(of: "evil"))
+            #expect(try await announced.next() == "evil")
+            #expect(directory.catalog.manifests.keys.sorted() == ["evil"])
+            #expect(log.text.contains("an announcement is of another service"))
+        }
+    }
+
+    static let foreign: [Manifest] = [
+        Manifest(service: "evil", routes: [Route("GET", "/x", "messaging.list", needsLogin: false)]),
+        Manifest(service: "evil", routes: [Route("GET", "/x", "evilish.list")]),
+        Manifest(service: "evil", socketEvents: [SocketEvent("x", "messaging.send")]),
+        Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
+        Manifest(service: "evil", presenceSubject: "elements.presence"),
+    ]
+
+    @Test("an announcement that would have the gateway ask another service is none", arguments: foreign)
+    func otherSubject(manifest: Manifest) async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(manifest, on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+        }
+    }
+
+    @Test("there are no more services than the limit, whoever announces them")
+    func tooMany() async throws {
+        try await run { directory in
+            try directory.start()
+            for number in 0...Directory.maxServices {
+                try announce(Manifest(service: "s\(number)"), on: Subject.announce(of: "s\(number)"))
+            }
+            #expect(directory.catalog.manifests.count == Directory.maxServices)
+            #expect(log.text.contains("there are too many services"))
+        }
+    }
+
+    // MARK: Forgetting
+
+    @Test(
+        "a service that nobody has announced for a day is forgotten, in the file too; one that is announced again is back"
+    )
+    func forgetting() async throws {
+        let folder = TemporaryFolder()
+        let file = ManifestFile(folder.file("m.json"), log: .silent)
+        try await run(file) { directory in
+            try directory.start()
+            let chat = try FakeService.start(manifest, on: bus)
+            let people = try FakeService.start(Manifest(service: "people"), on: bus)
+            defer { people.goAway() }
+            chat.goAway()
+            directory.sweep()
+            clock.advance(by: Directory.lifetime)
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
+            clock.advance(by: .milliseconds(1))
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["people"])
+            #expect(try await forgotten.next() == "chat")
+            try chat.comeBack()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
+            chat.emit([])
+            #expect(try await delivered.next() == 1)
+            chat.goAway()
+            directory.sweep()
+            clock.advance(by: Directory.lifetime + .seconds(1))
+            directory.sweep()
+        }
+        #expect(
+            ManifestFile(folder.file("m.json"), log: .silent).load(at: clock.now()).map(\.manifest.service) == [
+                "people"
+            ])
+    }
+
+    @Test(
+        "a service of the file is forgotten once it was silent for a day in all, over restarts, and only after it was asked"
+    )
+    func forgettingOverRestarts() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("m.json")
+        let earlier = ManifestFile(path, log: .silent)
+        earlier.save(known(manifest))
+        await earlier.close()
+        clock.advance(by: Directory.lifetime + .seconds(1))
+        try await run(ManifestFile(path, log: .silent)) { directory in
+            try directory.start()
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat"])
+            directory.sweep()
+            #expect(directory.catalog.manifests.isEmpty)
+        }
+        #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
+    }
+
+    @Test("a clock that is set forward by days makes nobody forgotten who is there")
+    func clockSetForward() async throws {
+        try await run { directory in
+            try directory.start()
+            let people = try FakeService.start(Manifest(service: "people"), on: bus)
+            defer { people.goAway() }
+            directory.sweep()
+            for _ in 0..<3 {
+                clock.advance(by: .seconds(400_000))
+                directory.sweep()
+            }
+            #expect(directory.catalog.manifests.keys.sorted() == ["people"])
+        }
+    }
+}

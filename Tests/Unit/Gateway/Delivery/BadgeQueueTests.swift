@@ -1,0 +1,45 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Delivery
+
+@Suite("Badges that wait to be composed")
+struct BadgeQueueTests {
+    private static func pending(_ seq: Int, room: String = "r") -> BadgeQueue.Pending {
+        let emission = Emission(to: .person("ada"), "room:badges", JSONValue(seq), composition: .badges)
+        let item = Broadcast.Item(emission: emission, packet: nil)
+        return .init(
+            event: Replay.Event(item: item, roomID: room), position: StreamPosition(stream: "chat", seq: seq))
+    }
+
+    @Test("a person's are composed one after the other, in the log's order")
+    func order() {
+        var queue = BadgeQueue()
+        let starts = [(1, "ada"), (2, "ada"), (3, "bob")].map { seq, id in queue.add(Self.pending(seq), for: id) }
+        #expect(starts == [true, false, true], "another person's do not wait for them")
+        #expect(queue.next(for: "ada")?.position.seq == 1)
+        #expect(queue.next(for: "ada")?.position.seq == 1, "it stays until it is removed")
+        queue.removeNext(for: "ada")
+        #expect(queue.next(for: "ada")?.position.seq == 2)
+        queue.removeNext(for: "ada")
+        #expect(queue.next(for: "ada") == nil)
+        let startsAnew = queue.add(Self.pending(4), for: "ada")
+        #expect(startsAnew)
+    }
+
+    @Test("of too many, the later of a room stands for the earlier, but not for the one that is being composed")
+    func bounded() {
+        var queue = BadgeQueue()
+        for seq in 1...BadgeQueue.maxPending { _ = queue.add(Self.pending(seq, room: "\(seq % 4)"), for: "ada") }
+        _ = queue.add(Self.pending(1000, room: "1"), for: "ada")
+        _ = queue.add(Self.pending(1001, room: "new"), for: "ada")
+        var seqs: [Int] = []
+        while let next = queue.next(for: "ada") {
+            seqs.append(next.position.seq)
+            queue.removeNext(for: "ada")
+        }
+        // The first of room 1 is being composed; its second gives way. A room without another stays.
+        #expect(seqs == [1, 2, 3, 4] + Array(6...BadgeQueue.maxPending) + [1000, 1001])
+    }
+}

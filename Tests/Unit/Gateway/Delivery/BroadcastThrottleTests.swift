@@ -1,0 +1,150 @@
+import JSON
+import Reactor
+import SocketIO
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("Broadcasts and their pauses", .timeLimit(.minutes(1)))
+struct BroadcastThrottleTests {
+    /// So many sockets, and how many packets each batch to them had.
+    private final class Receivers: BroadcastReceivers, Sendable {
+        let count: Int
+        let batches = Arrivals<Int>()
+
+        init(_ count: Int) { self.count = count }
+
+        func send(_ batch: OutgoingBatch) { batches.add(batch.packets.count) }
+    }
+
+    /// A throttle on a loop; what is busy is the test's to say.
+    private final class Side: Sendable {
+        final class Busy: Sendable { let flag = Atomic(false) }
+
+        let loop: TestLoop
+        let receivers: Receivers
+        let busy = Busy()
+        private let throttle: LoopBound<BroadcastThrottle<Receivers>>
+
+        init(_ loop: TestLoop, sockets: Int, _ pacing: BroadcastPacing) async {
+            self.loop = loop
+            let receivers = Receivers(sockets)
+            self.receivers = receivers
+            throttle = await loop.run { [loop = loop.loop, busy] in
+                LoopBound(
+                    BroadcastThrottle(on: loop, to: receivers, pacing) { busy.flag.load(ordering: .relaxed) }, to: loop)
+            }
+        }
+
+        func run(_ body: @escaping @Sendable (BroadcastThrottle<Receivers>) -> Void) async {
+            await loop.run { [throttle] in body(throttle.object) }
+        }
+
+        /// The next batches have so many packets.
+        func expect(_ counts: [Int], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            let found = try await receivers.batches.next(counts.count)
+            #expect(found == counts, sourceLocation: sourceLocation)
+        }
+
+        func broadcast(_ count: Int = 1, bytes: Int = 1) async {
+            await run { throttle in
+                for _ in 0..<count {
+                    throttle.broadcast(.event("n", [JSONValue(String(repeating: "x", count: bytes))]))
+                }
+            }
+        }
+    }
+
+    private static func pacing(threshold: Int = 0, quietPeriod: Duration = .seconds(3600)) -> BroadcastPacing {
+        var pacing = BroadcastPacing()
+        (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (threshold, .seconds(3600), .seconds(3600))
+        pacing.quietPeriod = quietPeriod
+        return pacing
+    }
+
+    private func run(sockets: Int = 1, _ pacing: BroadcastPacing, _ test: (Side) async throws -> Void) async throws {
+        try await TestLoop.run { try await test(await Side($0, sockets: sockets, pacing)) }
+    }
+
+    @Test("few sockets are sent each event at once")
+    func few() async throws {
+        try await run(sockets: 5, Self.pacing(threshold: 5)) { side in
+            await side.broadcast(3)
+            try await side.expect([1, 1, 1])
+        }
+    }
+
+    @Test("many are sent what a turn brings together, and what comes in the pause after it waits")
+    func many() async throws {
+        try await run(sockets: 6, Self.pacing(threshold: 5)) { side in
+            await side.run { $0.noteVisit() }
+            await side.broadcast(3)
+            try await side.expect([3])
+            await side.broadcast(2)
+            await side.broadcast(2)
+            // The sockets are about to be closed: all that waits goes out, and then each at once.
+            await side.run { $0.end() }
+            await side.broadcast()
+            try await side.expect([4, 1])
+        }
+    }
+
+    @Test("more bytes than may wait go out, pause or not")
+    func bytes() async throws {
+        try await run(Self.pacing()) { side in
+            await side.run { $0.noteVisit() }
+            await side.broadcast()
+            try await side.expect([1])
+            await side.broadcast(2)
+            await side.broadcast(bytes: 70_000)
+            try await side.expect([3])
+        }
+    }
+
+    @Test("where nobody has come of late, the pause ends when the loop is idle, or when all is done")
+    func quiet() async throws {
+        try await run(Self.pacing(quietPeriod: .zero)) { side in
+            for _ in 1...20 {
+                await side.broadcast()
+                try await side.expect([1])
+            }
+        }
+    }
+
+    @Test("while something is under way the pause lasts, and its end ends it")
+    func busy() async throws {
+        var pacing = Self.pacing(quietPeriod: .zero)
+        (pacing.minimumRest, pacing.idleRest) = (0, 1e9)
+        try await run(pacing) { side in
+            side.busy.flag.store(true, ordering: .relaxed)
+            await side.broadcast()
+            try await side.expect([1])
+            await side.broadcast(2)
+            await side.broadcast(2)
+            side.busy.flag.store(false, ordering: .relaxed)
+            // Asked again, as the pause may not have begun yet: it does once the output of the turn is written.
+            let asking = Task {
+                while !Task.isCancelled { await side.run { $0.endPauseIfAllIsDone() } }
+            }
+            let batch = try await side.receivers.batches.next()
+            asking.cancel()
+            await asking.value
+            #expect(batch == 4)
+        }
+    }
+
+    @Test("a pause takes its bounds from the pacing")
+    func shortPause() async throws {
+        var pacing = BroadcastPacing()
+        (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .milliseconds(1), .milliseconds(1))
+        pacing.quietPeriod = .seconds(3600)
+        try await run(pacing) { side in
+            await side.run { $0.noteVisit() }
+            var count = 0
+            for _ in 1...50 { await side.broadcast() }
+            while count < 50 { count += try await side.receivers.batches.next() }
+            #expect(count == 50)
+        }
+    }
+}

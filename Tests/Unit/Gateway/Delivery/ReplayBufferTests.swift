@@ -1,0 +1,101 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Delivery
+
+@Suite("the newest entries, in memory")
+struct ReplayBufferTests {
+    private static func broadcast(_ seq: Int, for people: [String] = ["ada", "bob"], past: String = "") -> Broadcast {
+        Broadcast(
+            StreamEntry(
+                seq: seq, at: Timestamp(milliseconds: seq), roomID: "r", participants: people,
+                emissionsJSON: JSONWriter.value { $0.array { $0.string(past) } }), of: "chat")
+    }
+
+    private static func place(_ seq: Int, past: String = "") -> Bookmark {
+        Bookmark(after: broadcast(seq, past: past).entry, in: "db")
+    }
+
+    private static let beginning = Bookmark(databaseID: "db", seq: 0, digest: 0)
+
+    private static func filled(_ seqs: ClosedRange<Int>, generationSize: Int = 10) -> ReplayBuffer {
+        var recent = ReplayBuffer(generationSize: generationSize)
+        recent.start("chat", after: seqs.lowerBound == 1 ? beginning : place(seqs.lowerBound - 1))
+        for seq in seqs { recent.append(broadcast(seq, for: seq.isMultiple(of: 3) ? ["bob", "cy"] : ["ada", "bob"])) }
+        return recent
+    }
+
+    private static func seqs(_ lookup: ReplayBuffer.Lookup) -> [Int]? {
+        guard case .found(let entries) = lookup else { return nil }
+        return entries.map(\.position.seq)
+    }
+
+    @Test("a person's entries since a place are found in order, and those of others are not")
+    func found() {
+        let recent = Self.filled(1...14)
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(4), for: "ada")) == [5, 7, 8, 10, 11, 13, 14])
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.beginning, for: "cy")) == [3, 6, 9, 12])
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(14), for: "ada")) == [])
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(4), for: "eve")) == [])
+    }
+
+    @Test("at least a generation is kept, at most two; what is before them has to be asked for")
+    func generations() {
+        let recent = Self.filled(1...35)
+        for seq in 20...35 {
+            #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(seq), for: "bob")) == Array((seq + 1)..<36))
+        }
+        guard case .older = recent.entries(of: "chat", since: Self.place(19), for: "bob") else {
+            Issue.record("a generation is kept for too long")
+            return
+        }
+    }
+
+    @Test("a place of another past, of another database, or ahead is unknown")
+    func unknown() {
+        let recent = Self.filled(1...14)
+        for place in [
+            Self.place(4, past: "another"), Bookmark(databaseID: "other", seq: 4, digest: Self.place(4).digest),
+            Self.place(15),
+        ] {
+            guard case .unknown = recent.entries(of: "chat", since: place, for: "ada") else {
+                Issue.record("\(place) is taken for one of this log")
+                continue
+            }
+        }
+        guard case .unknown = recent.entries(of: "rooms", since: Self.beginning, for: "ada") else {
+            Issue.record("a stream that never started")
+            return
+        }
+    }
+
+    @Test("after a gap it starts anew, behind it")
+    func gap() {
+        var recent = Self.filled(1...5)
+        recent.append(Self.broadcast(9))
+        recent.append(Self.broadcast(10))
+        #expect(recent.positions["chat"] == Self.place(10))
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(9), for: "ada")) == [10])
+        guard case .older = recent.entries(of: "chat", since: Self.place(5), for: "ada") else {
+            Issue.record("what the gap held is passed over")
+            return
+        }
+    }
+
+    @Test("what was told before the start is added behind it, unless the stream has started elsewhere since")
+    func backfill() {
+        var recent = ReplayBuffer(generationSize: 10)
+        recent.start("chat", after: Self.place(8))
+        recent.append(Self.broadcast(9))
+        let entries = (4...8).map { Self.broadcast($0) }
+        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(7))
+        recent.backfill("chat", Array(entries.dropLast()), from: Self.place(3), to: Self.place(8))
+        guard case .older = recent.entries(of: "chat", since: Self.place(7), for: "ada") else {
+            Issue.record("entries of another place, or with a gap, were taken")
+            return
+        }
+        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(8))
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(3), for: "ada")) == [4, 5, 6, 7, 8, 9])
+    }
+}

@@ -1,0 +1,147 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import Delivery
+
+@Suite("the replay of what was missed")
+struct ReplayTests {
+    /// Two streams whose entries alternate in time; each has an event for the room, one for everyone and one for Bob.
+    private static func entry(
+        _ stream: String, _ seq: Int, at: Int, room: String = "r", people: [String] = ["ada", "bob"]
+    )
+        -> Broadcast
+    {
+        let name = JSONWriter.value { $0.string("\(stream)\(seq)") }
+        let emissions = [
+            Emission(to: .room, "room", name), Emission(to: .everyone, "all", name),
+            Emission(to: .person("bob"), "bob", name),
+        ]
+        return Broadcast(
+            StreamEntry(
+                seq: seq, at: Timestamp(milliseconds: at), roomID: room, participants: people,
+                emissionsJSON: emissions.json), of: stream)
+    }
+
+    private static let logs: [String: [Broadcast]] = [
+        "chat": (1...6).map { entry("chat", $0, at: $0 * 10) },
+        "notes": (1...6).map { entry("notes", $0, at: $0 * 10 + 5, room: $0 == 3 ? "other" : "r") },
+    ]
+
+    private static func place(_ stream: String, _ seq: Int) -> Bookmark {
+        guard seq > 0, let entry = logs[stream]?[seq - 1].entry else {
+            return Bookmark(databaseID: stream, seq: 0, digest: 0)
+        }
+        return Bookmark(after: entry, in: stream)
+    }
+
+    private static func cursor(_ chat: Int, _ notes: Int) -> SyncCursor {
+        SyncCursor(["chat": place("chat", chat), "notes": place("notes", notes)])
+    }
+
+    private static var ends: [String: Bookmark] { ["chat": place("chat", 6), "notes": place("notes", 6)] }
+
+    /// Steps until a page comes; entries are given in portions.
+    private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
+        while true {
+            switch replay.next() {
+            case .page(let page): return page
+            case .fetch(let stream, let since, let through):
+                let all = (logs[stream] ?? []).filter { $0.position.seq > since.seq }
+                let given = Array(all.prefix(portion))
+                replay.supply(stream, given, through: given.count < all.count ? given.last?.position.seq ?? 0 : through)
+            }
+        }
+    }
+
+    private static func told(_ page: Replay.Page) -> [String] {
+        page.events.map { "\($0.item.emission.event) \($0.item.emission.data.string ?? "")" }
+    }
+
+    @Test("streams are merged by time, and what is for others or for everyone is left out", arguments: [1, 2, 100])
+    func merges(portion: Int) throws {
+        var replay = try #require(
+            Replay(from: Self.cursor(4, 3), to: Self.ends, for: "ada", limit: 100, maxBytes: .max))
+        let page = Self.page(&replay, portion: portion)
+        #expect(Self.told(page) == ["room notes4", "room chat5", "room notes5", "room chat6", "room notes6"])
+        #expect(!page.isMore)
+        #expect(replay.cursor == SyncCursor(Self.ends))
+    }
+
+    @Test("pages of any size give the same events, also when one ends within an entry", arguments: 1...25)
+    func pages(limit: Int) throws {
+        var whole = try #require(
+            Replay(from: Self.cursor(0, 0), to: Self.ends, for: "bob", limit: 1000, maxBytes: .max))
+        let all = Self.told(Self.page(&whole))
+        #expect(all.count == 24)
+        var cursor = Self.cursor(0, 0)
+        var walked: [String] = []
+        var count = 0
+        var isMore = true
+        while isMore {
+            // Each page is asked for anew, with the cursor of the one before.
+            var replay = try #require(Replay(from: cursor, to: Self.ends, for: "bob", limit: limit, maxBytes: .max))
+            let page = Self.page(&replay, portion: 2)
+            #expect(page.events.count <= limit && !page.events.isEmpty)
+            walked += Self.told(page)
+            cursor = replay.cursor
+            isMore = page.isMore
+            count += 1
+        }
+        #expect(walked == all)
+        #expect(count == (24 + limit - 1) / limit, "no page is empty")
+        #expect(cursor == SyncCursor(Self.ends))
+    }
+
+    @Test("one replay hands out page after page")
+    func oneReplay() throws {
+        var replay = try #require(Replay(from: Self.cursor(0, 0), to: Self.ends, for: "ada", limit: 5, maxBytes: .max))
+        let pages = [Self.page(&replay), Self.page(&replay), Self.page(&replay)]
+        #expect(pages.map(\.events.count) == [5, 5, 2])
+        #expect(pages.map(\.isMore) == [true, true, false])
+    }
+
+    @Test("a page ends when it is long enough, however few its events")
+    func bytes() throws {
+        var replay = try #require(Replay(from: Self.cursor(0, 0), to: Self.ends, for: "ada", limit: 100, maxBytes: 1))
+        let page = Self.page(&replay)
+        #expect(page.events.count == 1 && page.isMore)
+    }
+
+    @Test("of one room only its room events are replayed")
+    func oneRoom() throws {
+        var replay = try #require(
+            Replay(from: Self.cursor(5, 1), to: Self.ends, for: "bob", .room("r"), limit: 100, maxBytes: .max))
+        #expect(
+            Self.told(Self.page(&replay)) == ["room notes2", "room notes4", "room notes5", "room chat6", "room notes6"])
+    }
+
+    @Test("entries after the end are left for later")
+    func end() throws {
+        var replay = try #require(
+            Replay(
+                from: Self.cursor(4, 6), to: ["chat": Self.place("chat", 5), "notes": Self.place("notes", 6)],
+                for: "ada",
+                limit: 100, maxBytes: .max))
+        #expect(Self.told(Self.page(&replay)) == ["room chat5"])
+        #expect(replay.cursor == Self.cursor(5, 6))
+    }
+
+    @Test("a cursor of other streams, of another database, of another past or ahead recovers nothing")
+    func broken() {
+        var foreign = Self.cursor(1, 1)
+        foreign.places["chat"]?.bookmark = Bookmark(
+            databaseID: "restored", seq: 1, digest: Self.place("chat", 1).digest)
+        var otherPast = Self.cursor(6, 6)
+        otherPast.places["chat"]?.bookmark = Bookmark(databaseID: "chat", seq: 6, digest: 1)
+        var ahead = Self.cursor(6, 6)
+        ahead.places["chat"]?.bookmark = Bookmark(databaseID: "chat", seq: 7, digest: 1)
+        var fewer = Self.cursor(1, 1)
+        fewer.places["notes"] = nil
+        var more = Self.cursor(1, 1)
+        more.places["polls"] = more.places["notes"]
+        for cursor in [foreign, otherPast, ahead, fewer, more] {
+            #expect(Replay(from: cursor, to: Self.ends, for: "ada", limit: 10, maxBytes: .max) == nil)
+        }
+    }
+}

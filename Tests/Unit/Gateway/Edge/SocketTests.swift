@@ -1,0 +1,301 @@
+import Contracts
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Sockets through the gateway")
+struct SocketTests {
+    @Test("a bad token is refused, and another CONNECT on the same engine is heard")
+    func refused() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.openSocket()
+            let refusal = #"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#
+            for auth in ["", "{}", #"{"token":"x"}"#, #"{"token":1}"#] {
+                try await client.send("40\(auth)")
+                #expect(try await client.receive() == refusal)
+            }
+            try await client.send("40{\"token\":\"\(world.token())\"}")
+            #expect(try await client.receive().hasPrefix("40{"))
+        }
+    }
+
+    @Test("the token may come in the query, too")
+    func queryToken() async throws {
+        try await GatewayWorld.run { world in
+            let opened = try await world.request(
+                "GET", "/socket.io/?EIO=4&transport=polling&token=\(world.token())", as: nil)
+            let sid = try #require(JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string)
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(sid)"
+            #expect(try await world.request("POST", target, as: nil, body: "40").status == 200)
+            #expect(try await world.request("GET", target, as: nil).body.hasPrefix("40{"))
+        }
+    }
+
+    @Test("when the token expires the transport is closed, without a word that would keep clients away")
+    func expiry() async throws {
+        try await GatewayWorld.run { world in
+            world.clock.advance(by: .milliseconds(900))
+            let client = try await world.connect(lifetime: .milliseconds(100))
+            #expect(try await client.receive() == "closed")
+        }
+    }
+
+    @Test("an ack has the members that the event declares, on top of success")
+    func ack() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            let message = JSONValue(trusted: Array(#"{"id":"m1","text":"hi"}"#.utf8))
+            world.chat.on("chat.send") { request in
+                #expect(request.data.text == #"{"roomId":"r","text":"hi"}"#)
+                #expect(request.context.caller.flatMap(Caller.init) == GatewayWorld.ada)
+                #expect(request.context.key == "r")
+                request.reply(Reply(.created, message).json)
+            }
+            #expect(
+                try await client.ask("chat:send", #"{"roomId":"r","text":"hi"}"#).text
+                    == #"{"success":true,"messageId":"m1","message":{"id":"m1","text":"hi"}}"#)
+            world.chat.on("chat.send", reply: Reply(.ok, message, isDuplicate: true))
+            #expect(try await client.ask("chat:send", "{}")["duplicate"]?.bool == true)
+            world.chat.on("chat.read", reply: Reply(.ok, JSONValue(trusted: Array(#"{"readCount":2}"#.utf8))))
+            #expect(try await client.ask("chat:read", "{}").text == #"{"success":true,"readCount":2}"#)
+        }
+    }
+
+    @Test("a failure is in the ack, with whether to try again; without an ack it is an event")
+    func failures() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            world.chat.on("chat.send", error: .roomNotFound)
+            let error = #""error":{"code":"room_not_found","message":"There is no such room.""#
+            #expect(
+                try await client.ask("chat:send", "{}").text == #"{"success":false,"# + error + #","retryable":false}}"#
+            )
+            try await client.emit("chat:send", "{}")
+            let packet = try await client.receive()
+            #expect(packet == #"42["request:error",{"event":"chat:send","# + error + "}}]")
+        }
+    }
+
+    @Test("an event of a service that is away fails at once, to be tried again")
+    func away() async throws {
+        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
+            let client = try await world.connect()
+            world.chat.goAway()
+            let answer = try await client.ask("chat:send", "{}")
+            #expect(answer["error"]?["code"]?.string == "service_unavailable")
+            #expect(answer["error"]?["retryable"]?.bool == true)
+        }
+    }
+
+    @Test("an unknown event, and a payload that is no object, are malformed; the socket goes on")
+    func malformed() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            for (event, payload) in [
+                ("nobody:knows", "{}"), ("chat:send", "1"), ("room:join", "[]"), ("room:leave", "{\"roomId\":3}"),
+            ] {
+                #expect(try await client.ask(event, payload)["error"]?["code"]?.string == "malformed_request")
+            }
+            try await client.send(#"425["chat:send"]"#)
+            guard case .ack(5, let bare) = try await client.next() else {
+                Issue.record("there was no answer")
+                return
+            }
+            #expect(bare["error"]?["code"]?.string == "malformed_request")
+            #expect(try await client.ask("room:join", "{}")["error"]?["code"]?.string == "invalid_field")
+            world.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
+            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+        }
+    }
+
+    @Test("an event that is nested too deeply is malformed, with an ack and without; the socket goes on")
+    func tooDeep() async throws {
+        try await GatewayWorld.run { world in
+            let client = try await world.connect()
+            let nested = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
+            let answer = try await client.ask("chat:send", nested)
+            #expect(answer["success"]?.bool == false)
+            #expect(answer["error"]?["code"]?.string == "malformed_request")
+            try await client.emit("chat:send", nested)
+            guard case .event("request:error", let told) = try await client.next() else {
+                Issue.record("nothing was told")
+                return
+            }
+            #expect(told["event"]?.string == "chat:send" && told["error"]?["code"]?.string == "malformed_request")
+            world.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
+            #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
+        }
+    }
+
+    @Test("until each required service was heard from, sockets are closed so that clients come back")
+    func pending() async throws {
+        try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in
+            let client = try await world.openSocket()
+            try await client.send("40{\"token\":\"\(world.token())\"}")
+            #expect(try await client.receive() == "closed")
+        }
+    }
+
+    @Test("a join waits for what was sent before it")
+    func joinAfterSends() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 1)
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 2)
+            let position = world.chat.emit([Emission(to: .room, "message:new", .emptyObject)])
+            try await asked.next().reply(Reply(position: position).json)
+            var acks: [Int] = []
+            while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
+            #expect(acks == [1, 2])
+        }
+    }
+
+    @Test(
+        "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
+    func oneAtATime() async throws {
+        try await GatewayWorld.run(loops: 1, bus: LossyBus(keepsKeysTogether: false)) { world in
+            let isAnswered = Mutex(false)
+            let asked = world.chat.hold("chat.send")
+            world.chat.on("chat.read") { request in
+                #expect(isAnswered.withLock { $0 })
+                request.reply(Reply().json)
+            }
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 1)
+            try await client.emit("chat:read", "{}", ack: 2)
+            let first = try await asked.next()
+            // The loop has seen both by the time that it answers this.
+            _ = try await world.request("GET", "/healthz", as: nil)
+            isAnswered.withLock { $0 = true }
+            first.reply(Reply().json)
+            var acks: [Int] = []
+            while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
+            #expect(acks == [1, 2])
+        }
+    }
+
+    @Test("thousands that wait for the answer to the first and then fail are answered in order")
+    func waitingFailures() async throws {
+        // Sending them all takes a while.
+        try await GatewayWorld.run(
+            ["--request-timeout", "60s"], loops: 1, bus: LossyBus(keepsKeysTogether: false)
+        ) { world in
+            let asked = world.chat.hold("chat.send")
+            let client = try await world.connect()
+            try await client.emit("chat:send", "{}", ack: 0)
+            for id in 1...3000 { try await client.emit("nobody:knows", "{}", ack: id) }
+            let first = try await asked.next()
+            // The loop has seen all of them by the time that it answers this.
+            _ = try await world.request("GET", "/healthz", as: nil)
+            first.reply(Reply().json)
+            for expected in 0...3000 {
+                guard case .ack(expected, let answer) = try await client.next() else {
+                    Issue.record("\(expected) was not answered in its turn")
+                    return
+                }
+                #expect(answer["success"]?.bool == (expected == 0))
+            }
+        }
+    }
+
+    @Test("events count against the limit that they name")
+    func limits() async throws {
+        try await GatewayWorld.run { world in
+            world.chat.on("chat.rare", reply: Reply())
+            let client = try await world.connect()
+            #expect(try await client.ask("chat:rare", "{}")["success"]?.bool == true)
+            #expect(try await client.ask("chat:rare", "{}")["error"]?["code"]?.string == "rate_limited")
+            let other = try await world.connect(GatewayWorld.bob)
+            #expect(try await other.ask("chat:rare", "{}")["success"]?.bool == true)
+        }
+    }
+
+    @Test("joining answers with the Room, tells services before clients, and leaves the other rooms")
+    func join() async throws {
+        try await GatewayWorld.run { world in
+            world.serveRoom()
+            let told = world.chat.hold("chat.presence")
+            let (ada, bob) = (try await world.connect(), try await world.connect(GatewayWorld.bob))
+            func answerPresence(_ expected: String) async throws {
+                let request = try await told.next()
+                #expect(request.data["rooms"]?.text == expected, "isOpen \(request.data["isOpen"]?.text ?? "")")
+                request.reply(Reply().json)
+            }
+            try await ada.emit("room:join", #"{"roomId":"1"}"#, ack: 1)
+            try await answerPresence(#"[{"roomId":"1","userId":"ada"}]"#)
+            var packets = [try await ada.next(), try await ada.next()]
+            #expect(packets.contains(.event("room:presence", try presence("1", "ada", true))))
+            packets.removeAll { if case .event = $0 { true } else { false } }
+            guard case .ack(1, let answer)? = packets.first else {
+                Issue.record("\(packets)")
+                return
+            }
+            #expect(answer["room"]?["id"]?.string == "1" && answer["room"]?["isActive"]?.bool == true)
+
+            try await bob.emit("room:join", #"{"roomId":"1"}"#)
+            try await answerPresence(#"[{"roomId":"1","userId":"bob"}]"#)
+            for client in [ada, bob] {
+                #expect(try await client.next() == .event("room:presence", try presence("1", "bob", true)))
+            }
+            try await ada.emit("room:join", #"{"roomId":"2"}"#)
+            try await answerPresence(#"[{"roomId":"2","userId":"ada"}]"#)
+            try await answerPresence(#"[{"roomId":"1","userId":"ada"}]"#)
+            #expect(try await bob.next() == .event("room:presence", try presence("1", "ada", false)))
+        }
+    }
+
+    @Test("a socket that goes leaves its rooms")
+    func gone() async throws {
+        try await GatewayWorld.run { world in
+            let bob = try await world.join(GatewayWorld.bob)
+            var ada: WireClient? = try await world.join()
+            #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", true)))
+            try await ada?.send("1")
+            #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", false)))
+            ada = nil
+        }
+    }
+
+    @Test("typing reaches the others in the room only, and ends with the message")
+    func typing() async throws {
+        try await GatewayWorld.run { world in
+            let (ada, bob) = (try await world.join(), try await world.join(GatewayWorld.bob))
+            #expect(try await ada.next() == .event("room:presence", try presence("r", "bob", true)))
+            let typing = #"{"roomId":"r","isTyping":true}"#
+            for _ in 1...3 { try await ada.emit("message:typing", typing) }
+            #expect(
+                try await bob.next()
+                    == .event("message:typing", JSONValue(parsing: #"{"roomId":"r","userId":"ada","isTyping":true}"#)))
+            world.chat.emit([Emission(to: .room, "message:new", .emptyObject, endsTypingOf: "ada")])
+            let ended = try JSONValue(parsing: #"{"roomId":"r","userId":"ada","isTyping":false}"#)
+            #expect(try await bob.next() == .event("message:typing", ended))
+            #expect(try await bob.next() == .event("message:new", .emptyObject))
+            #expect(try await ada.next() == .event("message:new", .emptyObject))
+        }
+    }
+
+    @Test("a room that is not the caller's cannot be told from one that does not exist")
+    func strangers() async throws {
+        try await GatewayWorld.run { world in
+            world.rooms.on("rooms.get", error: .roomNotFound)
+            world.rooms.on("rooms.membership", error: .roomNotFound)
+            let client = try await world.connect()
+            for event in ["room:join", "room:leave", "message:typing"] {
+                let answer = try await client.ask(event, #"{"roomId":"x","isTyping":true}"#)
+                #expect(answer["error"]?["code"]?.string == "room_not_found")
+            }
+            world.serveRoom()
+            #expect(try await client.ask("room:leave", #"{"roomId":"r"}"#)["success"]?.bool == true)
+            let stranger = try await world.connect(Caller(id: "eve", username: "eve", firstName: nil))
+            let answer = try await stranger.ask("room:leave", #"{"roomId":"r"}"#)
+            #expect(answer["error"]?["code"]?.string == "room_not_found")
+        }
+    }
+
+    private func presence(_ room: String, _ user: String, _ isPresent: Bool) throws -> JSONValue {
+        try JSONValue(parsing: #"{"roomId":"\#(room)","userId":"\#(user)","isPresent":\#(isPresent)}"#)
+    }
+}

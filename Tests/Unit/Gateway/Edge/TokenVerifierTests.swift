@@ -1,0 +1,86 @@
+import Contracts
+import Reactor
+import Security
+import ServiceKit
+import Testing
+
+@testable import GatewayEdge
+
+@Suite("Access tokens")
+struct TokenVerifierTests {
+    private static let key = JSONWebKey.hs256(secret: Array("a secret of thirty-two characters".utf8))
+
+    private let clock = ManualClock()
+    private let ended = EndedSessions()
+    private let verifier: TokenVerifier
+
+    init() {
+        verifier = TokenVerifier(keys: JSONWebKeySet([Self.key]), clock: clock, ended: ended)
+        ended.becomeKnown()
+    }
+
+    private func token(session: String? = "s", lifetime: Duration = .seconds(60)) -> String {
+        let now = clock.now()
+        let claims = AccessClaims(
+            caller: GatewayWorld.ada, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
+        return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: Self.key)
+    }
+
+    private func caller(_ field: String) -> Caller? { verifier.verify(authorization: field)?.caller }
+
+    @Test("a token is good as often as it is sent, with the scheme in any case")
+    func again() {
+        let token = token()
+        for field in ["Bearer \(token)", "Bearer \(token)", "bEARER \(token)"] {
+            #expect(caller(field) == GatewayWorld.ada)
+        }
+        #expect(caller("Basic \(token)") == nil)
+        #expect(caller(token) == nil)
+    }
+
+    @Test("one that was good is refused from the second on in which it expires")
+    func expiry() {
+        let field = "Bearer \(token(lifetime: .seconds(2)))"
+        #expect(caller(field) != nil)
+        clock.advance(by: .seconds(1))
+        #expect(caller(field) != nil)
+        clock.advance(by: .seconds(1))
+        for _ in 1...2 { #expect(caller(field) == nil) }
+    }
+
+    @Test("one that was good is refused once its session has ended")
+    func endedSession() {
+        let (first, other) = ("Bearer \(token(session: "a"))", "Bearer \(token(session: "b"))")
+        for field in [first, other] { #expect(caller(field) != nil) }
+        ended.note(
+            SessionsEnded(sessionIDs: ["a"], tokensUntil: clock.now().adding(.seconds(60))), at: clock.now(),
+            now: clock.now())
+        #expect(caller(first) == nil)
+        #expect(caller(other) != nil)
+    }
+
+    @Test("nothing of one that was good helps another")
+    func forged() {
+        let good = token()
+        #expect(caller("Bearer \(good)") != nil)
+        let parts = good.split(separator: ".").map(String.init)
+        let claims = JSONWebToken.sign(
+            AccessClaims(caller: GatewayWorld.bob, sessionID: "s", expiresAt: .max).json(issuedAt: 0),
+            with: .hs256(secret: Array("another secret of forty characters or so".utf8)))
+        let others = claims.split(separator: ".").map(String.init)
+        for forged in [
+            [parts[0], others[1], parts[2]], [parts[0], parts[1], others[2]], others, [parts[0], parts[1], ""],
+        ] {
+            for _ in 1...2 { #expect(caller("Bearer \(forged.joined(separator: "."))") == nil) }
+        }
+    }
+
+    @Test("a longer one than are cached is good, too")
+    func long() {
+        let claims = AccessClaims(
+            caller: Caller(id: "ada", username: String(repeating: "a", count: 2000), firstName: nil),
+            expiresAt: clock.now().adding(.seconds(60)).milliseconds / 1000)
+        let field = "Bearer \(JSONWebToken.sign(claims.json(issuedAt: 0), with: Self.key))"
+        for _ in 1...2 { #expect(caller(field)?.id == "ada") }
+    }
+}

@@ -1,0 +1,147 @@
+import Contracts
+import GatewayCatalog
+import Reactor
+import ServiceKit
+import Synchronization
+import Testing
+
+@testable import GatewayLimits
+
+@Suite("What people and addresses may do")
+struct LimitsTests {
+    private final class Clock: Sendable {
+        private let time = Mutex(LoopInstant(nanoseconds: 1_000_000_000_000))
+
+        var now: LoopInstant { time.withLock { $0 } }
+        func advance(by duration: Duration) { time.withLock { $0 = $0 + duration } }
+    }
+
+    private let clock: Clock
+    private let metrics = Metrics()
+    private let limits: Limits
+    private let home = IPAddress("10.0.0.1")
+    private let logins = RateLimit("logins", .failures, perPerson: 1000, perAddress: 2, seconds: 3600)
+
+    init() {
+        let clock = Clock()
+        self.clock = clock
+        limits = Limits(
+            RateLimiter(isOn: true, overrides: ["unknown": Rate(perPerson: 1, perAddress: 3, window: .seconds(10))]),
+            RequestSlots(isOn: true, maxPerPerson: 2, maxHeavyPerPerson: 1), metrics: metrics
+        ) { clock.now }
+    }
+
+    private func isPassed(_ body: () throws(ServiceError) -> Void) -> Bool {
+        do throws(ServiceError) {
+            try body()
+            return true
+        } catch {
+            return error.code != .rateLimited
+        }
+    }
+
+    @Test(
+        "a route or event counts against what its manifest names, and where that are no calls, against reads or writes")
+    func named() throws {
+        let catalog = Catalog(required: []).adding(
+            Manifest(
+                service: "chat",
+                limits: [logins, RateLimit("sends", perPerson: 5, perAddress: 50, seconds: 10)]))
+        func names(_ method: String, _ limits: [String]) -> [String] {
+            Limits.of(Route(method, "/x", "chat.x", limits: limits), catalog).map(\.name)
+        }
+        #expect(names("GET", []) == ["reads"] && names("POST", []) == ["writes"])
+        #expect(names("POST", ["sends"]) == ["sends"])
+        #expect(names("POST", ["logins"]) == ["logins", "writes"])
+        #expect(names("GET", ["nobody's"]) == ["reads"])
+        #expect(Limits.of(SocketEvent("e", "chat.e", limits: ["sends"]), catalog).map(\.name) == ["sends"])
+    }
+
+    @Test("who is refused for themselves takes nothing from those behind the same address; time gives back")
+    func person() throws {
+        let address = try #require(home)
+        func ask(_ person: String) -> Bool {
+            isPassed { () throws(ServiceError) in
+                try limits.passAddress([OwnLimits.unknown], address)
+                try limits.pass([OwnLimits.unknown], person: person, address: address, isAddressCounted: true)
+            }
+        }
+        #expect(ask("ada"))
+        for _ in 1...5 { #expect(!ask("ada")) }
+        #expect(ask("bob") && ask("cy") && !ask("eve"))
+        clock.advance(by: .seconds(10))
+        #expect(ask("ada"))
+        #expect(metrics.text().contains("parlor_rate_limited_total 6"))
+    }
+
+    @Test("only a failure stays counted where failures are")
+    func failures() throws {
+        let address = try #require(home)
+        for _ in 1...5 { limits.settle(try limits.pass([logins], person: nil, address: address), nil) }
+        for _ in 1...2 {
+            let pass = try limits.pass([logins], person: nil, address: address)
+            limits.settle(pass, ServiceError(.invalidCredentials, "No."))
+        }
+        #expect(!isPassed { () throws(ServiceError) in try limits.passAddress([logins], address) })
+    }
+
+    @Test("what is written counts in bytes; a retry gets them back, and what is only checked is not counted")
+    func bytes() throws {
+        let address = try #require(home)
+        let (half, writes) = (32 << 20, [OwnLimits.writes])
+        for _ in 1...5 { try limits.check(writes, person: "ada", address: address, writing: half) }
+        for _ in 1...5 {
+            limits.giveBackBytes(try limits.pass(writes, person: "ada", address: address, writing: half))
+        }
+        _ = try limits.pass(writes, person: "ada", address: address, writing: half)
+        #expect(
+            !isPassed { () throws(ServiceError) in
+                try limits.pass(writes, person: "ada", address: address, writing: half)
+            })
+        #expect(
+            isPassed { () throws(ServiceError) in
+                try limits.pass(writes, person: "bob", address: address, writing: half)
+            })
+    }
+
+    @Test("a list counts by its rooms once it was made, and refuses the next")
+    func lists() throws {
+        let address = try #require(home)
+        try limits.passList("ada", address)
+        limits.noteList(of: 20_000, for: "ada", address)
+        #expect(!isPassed { () throws(ServiceError) in try limits.passList("ada", address) })
+        #expect(isPassed { () throws(ServiceError) in try limits.passList("bob", address) })
+    }
+
+    @Test("a person has so many requests under way; a heavy one waits for its slot until its deadline")
+    func slots() async throws {
+        let limits = limits
+        let one = try limits.enter("ada")
+        let two = try limits.enter("ada")
+        #expect(!isPassed { () throws(ServiceError) in _ = try limits.enter("ada") })
+        try await TestLoop.run { loop in
+            #expect(await OnLoop(loop.loop).isRefused(limits), "the only slot was taken until then")
+        }
+        withExtendedLifetime((one, two)) {}
+    }
+
+    /// Timers are for those who are on the loop.
+    private actor OnLoop {
+        private nonisolated let loop: EventLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        init(_ loop: EventLoop) { self.loop = loop }
+
+        /// Whether a second heavy request of a person is refused in time.
+        func isRefused(_ limits: Limits) async -> Bool {
+            do throws(ServiceError) {
+                let first = try await limits.enterHeavy("ada", on: loop, by: .now() + .seconds(60))
+                defer { withExtendedLifetime(first) {} }
+                _ = try await limits.enterHeavy("ada", on: loop, by: .now() + .milliseconds(5))
+                return false
+            } catch {
+                return error.code == .rateLimited
+            }
+        }
+    }
+}

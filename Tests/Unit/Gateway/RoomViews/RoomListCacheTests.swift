@@ -1,0 +1,164 @@
+import Contracts
+import JSON
+import Testing
+
+@testable import RoomViews
+
+@Suite("Caching lists of rooms")
+struct RoomListCacheTests {
+    private static let generationBytes = 64 * 1024
+    private let cache = RoomListCache(generationBytes: generationBytes)
+    private let start = Bookmark(databaseID: "db", seq: 5, digest: 50)
+
+    init() { cache.start("chat", after: start) }
+
+    private func key(_ userID: String = "ada", sort: RoomSort = .activity) -> RoomListCache.Key {
+        RoomListCache.Key(userID: userID, sort: sort)
+    }
+
+    private func list(_ bytes: Int = 0, of rooms: [ComposedRoom] = []) -> RoomList {
+        // As long as the name of who is away.
+        RoomList(
+            RoomComposer.Composed(
+                rooms: rooms, degraded: [String(repeating: "x", count: bytes)], fields: RoomFields([]), present: [:],
+                presenceChanges: 0,
+                catalogRevision: 0), by: .activity)
+    }
+
+    private func keep(_ key: RoomListCache.Key, bytes: Int = 0) {
+        let ticket = cache.begin(key.userID)
+        cache.put(list(bytes), key, ticket)
+        cache.end(ticket)
+    }
+
+    @discardableResult
+    private func note(
+        _ seq: Int, _ participants: [String] = ["eve"], room: String = "r", in cache: RoomListCache? = nil
+    ) -> Bookmark {
+        let entry = StreamEntry(
+            seq: seq, at: Timestamp(milliseconds: 0), roomID: room, participants: participants,
+            emissionsJSON: .emptyArray)
+        (cache ?? self.cache).note([entry], of: "chat")
+        return Bookmark(after: entry, in: "db")
+    }
+
+    private func isCurrent(at end: Bookmark, after known: Bookmark? = nil) -> Bool {
+        cache.list(key(), at: ["chat": end], after: ["chat": known ?? start]) != nil
+    }
+
+    @Test("a list is current as far as its log was followed")
+    func current() {
+        keep(key())
+        #expect(isCurrent(at: start))
+        let next = Bookmark(databaseID: "db", seq: 6, digest: 60)
+        #expect(!isCurrent(at: next))
+        note(6)
+        #expect(isCurrent(at: next))
+        #expect(cache.list(key(), at: ["board": start], after: ["board": start]) == nil)
+    }
+
+    @Test("the rooms that were changed count for what is kept, until the list is mended")
+    func sizeOfChanges() {
+        keep(key())
+        let before = cache.size
+        note(6, ["ada"])
+        #expect(cache.size > before)
+        keep(key())
+        #expect(cache.size == before)
+    }
+
+    @Test("an end that the log had passed before, or another entry at it, is of another past")
+    func anotherPast() {
+        keep(key())
+        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 4, digest: 40)))
+        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 5, digest: 51)))
+        #expect(!isCurrent(at: Bookmark(databaseID: "other", seq: 5, digest: 50)))
+        // What came since it was asked is no sign of that.
+        note(6)
+        #expect(isCurrent(at: start))
+        cache.start("chat", after: start)
+        #expect(!cache.has(key()))
+    }
+
+    @Test("an entry makes its room stale in its participants' lists, and what is composed for them is not kept")
+    func marks() {
+        for userID in ["ada", "bob"] {
+            for sort in [RoomSort.activity, .content] { keep(key(userID, sort: sort)) }
+        }
+        let ticket = cache.begin("ada")
+        note(6, ["ada"])
+        #expect(stale(key()) == ["r"] && stale(key(sort: .content)) == ["r"])
+        #expect(stale(key("bob")) == [] && stale(key("bob", sort: .content)) == [])
+        cache.put(list(), key(), ticket)
+        #expect(stale(key()) == ["r"])
+        cache.end(ticket)
+        keep(key())
+        #expect(stale(key()) == [])
+    }
+
+    @Test(
+        "a list is kept until half of its rooms were changed, and no less than sixteen nor more than 256",
+        arguments: [(rooms: 0, most: 16), (32, 16), (40, 20), (600, 256)])
+    func halfChanged(rooms: Int, most: Int) throws {
+        let cache = RoomListCache()
+        cache.start("chat", after: start)
+        let composed = try (0..<rooms).map { number in
+            let base = JSONWriter.object { json in
+                json.member("id", "\(number)")
+                for time in ["createdAt", "updatedAt"] { json.member(time, 0) }
+                json.member("participants", array: { _ in })
+            }
+            return try #require(
+                ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null))
+        }
+        let ticket = cache.begin("ada")
+        cache.put(list(of: composed), key(), ticket)
+        for number in 0..<most { note(6 + number, ["ada"], room: "\(number)", in: cache) }
+        let last = try #require(cache.list(key(), at: [:], after: [:]))
+        #expect(last.changes.count == most && last.isPatchable == (rooms > 0))
+        note(6 + most, ["ada"], room: "\(most)", in: cache)
+        #expect(!cache.has(key()))
+    }
+
+    @Test("a list of which it is not known what was changed is dropped")
+    func useless() {
+        for userID in ["ada", "bob"] { keep(key(userID)) }
+        note(6, ["ada"], room: "")
+        #expect(stale(key()) == nil && stale(key("bob")) == [])
+    }
+
+    private func stale(_ key: RoomListCache.Key) -> Set<String>? {
+        cache.list(key, at: [:], after: [:]).map { Set($0.changes.keys) }
+    }
+
+    @Test("where entries are missing, nothing is kept")
+    func gap() {
+        keep(key())
+        let ticket = cache.begin("bob")
+        note(8)
+        #expect(!cache.has(key()))
+        cache.put(list(), key("bob"), ticket)
+        #expect(!cache.has(key("bob")))
+    }
+
+    @Test("what is not asked for goes when there is too much")
+    func bounded() {
+        let bytes = Self.generationBytes / 8
+        for number in 0..<100 {
+            keep(key("\(number)"), bytes: bytes)
+            // Asked for again and again.
+            #expect(cache.list(key("0"), at: [:], after: [:]) != nil)
+        }
+        #expect(cache.size <= 2 * (Self.generationBytes + 2 * bytes))
+        #expect(cache.has(key("99")) && !cache.has(key("1")))
+        keep(key("large"), bytes: Self.generationBytes * 15 / 16)
+        #expect(cache.has(key("large")) && cache.has(key("99")))
+        keep(key("huge"), bytes: Self.generationBytes)
+        #expect(!cache.has(key("huge")) && cache.has(key("large")))
+        keep(key("large", sort: .content), bytes: Self.generationBytes / 2)
+        #expect(cache.has(key("large", sort: .content)) && !cache.has(key("large")))
+        note(6, ["large"], room: "")
+        for number in 0..<100 { note(7 + number, ["\(number)"], room: "") }
+        #expect(cache.size == 0)
+    }
+}

@@ -1,0 +1,372 @@
+import Contracts
+import JSON
+import MessageBus
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Gateway
+@testable import RoomViews
+
+@Suite("Lists of rooms that are kept")
+struct RoomListTests {
+    /// A list of rooms of Ada and Bob, and how often it was asked for.
+    private final class House: Sendable {
+        let world: GatewayWorld
+        private let asked = Mutex(0)
+        /// By id, when each was updated.
+        private let rooms = Mutex(["r": 5000])
+
+        init(_ world: GatewayWorld) {
+            self.world = world
+            world.serveRoom()
+            world.rooms.on("rooms.list") { [self] request in
+                asked.withLock { $0 += 1 }
+                let cursor = request.data["cursor"]?.string ?? "~"
+                let rooms = rooms.withLock { $0 }.filter { $0.key < cursor }.sorted { $0.key > $1.key }
+                request.reply(
+                    Reply(
+                        .ok,
+                        JSONWriter.value { json in
+                            json.array(of: rooms) { $0.value(GatewayWorld.base($1.key, updatedAt: $1.value)) }
+                        }
+                    ).json)
+            }
+            world.rooms.on("rooms.get") { [self] request in
+                let id = request.data["roomId"]?.string ?? ""
+                guard let updatedAt = rooms.withLock({ $0[id] }) else {
+                    return request.reply(ServiceError.roomNotFound.json)
+                }
+                request.reply(Reply(.ok, GatewayWorld.base(id, updatedAt: updatedAt)).json)
+            }
+        }
+
+        /// Makes a room, or changes it; the entry is the caller's.
+        func update(_ id: String, at time: Int) { rooms.withLock { $0[id] = time } }
+
+        func ids(_ query: String = "") async throws -> [String?] {
+            try await list(query).json["data"]?.array?.map { $0["id"]?.string } ?? []
+        }
+
+        var count: Int { asked.withLock { $0 } }
+
+        func list(
+            _ query: String = "", as caller: Caller = GatewayWorld.ada, tag: String? = nil, method: String = "GET"
+        ) async throws -> RawResponse {
+            try await world.request(
+                method, "/api/rooms/my-rooms\(query)", as: caller, headers: tag.map { ["If-None-Match: \($0)"] } ?? [])
+        }
+
+        /// Asks until the answer is one that was kept.
+        @discardableResult
+        func keptList(_ query: String = "") async throws -> RawResponse {
+            while true {
+                let before = count
+                let answer = try await list(query)
+                if count == before { return answer }
+            }
+        }
+
+        /// Whether all of the next answer is composed anew.
+        func isComposed(_ query: String = "", as caller: Caller = GatewayWorld.ada) async throws -> Bool {
+            let before = count
+            #expect(try await list(query, as: caller).status == 200)
+            return count > before
+        }
+
+        func badge() async throws -> Int? {
+            try await list().json["data"]?.array?.first?["badges"]?["messages"]?.int
+        }
+    }
+
+    private static func run(
+        loops: Int = 2, bus: any MessageBus = InProcessBus(), _ test: (GatewayWorld, House) async throws -> Void
+    ) async throws {
+        try await GatewayWorld.run(loops: loops, logsAll: true, bus: bus) { try await test($0, House($0)) }
+    }
+
+    /// Comes to everyone connected.
+    private func news(_ number: Int) -> Emission { Emission(to: .everyone, "news", JSONValue(number)) }
+
+    @Test("what nothing has changed since is answered as it was, to its person and in its order")
+    func unchanged() async throws {
+        try await Self.run { _, house in
+            let first = try await house.keptList()
+            #expect(try await house.list().body == first.body)
+            #expect(try await !house.isComposed())
+            #expect(try await house.isComposed(as: GatewayWorld.bob))
+            #expect(try await house.isComposed("?sort=content"))
+            #expect(try await !house.isComposed("?sort=activity"))
+            #expect(try await !house.isComposed("?sort=content"))
+            #expect(try await !house.isComposed(as: GatewayWorld.bob))
+            // What else is asked for may be a part of it.
+            for _ in 1...2 { #expect(try await house.isComposed("?cursor=x")) }
+        }
+    }
+
+    @Test("an entry of either log that concerns the person is in the next answer", arguments: ["chat", "rooms"])
+    func changed(stream: String) async throws {
+        try await Self.run { world, house in
+            for badge in 1...3 {
+                try await house.keptList()
+                world.contribute(badge: badge)
+                if stream == "chat" { world.chat.emit([]) } else { world.rooms.emit([]) }
+                #expect(try await house.badge() == badge)
+            }
+        }
+    }
+
+    @Test("of a room that was changed it is asked, and the others stay; the order is that of the change")
+    func oneRoom() async throws {
+        try await Self.run { world, house in
+            for (number, id) in ["a", "b", "c"].enumerated() { house.update(id, at: 6000 + number) }
+            #expect(try await house.keptList().header("ETag") != nil)
+            let count = house.count
+            house.update("a", at: 9000)
+            world.rooms.emit([], room: "a")
+            world.contribute(badge: 4)
+            world.chat.emit([], room: "b")
+            let rooms = try await house.list().json["data"]?.array ?? []
+            #expect(rooms.map { $0["id"]?.string } == ["a", "c", "b", "r"])
+            #expect(rooms.map { $0["badges"]?["messages"]?.int } == [4, 0, 4, 0])
+            #expect(try await house.list().json["data"]?.array == rooms)
+            #expect(house.count == count)
+            // What was known of a room that was asked for by itself is known when its service is away.
+            world.chat.goAway()
+            let degraded = try await house.list().json
+            #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
+        }
+    }
+
+    @Test("up to half of many rooms are asked for by themselves; more are a new list", arguments: [50, 51])
+    func manyRooms(changed: Int) async throws {
+        try await Self.run { world, house in
+            let ids = (100..<199).map { "\($0)" }
+            for (number, id) in ids.enumerated() { house.update(id, at: 6000 + number) }
+            try await house.keptList()
+            let count = house.count
+            for (number, id) in ids.prefix(changed).enumerated() {
+                house.update(id, at: 9000 + number)
+                world.rooms.emit([], room: id)
+            }
+            let order = ids.prefix(changed).reversed() + ids.dropFirst(changed).reversed() + ["r"]
+            #expect(try await house.ids() == Array(order))
+            #expect(house.count == count + (changed == 50 ? 0 : 1))
+        }
+    }
+
+    @Test("a new room, and a change of more than a room, make it a new list", arguments: ["new", ""])
+    func anew(roomID: String) async throws {
+        try await Self.run { world, house in
+            try await house.keptList()
+            house.update("new", at: 9000)
+            world.rooms.emit([], room: roomID)
+            #expect(try await house.ids() == ["new", "r"])
+        }
+    }
+
+    @Test("where the service says otherwise of a room that was changed, all are asked for")
+    func gone() async throws {
+        try await Self.run { world, house in
+            house.update("other", at: 9000)
+            try await house.keptList()
+            world.rooms.on("rooms.get", error: ServiceError.roomNotFound)
+            world.rooms.emit([])
+            #expect(try await house.isComposed())
+        }
+    }
+
+    @Test("others' entries change nothing")
+    func others() async throws {
+        try await Self.run { world, house in
+            let client = try await world.connect()
+            try await house.keptList()
+            world.chat.emit([news(1)], participants: ["bob", "eve"])
+            #expect(try await client.next() == .event("news", JSONValue(1)))
+            #expect(try await !house.isComposed())
+        }
+    }
+
+    @Test("what was committed is in the answer, also if this gateway is yet to hear of it")
+    func unheard() async throws {
+        try await Self.run { world, house in
+            try await house.keptList()
+            world.contribute(badge: 5)
+            // So it looks here when the client has asked another gateway for the change, and has its answer.
+            let entry = world.chat.commit([])
+            #expect(try await house.badge() == 5)
+            world.contribute(badge: 6)
+            _ = world.chat.commit([])
+            #expect(try await house.badge() == 6)
+            world.chat.publish(entry)
+            #expect(try await house.badge() == 6)
+        }
+    }
+
+    @Test(
+        "an entry that comes while a list is composed, and that it may lack, keeps it from being kept",
+        arguments: [false, true])
+    func meanwhile(isNew: Bool) async throws {
+        try await Self.run { world, house in
+            let client = try await world.connect()
+            try await house.keptList()
+            world.chat.emit([], room: isNew ? "new" : "r")
+            let asked = world.chat.hold("chat.contribute")
+            async let answer = house.badge()
+            let question = try await asked.next()
+            world.chat.emit([news(1)])
+            #expect(try await client.next() == .event("news", JSONValue(1)))
+            let old = #"{"rooms":[[null,null,1]]}"#
+            question.reply(Reply(.ok, JSONValue(trusted: Array(old.utf8))).json)
+            // Or what was known before, if that took too long.
+            _ = try await answer
+            world.contribute(badge: 2)
+            #expect(try await house.badge() == 2)
+        }
+    }
+
+    @Test("who opens or leaves a room is seen at once")
+    func presence() async throws {
+        try await Self.run { world, house in
+            func isActive() async throws -> Bool? {
+                try await house.list().json["data"]?.array?.first?["isActive"]?.bool
+            }
+            try await house.keptList()
+            let bob = try await world.join(GatewayWorld.bob)
+            #expect(try await isActive() == true)
+            try await house.keptList()
+            // Elsewhere: this list is the same.
+            _ = try await world.join(GatewayWorld.bob, room: "other")
+            #expect(try await !house.isComposed())
+            _ = try await bob.ask("room:leave", #"{"roomId":"r"}"#)
+            #expect(try await isActive() == false)
+        }
+    }
+
+    @Test("where people come to many rooms at once, all are asked for together")
+    func presenceInManyRooms() async throws {
+        try await Self.run { world, house in
+            let ids = (10..<30).map { "r\($0)" }
+            for id in ids { house.update(id, at: 6000) }
+            try await house.keptList()
+            var clients: [WireClient] = []
+            for id in ids { clients.append(try await world.join(GatewayWorld.bob, room: id)) }
+            #expect(try await house.isComposed())
+            withExtendedLifetime(clients) {}
+        }
+    }
+
+    @Test("a list without a service's fresh share is not kept")
+    func degraded() async throws {
+        try await Self.run { world, house in
+            let whole = try await house.keptList()
+            world.chat.goAway()
+            for _ in 1...2 {
+                let answer = try await house.list()
+                #expect(try answer.json["degraded"]?.text == #"["chat"]"#)
+                #expect(answer.header("ETag") != whole.header("ETag"))
+            }
+            try world.chat.comeBack()
+            #expect(try await house.list().json["degraded"] == nil)
+        }
+    }
+
+    @Test("a page of the list takes nothing from what is known of the other rooms when a service is away")
+    func page() async throws {
+        try await Self.run { world, house in
+            world.contribute(badge: 5)
+            for id in ["a", "b", "c"] { house.update(id, at: 6000) }
+            let whole = try await house.list().json
+            #expect(try await house.ids("?cursor=c") == ["b", "a"])
+            world.chat.goAway()
+            let degraded = try await house.list().json
+            #expect(degraded["degraded"] != nil && degraded["data"]?.text == whole["data"]?.text)
+        }
+    }
+
+    @Test("what was answered as it was is known when its service is away, however many others were answered since")
+    func answeredAgain() async throws {
+        try await Self.run { world, house in
+            world.contribute(badge: 5)
+            let list = try await house.keptList()
+            for round in 1...3 {
+                for number in 0..<StaleRoomCache.generationSize {
+                    world.gateway.parts.cache.standIns.note("chat", "\(round)-\(number)", ["r"], [.emptyArray])
+                }
+                #expect(try await house.keptList().body == list.body)
+            }
+            world.chat.goAway()
+            #expect(try await house.badge() == 5)
+        }
+    }
+
+    @Test("with a service whose log does not tell all, each answer is composed")
+    func untold() async throws {
+        try await GatewayWorld.run { world in
+            let house = House(world)
+            for _ in 1...3 {
+                let isComposed = try await house.isComposed()
+                #expect(isComposed)
+            }
+        }
+    }
+
+    @Test("a log with another past makes every list void")
+    func restored() async throws {
+        try await Self.run { world, house in
+            world.chat.emit([])
+            try await house.keptList()
+            world.contribute(badge: 7)
+            world.chat.restore(forgetting: 1)
+            #expect(try await house.badge() == 7)
+        }
+    }
+
+    @Test("a service that changes what it contributes is asked")
+    func manifest() async throws {
+        try await Self.run { world, house in
+            try await house.keptList()
+            var manifest = world.chat.manifest
+            manifest.contribution = Contribution(
+                subject: "chat.contribute", fields: [.init("badges.letters", zero: JSONValue(0))])
+            world.chat.announce(manifest)
+            // It is heard of on a loop.
+            while try await house.list().json["data"]?.array?.first?["badges"]?.object?.names != ["letters"] {}
+            #expect(try await house.badge() == nil)
+        }
+    }
+
+    // MARK: Tags
+
+    @Test("a client that has the list is told so, without it")
+    func notModified() async throws {
+        try await Self.run { world, house in
+            for answer in [try await house.list(), try await house.keptList()] {
+                let tag = try #require(answer.header("ETag"))
+                #expect(answer.status == 200 && answer.header("Cache-Control") == "private, no-cache")
+                for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
+                    let again = try await house.list(tag: known)
+                    #expect(again.status == 304 && again.body.isEmpty)
+                    #expect(again.header("ETag") == tag && again.header("Content-Length") == nil)
+                    #expect(again.header("Cache-Control") == "private, no-cache" && again.header("X-Request-Id") != nil)
+                }
+                #expect(try await house.list(tag: "\"other\"").body == answer.body)
+                #expect(try await house.list(tag: tag, method: "HEAD").status == 304)
+            }
+        }
+    }
+
+    @Test("a change gives the list another tag, and a change back the one it had")
+    func tags() async throws {
+        try await Self.run { world, house in
+            let tag = try await house.keptList().header("ETag")
+            world.contribute(badge: 1)
+            world.chat.emit([])
+            let changed = try await house.list(tag: tag)
+            #expect(changed.status == 200 && changed.header("ETag") != tag)
+            world.contribute(badge: 0)
+            world.chat.emit([])
+            #expect(try await house.list(tag: tag).status == 304)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import Contracts
+import GatewayCatalog
+import GatewayLimits
+import GatewayPresence
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Synchronization
+import Testing
+
+@testable import RoomViews
+
+/// The door to lists, on a loop with two services and without a socket.
+@Suite("The door to lists of rooms")
+struct RoomListsTests {
+    /// Marks what logs say in the cache, as the pipeline does.
+    private struct Marker: LogReceiver {
+        let cache: RoomListCache
+
+        func start(_ stream: String, after position: Bookmark) { cache.start(stream, after: position) }
+        func receive(_ entries: [StreamEntry], of stream: String) { cache.note(entries, of: stream) }
+    }
+
+    private actor House {
+        nonisolated let loop: EventLoop
+        nonisolated let rooms: FakeService
+        nonisolated let chat: FakeService
+        nonisolated let presence: Presence
+        nonisolated let composer: RoomComposer
+        nonisolated let cache = RoomListCache()
+        private nonisolated let directory: Directory
+        private let lists: RoomLists
+        nonisolated let asked = Mutex(0)
+        nonisolated let badge = Mutex(0)
+        nonisolated let contributed = Mutex(0)
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        init(_ loop: EventLoop, _ bus: any MessageBus) throws {
+            self.loop = loop
+            rooms = try FakeService.start(
+                Manifest(
+                    service: "rooms", routes: [Route("GET", "/api/rooms/my-rooms", Subject.rooms, answer: .rooms)],
+                    hasEventLog: true, logsWhatRoomsShow: true), on: bus)
+            chat = try FakeService.start(
+                Manifest(
+                    service: "chat",
+                    contribution: Contribution(
+                        subject: "chat.contribute",
+                        fields: [
+                            .badge("lines"),
+                            .init("saidAt", .time, role: .activity(type: "line", sort: "lines"), zero: .null),
+                        ]),
+                    hasEventLog: true, logsWhatRoomsShow: true), on: bus)
+            presence = Presence(gatewayID: "g", bus: bus, on: loop, log: .silent) { _ in }
+            directory = Directory(
+                required: ["rooms", "chat"], bus: bus, on: loop, file: nil, log: .silent, logs: Marker(cache: cache),
+                onAnnouncement: { _ in })
+            let services = ServiceClient(bus: bus, directory: directory, requestTimeout: .seconds(60), log: .silent)
+            let longWork = LongWork()
+            composer = RoomComposer(
+                bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
+            lists = RoomLists(
+                cache: cache, ends: LogEnds(MissedEntries(bus: bus, log: .silent), on: loop), composer: composer,
+                directory: directory, services: services, presence: presence,
+                limits: Limits(
+                    RateLimiter(
+                        isOn: true,
+                        overrides: ["lists": Rate(perPerson: 4, perAddress: 1000, window: .seconds(3600))]),
+                    RequestSlots(isOn: true, maxPerPerson: 8, maxHeavyPerPerson: 1), metrics: Metrics()),
+                longWork: longWork)
+        }
+
+        func start() async throws {
+            rooms.on(Subject.rooms) { [self] request in
+                asked.withLock { $0 += 1 }
+                let list = JSONWriter.value { json in
+                    json.array(of: ["a", "b"]) { $0.value(GatewayWorld.base($1)) }
+                }
+                request.reply(Reply(.ok, list).json)
+            }
+            rooms.on(Subject.room) { request in
+                request.reply(Reply(.ok, GatewayWorld.base(request.data["roomId"]?.string ?? "")).json)
+            }
+            chat.on("chat.contribute") { [self] request in
+                contributed.withLock { $0 += 1 }
+                let badge = badge.withLock { $0 }
+                let ids = request.data["roomIds"]?.array ?? []
+                let data = JSONWriter.object {
+                    $0.member(
+                        "rooms",
+                        array: { json in
+                            for id in ids {
+                                json.array { json in
+                                    json.number(badge)
+                                    if id.string == "b" { json.number(9000) } else { json.null() }
+                                }
+                            }
+                        })
+                }
+                request.reply(Reply(.ok, data).json)
+            }
+            try directory.start()
+            _ = await directory.settle(with: ["rooms", "chat"], within: .seconds(60))
+        }
+
+        func stop() async {
+            await directory.stop()
+            await presence.stop()
+            for service in [rooms, chat] { service.stop() }
+        }
+
+        /// The rooms' ids.
+        func list(_ sort: RoomSort = .activity) async throws -> (list: RoomList, ids: [String]) {
+            let address = try #require(IPAddress("10.0.0.1"))
+            let origin = RequestOrigin(id: "test", deadline: .now() + .seconds(60))
+            let list = try await lists.list(
+                Subject.rooms, .emptyObject, by: sort, for: Viewer(GatewayWorld.ada, at: address, origin, on: loop))
+            return (list, list.roomIDs)
+        }
+
+        func badges(_ data: String, room: String = "a") async throws -> JSONValue {
+            let badges = RoomBadges(composer: composer, cache: cache, directory: directory)
+            return await badges.data(try JSONValue(parsing: data), roomID: room, for: "ada")
+        }
+
+        nonisolated var count: Int { asked.withLock { $0 } }
+    }
+
+    private func run(_ test: (House) async throws -> Void) async throws {
+        try await TestLoop.run { loop in
+            let house = try House(loop.loop, InProcessBus())
+            try await house.start()
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await test(house))
+            } catch {
+                outcome = .failure(error)
+            }
+            await house.stop()
+            try outcome.get()
+        }
+    }
+
+    @Test("a list is sorted by what a service's manifest says it can be sorted by")
+    func sorts() async throws {
+        try await run { house in
+            let lines = try await house.list(.of("lines")).ids
+            let content = try await house.list(.content).ids
+            #expect(lines == ["b", "a"] && content == ["b", "a"])
+        }
+    }
+
+    @Test("the list is answered again, patched where an entry has come, and only what is composed whole is limited")
+    func door() async throws {
+        try await run { house in
+            let first = try await house.list().list
+            // Two rooms each time, and four may be in lists: later ones are answered because they are not composed whole.
+            for badge in 1...5 {
+                #expect(try await house.list().list.tag == house.list().list.tag)
+                house.badge.withLock { $0 = badge }
+                house.chat.emit([], room: "a")
+                let list = try await house.list().list
+                #expect(list.room("a")?["badges"]?["lines"]?.int == badge)
+                #expect(list.tag != first.tag)
+            }
+            #expect(house.count == 1)
+            // A change of more than a room: all are asked for, once more than may be.
+            house.chat.emit([], room: "")
+            _ = try await house.list()
+            house.chat.emit([], room: "")
+            await #expect(throws: ServiceError.self) { try await house.list() }
+            #expect(house.count == 2)
+        }
+    }
+
+    @Test("a room whose people have changed is composed anew, though no log says so")
+    func presence() async throws {
+        try await run { house in
+            let list = try await house.list().list
+            #expect(list.room("a")?["isActive"]?.bool == false)
+            await house.presence.join(.init(roomID: "a", userID: "bob"), socketID: "1")
+            #expect(try await house.list().list.room("a")?["isActive"]?.bool == true)
+            #expect(house.count == 1)
+        }
+    }
+
+    @Test("badges that a cached list shows as they are now are not asked for")
+    func knownBadges() async throws {
+        try await run { house in
+            house.badge.withLock { $0 = 3 }
+            let asked = { house.contributed.withLock { $0 } }
+            #expect(try await house.badges("{}")["badges"]?["lines"]?.int == 3)
+            #expect(asked() == 1, "there is no list yet")
+            _ = try await house.list()
+            let before = asked()
+            let known = try await house.badges(#"{"badges":{"stars":1}}"#)
+            #expect(known.text == #"{"roomId":"a","badges":{"lines":3},"hasUnread":true}"#)
+            // What another service's entry has changed is of no matter to this badge.
+            house.rooms.emit([], room: "a")
+            _ = try await house.badges("{}")
+            #expect(asked() == before)
+            house.badge.withLock { $0 = 4 }
+            house.chat.emit([], room: "a")
+            while house.cache.positions["chat"]?.seq != 1 { await Task.yield() }
+            #expect(try await house.badges("{}")["badges"]?["lines"]?.int == 4)
+            #expect(try await house.badges(#"{"badges":{"lines":0}}"#)["hasUnread"]?.bool == false)
+            #expect(asked() == before + 1, "the badge that is given is not asked for")
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import Bus
+import Glibc
+import JSON
+import MessageBus
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GatewayPresence
+
+@Suite("What gateways tell each other of presence")
+struct PresenceExchangeTests {
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let bob = RoomMember(roomID: "r", userID: "bob")
+
+    private func places(_ range: Range<Int>) -> [RoomMember] {
+        range.map {
+            RoomMember(roomID: "0190e1f0-5b7a-7c3e-8f00-00000000000\($0)", userID: "0190e1f0-5b7a-7c3e-8f01-ada")
+        }
+    }
+
+    private func names(_ places: [RoomMember]) -> Set<String> { Set(places.map { "\($0.userID)@\($0.roomID)" }) }
+
+    /// Takes in what clients are told until they know that these places are open, and no others.
+    private func hear(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
+        var open: Set<String> = []
+        var waiting = first[...]
+        while open != expected {
+            let change = if let next = waiting.popFirst() { next } else { try #require(await side.told.next()) }
+            let words = change.split(separator: " ").map(String.init)
+            let isNews = words[2] == "on" ? open.insert(words[1]).inserted : open.remove(words[1]) != nil
+            #expect(isNews, "clients are told what they know: \(change)")
+        }
+    }
+
+    @Test("a gateway that falls silent is forgotten, with all it held")
+    func silence() async throws {
+        try await PresenceSide.run(on: InProcessBus()) { a, b in
+            await b.presence.join(ada, socketID: "1")
+            await b.presence.setTyping(true, bob, socketID: "2")
+            await a.hears("presence ada@r on", "typing bob@r on")
+            await b.presence.stop()
+            let forgotten = Set(await a.told.next(2))
+            #expect(forgotten == ["presence ada@r off", "typing bob@r off"])
+        }
+    }
+
+    @Test("a gateway that starts late learns who is there")
+    func lateStart() async throws {
+        let bus = InProcessBus()
+        try await PresenceSide.run(on: bus) { a, _ in
+            await a.presence.join(ada, socketID: "1")
+            await a.presence.setTyping(true, bob, socketID: "2")
+            try await PresenceSide.runLate(on: bus) { late in
+                let known = Set(await late.told.next(2))
+                #expect(known == ["presence ada@r on", "typing bob@r on"])
+            }
+        }
+    }
+
+    @Test("gateways that were all held up for long do not take each other for dead")
+    func heldUp() async throws {
+        let group = try EventLoopGroup(loopCount: 2)
+        let bus = InProcessBus()
+        let sides = zip(["a", "b"], group.loops).map { PresenceSide($0, bus, on: $1) }
+        for side in sides { try side.presence.start() }
+        await sides[0].presence.join(ada, socketID: "1")
+        for side in sides { await side.hears("presence ada@r on") }
+        await sides[1].presence.join(bob, socketID: "2")
+        for side in sides { await side.hears("presence bob@r on") }
+        await withTaskGroup { tasks in
+            for loop in group.loops {
+                tasks.addTask {
+                    await withCheckedContinuation { continuation in
+                        // In a timer's turn, as the next one then sees at once how late it is.
+                        loop.execute {
+                            loop.schedule(after: .zero) {
+                                usleep(3_100_000)
+                                continuation.resume()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        // Each has heard of the other since, and has told its clients nothing.
+        for (side, place) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, place, socketID: "3") }
+        for side in sides {
+            let told = Set(await side.told.next(2))
+            #expect(told == ["typing ada@r on", "typing bob@r on"])
+        }
+        for side in sides { await side.presence.stop() }
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
+    func busAway() async throws {
+        let bus = LossyBus()
+        let group = try EventLoopGroup(loopCount: 1)
+        let side = PresenceSide("a", bus, on: group.loops[0], typingTimeout: .milliseconds(50))
+        try side.presence.start()
+        func publish(_ topic: PeerMessage.Topic, _ number: Int, _ member: RoomMember, isOn: Bool) throws {
+            let data = JSONWriter.object {
+                $0.member("gateway", "b")
+                $0.member("number", number)
+                PeerMessage.writeChange(member, isOn: isOn, to: &$0)
+            }
+            try bus.publish(topic.subject, data)
+        }
+        try publish(.presence, 1, ada, isOn: true)
+        try publish(.typing, 2, bob, isOn: true)
+        await side.hears("presence ada@r on", "typing bob@r on")
+        bus.setConnected(false)
+        await side.hears("typing bob@r off")
+        bus.setConnected(true)
+        try publish(.typing, 3, ada, isOn: true)
+        try publish(.presence, 4, ada, isOn: false)
+        await side.hears("typing ada@r on", "presence ada@r off")
+        await side.presence.stop()
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("signs that were lost are made good: nobody types or stays for ever", arguments: ["typing", "presence"])
+    func lostChange(kind: String) async throws {
+        let bus = LossyBus()
+        try await PresenceSide.run(on: bus) { a, b in
+            await a.presence.join(ada, socketID: "1")
+            await a.presence.setTyping(true, ada, socketID: "1")
+            for side in [a, b] { await side.hears("presence ada@r on", "typing ada@r on") }
+            bus.lose { $0.subject == "gateways.\(kind)" && $0.data["isOn"]?.bool == false }
+            await a.presence.disconnect(socketID: "1")
+            let ended = Set(await b.told.next(2))
+            #expect(ended == ["typing ada@r off", "presence ada@r off"])
+        }
+    }
+
+    @Test("a part of a snapshot that was lost is made good", arguments: [0, 1, 2])
+    func lostPart(part: Int) async throws {
+        let bus = LossyBus()
+        let there = places(0..<1400)
+        try await PresenceSide.run(on: bus) { a, _ in
+            for place in there { await a.presence.join(place, socketID: "1") }
+            let isLost = Mutex(false)
+            bus.lose { message in
+                guard message.subject == "gateways.snapshot", message.data["part"]?.int == part,
+                    message.data["gateway"]?.string == "a"
+                else { return false }
+                return isLost.withLock { isLost in
+                    defer { isLost = true }
+                    return !isLost
+                }
+            }
+            try await PresenceSide.runLate(on: bus) { late in
+                try await hear(late, until: names(there))
+                #expect(isLost.withLock { $0 })
+            }
+        }
+    }
+
+    @Test("who comes between two snapshots is not in the first and stays with the second")
+    func betweenSnapshots() async throws {
+        let bus = LossyBus()
+        let there = places(0..<1400)
+        try await PresenceSide.run(on: bus) { a, b in
+            for place in there { await a.presence.join(place, socketID: "1") }
+            try await hear(b, until: names(there))
+            let snapshots = Arrivals<Task<Void, Never>>()
+            bus.lose { message in
+                if message.subject == "gateways.snapshot", message.data["isLast"]?.bool == true {
+                    snapshots.add(Task { await a.presence.join(ada, socketID: "1") })
+                }
+                return false
+            }
+            let hello = JSONWriter.object {
+                $0.member("gateway", "c")
+                $0.member("to", "a")
+            }
+            for _ in 1...2 { try bus.publish("gateways.hello", hello) }
+            for _ in 1...2 { try await #require(await snapshots.next()).value }
+            await a.presence.join(bob, socketID: "1")
+            await b.hears("presence ada@r on", "presence bob@r on")
+        }
+    }
+
+    @Test("30,000 open rooms are told over a broker, and what changes meanwhile")
+    func manyRooms() async throws {
+        let server = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let group = try EventLoopGroup(loopCount: 2)
+        let buses = [
+            try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: "a", token: nil, on: group.loops[0]),
+            try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: "b", token: nil, on: group.loops[1]),
+        ]
+        let sides = zip(["a", "b"], zip(buses, group.loops)).map { PresenceSide($0, $1.0, on: $1.1) }
+        let all = places(0..<31_000)
+        for place in all[..<30_000] { await sides[0].presence.join(place, socketID: "1") }
+        try sides[0].presence.start()
+        try sides[1].presence.start()
+        let heard = await sides[1].told.next(1000)
+        for place in all[..<1000] { await sides[0].presence.leave(place, socketID: "1") }
+        for place in all[30_000...] { await sides[0].presence.join(place, socketID: "1") }
+        try await hear(sides[1], after: heard, until: names(Array(all[1000...])))
+        for side in sides { await side.presence.stop() }
+        for bus in buses { await bus.close() }
+        await server.drain(timeout: .zero)
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("over a broker, too, each hears of the other")
+    func broker() async throws {
+        let server = try await BusServer.start(host: "127.0.0.1", port: 0)
+        let group = try EventLoopGroup(loopCount: 2)
+        var sides: [PresenceSide] = []
+        var buses: [TCPBus] = []
+        for (id, loop) in zip(["a", "b"], group.loops) {
+            let bus = try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: id, token: nil, on: loop)
+            let side = PresenceSide(id, bus, on: loop)
+            try side.presence.start()
+            try await bus.flush()
+            sides.append(side)
+            buses.append(bus)
+        }
+        await sides[0].presence.join(ada, socketID: "1")
+        await sides[0].presence.setTyping(true, ada, socketID: "1")
+        for side in sides { await side.hears("presence ada@r on", "typing ada@r on") }
+        await sides[1].presence.join(ada, socketID: "2")
+        await sides[1].presence.setTyping(true, bob, socketID: "2")
+        for side in sides { await side.hears("typing bob@r on") }
+        await sides[0].presence.disconnect(socketID: "1")
+        for side in sides { await side.hears("typing ada@r off") }
+        await sides[1].presence.disconnect(socketID: "2")
+        for side in sides { await side.hears("typing bob@r off", "presence ada@r off") }
+        for side in sides { await side.presence.stop() }
+        for bus in buses { await bus.close() }
+        await server.drain(timeout: .zero)
+        await Task.detached { group.shutdown() }.value
+    }
+}

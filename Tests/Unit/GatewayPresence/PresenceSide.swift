@@ -1,0 +1,62 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import TestSupport
+import Testing
+
+@testable import GatewayPresence
+
+/// A gateway's presence, and what its clients are told.
+struct PresenceSide: Sendable {
+    let presence: Presence
+    let told = Arrivals<String>()
+
+    /// - Parameter typingTimeout: by default longer than any test takes.
+    init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
+        let told = told
+        presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
+            let place = "\(change.member.userID)@\(change.member.roomID)"
+            told.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
+        }
+    }
+
+    /// Two gateways, `a` and `b`, each on a loop of its own.
+    static func run(
+        on bus: any MessageBus, typingTimeout: Duration = .seconds(300),
+        _ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void
+    ) async throws {
+        let group = try EventLoopGroup(loopCount: 2)
+        let a = PresenceSide("a", bus, on: group.loops[0], typingTimeout: typingTimeout)
+        let b = PresenceSide("b", bus, on: group.loops[1], typingTimeout: typingTimeout)
+        try a.presence.start()
+        try b.presence.start()
+        do {
+            try await test(a, b)
+        } catch {
+            Issue.record("\(error)")
+        }
+        for side in [a, b] { await side.presence.stop() }
+        await Task.detached { group.shutdown() }.value
+    }
+
+    /// Another gateway, on a loop of its own, which starts now.
+    static func runLate(on bus: any MessageBus, _ test: (PresenceSide) async throws -> Void) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let late = PresenceSide("late", bus, on: group.loops[0])
+        try late.presence.start()
+        do {
+            try await test(late)
+        } catch {
+            Issue.record("\(error)")
+        }
+        await late.presence.stop()
+        await Task.detached { group.shutdown() }.value
+    }
+
+    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async {
+        let heard = await told.next(expected.count)
+        #expect(heard == expected, sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,228 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import TestSupport
+import Testing
+
+@testable import GatewayPresence
+
+@Suite("Presence over two gateways")
+struct PresenceTests {
+    private let bus = InProcessBus()
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let bob = RoomMember(roomID: "r", userID: "bob")
+
+    private func run(_ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void) async throws {
+        try await PresenceSide.run(on: bus, test)
+    }
+
+    @Test("who comes and goes on one gateway does so on both")
+    func joinAndLeave() async throws {
+        try await run { a, b in
+            await a.presence.join(ada, socketID: "1")
+            for side in [a, b] {
+                await side.hears("presence ada@r on")
+                #expect(await side.presence.present(in: ["r", "s"]) == ["r": ["ada"]])
+            }
+            await a.presence.leave(ada, socketID: "1")
+            for side in [a, b] {
+                await side.hears("presence ada@r off")
+                #expect(await side.presence.present(in: ["r"]).isEmpty)
+            }
+        }
+    }
+
+    @Test("a person is there as long as any of their sockets is, on any gateway")
+    func severalSockets() async throws {
+        try await run { a, b in
+            await a.presence.join(ada, socketID: "1")
+            await a.presence.join(ada, socketID: "2")
+            await b.hears("presence ada@r on")
+            await b.presence.join(ada, socketID: "3")
+            await a.presence.leave(ada, socketID: "1")
+            await a.presence.disconnect(socketID: "2")
+            await b.presence.disconnect(socketID: "3")
+            await a.hears("presence ada@r on", "presence ada@r off")
+            await b.hears("presence ada@r off")
+            await a.presence.join(bob, socketID: "4")
+            for side in [a, b] { await side.hears("presence bob@r on") }
+        }
+    }
+
+    @Test("leaving a room ends typing there, once, and first")
+    func leavingEndsTyping() async throws {
+        try await run { a, b in
+            await a.presence.join(ada, socketID: "1")
+            for _ in 1...3 { await a.presence.setTyping(true, ada, socketID: "1") }
+            await a.presence.leave(ada, socketID: "1")
+            await a.presence.setTyping(false, ada, socketID: "1")
+            await a.presence.endTyping(ada)
+            await a.presence.join(bob, socketID: "1")
+            for side in [a, b] {
+                await side.hears(
+                    "presence ada@r on", "typing ada@r on", "typing ada@r off", "presence ada@r off",
+                    "presence bob@r on")
+            }
+        }
+    }
+
+    @Test("a person types while any of their sockets does")
+    func typingSockets() async throws {
+        try await run { a, b in
+            for socket in ["1", "2"] { await a.presence.setTyping(true, ada, socketID: socket) }
+            await a.presence.setTyping(false, ada, socketID: "1")
+            await a.presence.setTyping(true, bob, socketID: "1")
+            await a.presence.setTyping(false, ada, socketID: "2")
+            for side in [a, b] { await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
+        }
+    }
+
+    @Test("without a renewal typing ends by itself, once")
+    func typingTimesOut() async throws {
+        try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
+            await a.presence.setTyping(true, ada, socketID: "1")
+            for side in [a, b] { await side.hears("typing ada@r on", "typing ada@r off") }
+            await a.presence.setTyping(true, bob, socketID: "1")
+            for side in [a, b] { await side.hears("typing bob@r on") }
+        }
+    }
+
+    @Test("what was typed is sent: typing ends for all of the person's sockets")
+    func sendingEndsTyping() async throws {
+        try await run { a, b in
+            for socket in ["1", "2"] { await a.presence.setTyping(true, ada, socketID: socket) }
+            await a.presence.endTyping(ada)
+            await a.presence.setTyping(true, bob, socketID: "3")
+            for side in [a, b] {
+                await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
+            }
+        }
+    }
+
+    @Test("of two gateways that change at once, clients hear what is so in the end")
+    func crossing() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            try await asked.answer("open ada@r")
+            await joined
+            async let left: Void = a.presence.leave(ada, socketID: "1")
+            let leaving = try #require(await asked.requests.next())
+            // While the service is told that she left here, she comes in over there.
+            await b.presence.join(ada, socketID: "2")
+            await a.presence.setTyping(true, bob, socketID: "3")
+            leaving.reply(Reply().json)
+            await left
+            await b.presence.setTyping(true, ada, socketID: "2")
+            await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
+        }
+    }
+
+    @Test("services know before clients and other gateways do")
+    func servicesFirst() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let request = try #require(await asked.requests.next())
+            await a.presence.setTyping(true, bob, socketID: "2")
+            for side in [a, b] { await side.hears("typing bob@r on") }
+            request.reply(Reply().json)
+            await joined
+            for side in [a, b] { await side.hears("presence ada@r on") }
+        }
+    }
+
+    @Test("who leaves while services are being told of their coming is gone in the end")
+    func leavingEarly() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let coming = try #require(await asked.requests.next())
+            await a.presence.disconnect(socketID: "1")
+            coming.reply(Reply().json)
+            try await asked.answer("closed ada@r")
+            await joined
+            await b.hears("presence ada@r on", "presence ada@r off")
+        }
+    }
+
+    @Test("a service that could not be told is told what is so once it announces itself")
+    func toldLater() async throws {
+        try await run { a, _ in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            for place in [ada, bob] {
+                async let joined: Void = a.presence.join(place, socketID: place.userID)
+                try await asked.answer("open \(place.userID)@r")
+                await joined
+            }
+            asked.subscription.cancel()
+            await a.presence.leave(bob, socketID: "bob")
+            let back = try slowService()
+            a.presence.learn(back.manifest)
+            let told = [try await back.answer(), try await back.answer()]
+            #expect(Set(told) == ["open ada@r", "closed bob@r"])
+        }
+    }
+
+    @Test("a service that was only too slow is told again, without its asking")
+    func toldAgain() async throws {
+        try await run { a, _ in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let first = try #require(await asked.requests.next())
+            await joined
+            try await asked.answer("open ada@r")
+            first.reply(Reply().json)
+        }
+    }
+
+    @Test("who leaves while a service is told again that they are there is gone in the end")
+    func leavingWhileToldAgain() async throws {
+        try await run { a, _ in
+            await a.presence.join(ada, socketID: "1")
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            let again = try #require(await asked.requests.next())
+            async let left: Void = a.presence.leave(ada, socketID: "1")
+            try await asked.answer("closed ada@r")
+            await left
+            // Of two instances, the one that was asked first may be the last to do it.
+            again.reply(Reply().json)
+            try await asked.answer("closed ada@r")
+        }
+    }
+
+    // MARK: A service that is told who has a room open
+
+    private struct SlowService {
+        let manifest = Manifest(service: "slow", presenceSubject: "slow.presence")
+        let requests: Arrivals<BusRequest>
+        let subscription: BusSubscription
+
+        /// Answers the next request, and says what it told.
+        @discardableResult
+        func answer(_ expected: String? = nil) async throws -> String {
+            let request = try #require(await requests.next())
+            let places = request.data["rooms"]?.array?.map {
+                "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
+            }
+            let told =
+                (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (places ?? []).joined(separator: " ")
+            request.reply(Reply().json)
+            if let expected { #expect(told == expected) }
+            return told
+        }
+    }
+
+    private func slowService() throws -> SlowService {
+        let requests = Arrivals<BusRequest>()
+        let subscription = try bus.respond(to: "slow.presence", queue: "slow") { requests.add($0) }
+        return SlowService(requests: requests, subscription: subscription)
+    }
+}
