@@ -64,9 +64,12 @@ func service(
 }
 
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
-func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude others: [String] = []
+) -> Target {
     .testTarget(
-        name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", swiftSettings: settings)
+        name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", exclude: others,
+        swiftSettings: settings)
 }
 
 /// What tests stand on, in Tests/Support.
@@ -222,7 +225,7 @@ let package = Package(
             [
                 "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
                 "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
-            ]),
+            ], exclude: ["Manifests"]),
     ]
         + fuzzing()
         + service(
