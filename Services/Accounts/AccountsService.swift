@@ -18,7 +18,7 @@ public struct AccountsService: Service {
         "Who sees others' e-mail addresses; shared: people who share a room")
 
     public static let settings = [Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility]
-    public static let migrations = AccountsDatabase.migrations
+    public static let migrations = AccountsSchema.migrations
     public static let peer = BusPeer.service(name, requests: ["rooms.partners"])
 
     private let accounts: Accounts
@@ -27,7 +27,7 @@ public struct AccountsService: Service {
         let configuration = context.configuration
         let secretPath = configuration.optional(Setting.jwtSecretFile.name) ?? "\(context.dataDirectory)/jwt.secret"
         accounts = Accounts(
-            database: AccountsDatabase(database: context.database),
+            database: context.database,
             passwords: PasswordChecker(context.workers, cost: .standard, randomness: context.randomness),
             tokens: TokenPolicy(
                 key: .hs256(secret: try SecretFile.loadOrCreate(secretPath, randomness: context.randomness)),
@@ -66,7 +66,7 @@ public struct AccountsService: Service {
             logsEndedSessions: true,
             limits: [
                 RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-                // A person is counted here who is signed in and changes the password; guesses at an account in `AccountsDatabase.Guesses`.
+                // A person is counted here who is signed in and changes the password; guesses at an account in `GuessesStore`.
                 RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
                 // The right password costs a hash and a session, too.
                 RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
@@ -92,4 +92,39 @@ public struct AccountsService: Service {
         }
         requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields) }
     }
+}
+
+/// People, their passwords and their sessions. Each use case is an extension in a file of its own.
+struct Accounts: Sendable {
+    let database: any Database
+    let passwords: PasswordChecker
+    let tokens: TokenPolicy
+    let ids: UUIDv7Generator
+    let clock: any WallClock
+    let randomness: any Randomness
+    let emailVisibility: EmailVisibility
+    let partners: any PartnerDirectory
+
+    /// A session that begins or goes on now, with its next token.
+    func session(_ token: RefreshToken, _ client: SigningClient) -> NewSession {
+        let now = clock.now()
+        return NewSession(
+            token: token, publicID: ids.next(at: now.milliseconds), now: now,
+            expiry: now.adding(tokens.sessionLifetime), tokensUntil: tokens.accessExpiry(at: now), client: client)
+    }
+
+    /// - Parameter id: what the session is called.
+    func grant(_ account: Account, _ session: NewSession, id: String) -> Grant {
+        Grant(
+            account: account, token: tokens.accessToken(for: account, inSession: id, at: session.now),
+            expiry: session.tokensUntil, refreshToken: session.token)
+    }
+}
+
+/// Who sees others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always shown.
+enum EmailVisibility: String, Sendable, CaseIterable {
+    case everyone
+    /// People one shares a room with.
+    case shared
+    case nobody
 }

@@ -1,4 +1,5 @@
 import Contracts
+import Security
 import ServiceKit
 import Storage
 
@@ -6,7 +7,7 @@ import Storage
 public struct ElementsService: Service {
     public static let name = "elements"
     public static let settings = BoardLimits.settings
-    public static let migrations = ElementsDatabase.migrations
+    public static let migrations = ElementsSchema.migrations
     public static let peer = BusPeer.service(
         name, requests: ["rooms.membership"], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
 
@@ -16,10 +17,11 @@ public struct ElementsService: Service {
     public init(_ context: ServiceContext) { self.init(context, watchTurn: GatewayLeases.turn) }
 
     init(_ context: ServiceContext, watchTurn: Duration) {
-        let database = ElementsDatabase(database: context.database, limits: BoardLimits(context.configuration))
         watch = GatewayWatch(
-            database: database, leases: GatewayLeases(), bus: context.bus, log: context.log, turn: watchTurn)
-        elements = Elements(database: database, ids: context.ids, clock: context.clock, watch: watch)
+            database: context.database, leases: GatewayLeases(), bus: context.bus, log: context.log, turn: watchTurn)
+        elements = Elements(
+            database: context.database, limits: BoardLimits(context.configuration), ids: context.ids,
+            clock: context.clock, watch: watch)
     }
 
     public var manifest: Manifest {
@@ -62,4 +64,27 @@ public struct ElementsService: Service {
     public func start() throws { try watch.start() }
 
     public func stop() async { await watch.stop() }
+}
+
+/// The elements of all rooms. Use cases with rules have a file of their own.
+struct Elements: Sendable {
+    let database: any Database
+    let limits: BoardLimits
+    let ids: UUIDv7Generator
+    let clock: any WallClock
+    let watch: GatewayWatch
+
+    /// Changes a room's board, in one transaction.
+    ///
+    /// - Parameter bytes: what the closure holds beside ids.
+    func change(
+        for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
+    ) async throws -> Reply {
+        try await database.write(holding: bytes + 1024) { [limits] connection in
+            try body(Board(for: request, limits, on: connection))
+        }
+    }
+
+    /// Where in the event log an answer belongs: after this entry.
+    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceKit
+import Storage
 import Synchronization
 
 /// Hears that gateways live, and closes the rooms that a dead one had open.
@@ -11,14 +12,14 @@ final class GatewayWatch: Sendable {
         let task: Task<Void, Never>
     }
 
-    private let database: ElementsDatabase
+    private let database: any Database
     private let leases: GatewayLeases
     private let bus: any MessageBus
     private let log: Logger
     private let turn: Duration
     private let running = Mutex<Running?>(nil)
 
-    init(database: ElementsDatabase, leases: GatewayLeases, bus: any MessageBus, log: Logger, turn: Duration) {
+    init(database: any Database, leases: GatewayLeases, bus: any MessageBus, log: Logger, turn: Duration) {
         self.database = database
         self.leases = leases
         self.bus = bus
@@ -72,7 +73,7 @@ final class GatewayWatch: Sendable {
     /// Those that had rooms open when the service last ran. They may have died since.
     func findEarlierGateways() async -> Bool {
         do {
-            for gateway in try await database.gatewaysWithOpenRooms() { leases.noticed(gateway) }
+            for gateway in try await database.read({ try OpenRoomsStore($0).gateways() }) { leases.noticed(gateway) }
             return true
         } catch {
             log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
@@ -84,7 +85,9 @@ final class GatewayWatch: Sendable {
         for gateway in leases.countTurn() {
             do {
                 // Looked at again when the write's turn comes: what it says and opens until then stands.
-                let closed = try await database.closeAll(on: gateway) { [leases] in leases.beginClosing(gateway) }
+                let closed = try await database.write { [leases] connection in
+                    leases.beginClosing(gateway) ? try OpenRoomsStore(connection).closeAll(on: gateway) : 0
+                }
                 log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
             } catch {
                 leases.failedToClose(gateway)

@@ -9,7 +9,7 @@ extension Messaging {
     static func contribute(_ request: Request, on connection: any Connection) throws -> Reply {
         let userID = try request.fields.string("userId")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
-        let summaries = try MessagingDatabase(connection).summaries(of: roomIDs, for: userID)
+        let summaries = try ChatsStore(connection).summaries(of: roomIDs, for: userID)
         return Reply(
             .ok,
             JSONWriter.object(reservingCapacity: 256 * roomIDs.count + 64) {

@@ -21,13 +21,13 @@ extension Messaging {
         let heads: [ConversationHead]? =
             if let before { try await heads(of: roomIDs, before: before) } else { nil }
         let (newest, found, receipts) = try await database.read { connection in
-            let messages = try MessagingDatabase(connection)
+            let messages = MessagesStore(connection)
             // One more than is shown tells whether there is another page.
             let newest =
                 if let heads {
                     try Self.newest(limit + 1, from: heads, messages)
                 } else {
-                    try Self.newest(limit + 1, in: roomIDs, messages)
+                    try Self.newest(limit + 1, of: try ChatsStore(connection).chats(of: roomIDs), messages)
                 }
             let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
             return (newest, found, try messages.receipts(of: found.map(\.id)))
@@ -47,7 +47,7 @@ extension Messaging {
     private func sharedRooms(
         of userID: String, and otherID: String, _ context: BusContext
     ) async throws(ServiceError) -> [String] {
-        let shared = try await bus.askForAll("rooms.shared", context, of: "Rooms") {
+        let shared = try await bus.askForAll(Subject.sharedRooms, context, of: "Rooms") {
             $0.member("userId", userID)
             $0.member("otherUserId", otherID)
             $0.member("idsOnly", true)
@@ -70,14 +70,14 @@ extension Messaging {
         var heads: [ConversationHead] = []
         for start in stride(from: 0, to: roomIDs.count, by: Self.roomsInOneGo) {
             let some = Array(roomIDs[start..<min(start + Self.roomsInOneGo, roomIDs.count)])
-            heads += try await database.read { try MessagingDatabase($0).heads(of: some, before: place) }
+            heads += try await database.read { try ChatsStore($0).heads(of: some, before: place) }
         }
         return heads.sorted { $0.place > $1.place }
     }
 
     /// Newest first. Rooms are read from the one with the latest head on, and no more of them than the page has messages.
     private static func newest(
-        _ count: Int, from heads: [ConversationHead], _ messages: MessagingDatabase
+        _ count: Int, from heads: [ConversationHead], _ messages: MessagesStore
     ) throws -> [Message] {
         var page: [Message] = []
         for head in heads {
@@ -89,9 +89,9 @@ extension Messaging {
     }
 
     /// Newest first. Rooms are looked at from the one with the latest change on, and no further than the page needs.
-    private static func newest(_ count: Int, in roomIDs: [String], _ messages: MessagingDatabase) throws -> [Message] {
+    private static func newest(_ count: Int, of chats: [Chat], _ messages: MessagesStore) throws -> [Message] {
         var page: [Message] = []
-        for chat in try messages.chats(of: roomIDs) {
+        for chat in chats {
             if page.count == count, let oldest = page.last, chat.updatedAt < oldest.createdAt { break }
             page += try messages.newest(in: chat.roomID, before: .max, count: count)
             Self.cut(&page, to: count)

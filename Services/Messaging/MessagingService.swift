@@ -1,12 +1,14 @@
 import Contracts
 import JSON
+import MessageBus
+import Security
 import ServiceKit
 import Storage
 
 /// What the service offers, and what it is made of.
 public struct MessagingService: Service {
     public static let name = "messaging"
-    public static let migrations = MessagingDatabase.migrations
+    public static let migrations = MessagingSchema.migrations
     public static let peer = BusPeer.service(name, requests: ["rooms.membership", "rooms.shared"])
 
     private let messaging: Messaging
@@ -57,4 +59,19 @@ public struct MessagingService: Service {
         requests.onRead("messaging.unread") { try Messaging.tellUnread($0, on: $1) }
         requests.onRead("messaging.contribute") { try Messaging.contribute($0, on: $1) }
     }
+}
+
+/// The state that the use cases share; those with rules have a file of their own.
+struct Messaging: Sendable {
+    let database: any Database
+    let bus: any MessageBus
+    let memberships: Memberships
+    let clock: any WallClock
+    let ids: UUIDv7Generator
+
+    /// Messages in a page when the caller doesn't say, and at most.
+    static let standardPage = 50
+    static let maxPage = 200
+
+    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: MessagingService.name, seq: seq) }
 }

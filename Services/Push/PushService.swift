@@ -19,7 +19,7 @@ public struct PushService: Service {
         "PUSH_PREVIEW", .choice(["on", "off"]), default: "on", "Whether notifications have the message's text in them")
 
     public static let settings = [provider, hold, preview] + PushProviders.all.flatMap { $0.settings }
-    public static let migrations = PushDatabase.migrations
+    public static let migrations = PushSchema.migrations
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
         name,

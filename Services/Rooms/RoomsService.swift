@@ -1,4 +1,5 @@
 import Contracts
+import Security
 import ServiceKit
 import Storage
 
@@ -6,7 +7,7 @@ import Storage
 public struct RoomsService: Service {
     public static let name = "rooms"
     public static let settings = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
-    public static let migrations = RoomsDatabase.migrations
+    public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(name, requests: ["accounts.people", "messaging.answered"])
 
     private let rooms: Rooms
@@ -50,6 +51,26 @@ public struct RoomsService: Service {
 
 extension RoomsService: OwnsMembership {
     public static func members(of roomID: String, on connection: any Connection) throws -> [String] {
-        try RoomsDatabase.members(of: roomID, on: connection)
+        try RoomsStore(connection).members(of: roomID)
     }
+}
+
+/// Rooms, who is in them, and their names. Each use case is an extension in a file of its own.
+struct Rooms: Sendable {
+    let database: any Database
+    let people: PeopleDirectory
+    let answers: AnswerDirectory
+    let quota: RoomQuota
+    let clock: any WallClock
+    let ids: UUIDv7Generator
+
+    /// - Throws: `room_not_found`.
+    static func room(_ id: String, on connection: any Connection) throws -> Room {
+        guard id.mayBeID, let room = try RoomsStore(connection).room(id) else {
+            throw ServiceError.roomNotFound
+        }
+        return room
+    }
+
+    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: RoomsService.name, seq: seq) }
 }

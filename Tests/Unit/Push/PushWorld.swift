@@ -164,7 +164,7 @@ final class PushWorld: Sendable {
         }
     }
 
-    func jobs() async throws -> JobCounts { try await database.read { try PushDatabase($0).counts() } }
+    func jobs() async throws -> JobCounts { try await database.read { try JobsStore($0).counts() } }
 }
 
 extension JobCounts {
