@@ -58,7 +58,8 @@ func service(
             name: name, dependencies: dependencies, path: "Services/\(name)", exclude: documents + ["Main"],
             swiftSettings: settings),
         .executableTarget(
-            name: executable, dependencies: [.target(name: name), "ServiceKit"], path: "Services/\(name)/Main",
+            name: executable, dependencies: [.target(name: name), "Operations", "ServiceKit"],
+            path: "Services/\(name)/Main",
             swiftSettings: settings),
     ]
 }
@@ -129,10 +130,9 @@ let package = Package(
         shared(.kit, "Contracts", ["JSON"]),
         shared(
             .kit, "ServiceKit",
-            [
-                "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
-                "Workers",
-            ]),
+            ["Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        // Apart from ServiceKit, as it stands on the edge: a service need not.
+        shared(.kit, "Operations", ["Edge", "HTTP", "JSON", "Reactor", "ServiceKit", "SocketIO"]),
         // For apps, too: on their systems it stands on Foundation alone.
         client(
             "RoomsClient",
@@ -240,8 +240,8 @@ let package = Package(
         + service(
             "Gateway", executable: "parlor-gateway",
             [
-                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO",
-                "Workers",
+                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Operations", "Reactor", "Security",
+                "SocketIO", "Workers",
             ])
         + service(
             "Rooms", executable: "parlor-rooms",
@@ -255,7 +255,9 @@ let package = Package(
         + [
             .executableTarget(
                 name: "parlor",
-                dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit"],
+                dependencies: [
+                    "Accounts", "Elements", "Gateway", "Messaging", "Operations", "Push", "Rooms", "ServiceKit",
+                ],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]

@@ -14,10 +14,12 @@ public struct AccountsService: Service {
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
         "How long a client may stay away and still be signed in")
     static let emailVisibility = Setting(
-        "EMAIL_VISIBILITY", .choice(EmailVisibility.allCases.map(\.rawValue)), default: "everyone",
+        "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
         "Who sees others' e-mail addresses; shared: people who share a room")
 
-    public static let settings = [Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility]
+    public static let settings: [any AnySetting] = [
+        Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,
+    ]
     public static let migrations = AccountsSchema.migrations
     public static let peer = BusPeer.service(name, requests: ["rooms.partners"])
 
@@ -25,16 +27,16 @@ public struct AccountsService: Service {
 
     public init(_ context: ServiceContext) throws {
         let configuration = context.configuration
-        let secretPath = configuration.optional(Setting.jwtSecretFile.name) ?? "\(context.dataDirectory)/jwt.secret"
+        let secretPath = configuration[.jwtSecretFile] ?? "\(context.dataDirectory)/jwt.secret"
         accounts = Accounts(
             database: context.database,
             passwords: PasswordChecker(context.workers, cost: .standard, randomness: context.randomness),
             tokens: TokenPolicy(
                 key: .hs256(secret: try SecretFile.loadOrCreate(secretPath, randomness: context.randomness)),
-                accessLifetime: configuration.duration(Self.tokenLifetime.name),
-                sessionLifetime: configuration.duration(Self.sessionLifetime.name)),
+                accessLifetime: configuration[Self.tokenLifetime],
+                sessionLifetime: configuration[Self.sessionLifetime]),
             ids: context.ids, clock: context.clock, randomness: context.randomness,
-            emailVisibility: EmailVisibility(rawValue: configuration.text(Self.emailVisibility.name)) ?? .everyone,
+            emailVisibility: configuration[Self.emailVisibility],
             partners: RoomsPartners(bus: context.bus))
     }
 

@@ -24,7 +24,7 @@ public struct Gateway: Component {
             serve: ["gateways.>"], request: [">"], publish: ["gateways.>", Subject.discover, Subject.status],
             subscribe: [">"]))
 
-    public static let factory = ComponentFactory(settings: GatewaySettings.all, peer: peer) { node in
+    public static let factory = ComponentFactory(settings: GatewaySettings.all, peer: peer) { node, _ in
         try await Gateway.start(in: node)
     }
 
@@ -36,9 +36,9 @@ public struct Gateway: Component {
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
         // Before anything is kept in it: the key, and what services have announced.
-        try DataFolder.make(configuration.text(Setting.data.name))
+        try DataFolder.make(configuration[.data])
         let secret = try SecretFile.loadOrCreate(
-            configuration.optional(Setting.jwtSecretFile.name) ?? "\(configuration.text(Setting.data.name))/jwt.secret")
+            configuration[.jwtSecretFile] ?? "\(configuration[.data])/jwt.secret")
         let fanout = Fanout()
         let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: node.group.loops[0], log: log) {
             fanout.deliver($0)
@@ -106,7 +106,7 @@ public struct Gateway: Component {
                 isOn: settings.isLimiting,
                 overrides: Dictionary(
                     GatewaySettings.limits.compactMap { name in
-                        configuration.rate(GatewaySettings.rateSetting(name)).map { (name, $0) }
+                        configuration[GatewaySettings.rate(of: name)].map { (name, $0) }
                     }, uniquingKeysWith: { first, _ in first })),
             slots: RequestSlots(
                 isOn: settings.isLimiting, maxPerPerson: settings.maxRequestsPerPerson,
@@ -128,10 +128,10 @@ public struct Gateway: Component {
                 "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
         await sessions.settle(within: patienceAtStart)
-        let host = configuration.text(Setting.host.name)
+        let host = configuration[.host]
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(
-            host: host, port: UInt16(configuration.number(Setting.port.name)), on: node.group,
+            host: host, port: configuration[.port], on: node.group,
             configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
             makeDelegate: { loop in ShardDelegate(shards[loop.index]) })
@@ -149,7 +149,7 @@ public struct Gateway: Component {
     /// nil where all services are in this process.
     private static func manifestFile(in node: Node, _ log: Logger) -> ManifestFile? {
         if node.bus is InProcessBus { return nil }
-        return ManifestFile("\(node.configuration.text(Setting.data.name))/manifests.json", log: log)
+        return ManifestFile("\(node.configuration[.data])/manifests.json", log: log)
     }
 
     /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.

@@ -10,15 +10,16 @@ public struct PushService: Service {
     public static let name = "push"
 
     static let provider = Setting(
-        "PUSH_PROVIDER", .choice(PushProviders.all.map { $0.name }), default: LogProvider.name,
+        "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
         "Who brings notifications to devices; log: nobody, they are written down")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
         "How long a message may be read or deleted before anyone is woken for it")
     static let preview = Setting(
-        "PUSH_PREVIEW", .choice(["on", "off"]), default: "on", "Whether notifications have the message's text in them")
+        "PUSH_PREVIEW", .onOrOff, default: "on", "Whether notifications have the message's text in them")
 
-    public static let settings = [provider, hold, preview] + PushProviders.all.flatMap { $0.settings }
+    public static let settings =
+        [provider, hold, preview] as [any AnySetting] + PushProviders.all.flatMap { $0.settings }
     public static let migrations = PushSchema.migrations
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
@@ -46,11 +47,11 @@ public struct PushService: Service {
         let (configuration, clock, ids) = (context.configuration, context.clock, context.ids)
         self.learningTime = learningTime
         let metrics = PushMetrics(context.metrics, provider: type(of: provider).name, clock: clock)
-        let hold = configuration.duration(Self.hold.name)
+        let hold = configuration[Self.hold]
         let gateways = LiveGateways(context.bus)
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
-            metrics: metrics, on: background, showsText: configuration.isOn(Self.preview.name))
+            metrics: metrics, on: background, showsText: configuration[Self.preview])
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
             database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,

@@ -6,7 +6,7 @@ import Storage
 /// What the service offers, and what it is made of.
 public struct RoomsService: Service {
     public static let name = "rooms"
-    public static let settings = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
+    public static let settings: [any AnySetting] = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
     public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(name, requests: ["accounts.people", "messaging.answered"])
 

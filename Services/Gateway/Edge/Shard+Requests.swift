@@ -2,6 +2,7 @@ import Contracts
 import Edge
 import HTTP
 import JSON
+import Operations
 import Reactor
 import ServiceKit
 

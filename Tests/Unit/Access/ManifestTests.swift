@@ -46,7 +46,7 @@ struct ManifestTests {
         let node = Node(
             configuration: try Configuration(factory.settings, arguments: ["--data", folder.path]), bus: bus,
             isBusShared: false, group: group, log: .silent)
-        let component = try await factory.start(node)
+        let component = try #require(try await factory.start(node, []))
         await component.stop(within: .seconds(1))
         await Task.detached { group.shutdown() }.value
         return try #require(heard.withLock { $0 })

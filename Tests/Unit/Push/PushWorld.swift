@@ -186,7 +186,7 @@ private struct OnlyRequests: Service {
 /// Notes what it is given, and answers as it is told.
 final class FakeProvider: PushProvider {
     static let name = "fake"
-    static let settings: [Setting] = []
+    static let settings: [any AnySetting] = []
     static let concurrency = 8
     let identity = "fake"
 

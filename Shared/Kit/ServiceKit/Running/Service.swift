@@ -9,7 +9,7 @@ public protocol Service: Sendable {
     /// One lower-case word: the first token of its subjects, the name of its database and of its event log.
     static var name: String { get }
     /// Its settings beside those that every service has.
-    static var settings: [Setting] { get }
+    static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
     /// Of the threads of its database. A service whose work nobody waits for gives way to the others.
     static var priority: ThreadPriority { get }
@@ -29,7 +29,7 @@ public protocol Service: Sendable {
 }
 
 extension Service {
-    public static var settings: [Setting] { [] }
+    public static var settings: [any AnySetting] { [] }
     public static var priority: ThreadPriority { .normal }
     public static var peer: BusPeer { .service(name) }
     public func start() throws {}

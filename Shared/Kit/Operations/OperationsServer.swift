@@ -2,10 +2,26 @@ import Edge
 import HTTP
 import JSON
 import Reactor
+import ServiceKit
 import SocketIO
 
-/// What operators and health checks ask of a process: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
+extension ComponentFactory {
+    /// The endpoints for operators, where `OPS_PORT` is set. The last of a program's components: it watches all before it.
+    public static let operations = ComponentFactory(
+        settings: [OperationsServer.port, OperationsServer.host]
+    ) { node, running in
+        guard let port = node.configuration[OperationsServer.port] else { return nil }
+        return try await OperationsServer.start(for: running, on: port, in: node)
+    }
+}
+
+/// The endpoints that operators and health checks ask: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
 struct OperationsServer: Component {
+    static let port = Setting(
+        "OPS_PORT", .port, "A port for /healthz, /readyz and /metrics of this process; none by default")
+    static let host = Setting(
+        "OPS_HOST", .text, default: "127.0.0.1", "The address of that port; it needs no login, so keep it inside")
+
     private let server: EdgeServer
 
     var address: String? { nil }
@@ -13,17 +29,16 @@ struct OperationsServer: Component {
     /// Health checks and a few scrapers: more are nobody's. Who has waited longest makes place, so that one who opens many keeps nobody out.
     private static let maxConnections = 32
 
-    static func start(for components: [any Component], in node: Node) async throws -> OperationsServer {
+    static func start(
+        for components: [any Component], on port: UInt16, in node: Node
+    ) async throws -> OperationsServer {
         var configuration = EdgeConfiguration(endpoints: [])
         configuration.limits.connections = .init(total: maxConnections, perAddress: nil)
         configuration.limits.bufferedBytes = .init(total: 8 << 20, perAddress: nil)
         configuration.limits.loopTimePerAddress = 25
         configuration.http.maxBodyBytes = 0
         let server = try await EdgeServer.start(
-            host: node.configuration.text(Setting.operationsHost.name),
-            port: UInt16(clamping: node.configuration.number(Setting.operationsPort.name)),
-            on: node.group,
-            configuration: configuration
+            host: node.configuration[host], port: port, on: node.group, configuration: configuration
         ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }
         return OperationsServer(server: server)
     }
