@@ -3,7 +3,7 @@ import Security
 import ServiceKit
 import Storage
 
-/// What the service offers, and what it is made of.
+/// The service's declaration, and its wiring.
 public struct AccountsService: Service {
     public static let name = "accounts"
 
@@ -21,7 +21,16 @@ public struct AccountsService: Service {
         Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,
     ]
     public static let migrations = AccountsSchema.migrations
-    public static let peer = BusPeer.service(name, requests: ["rooms.partners"])
+    public static let peer = BusPeer.service(name, requests: [Subject.partners])
+    public static let log: LogContents = .endedSessions
+    public static let limits = [
+        RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
+        // A person is counted here who is signed in and changes the password; guesses at an account in `GuessesStore`.
+        RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
+        // The right password costs a hash and a session, too.
+        RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
+        RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
+    ]
 
     private let accounts: Accounts
 
@@ -40,60 +49,44 @@ public struct AccountsService: Service {
             partners: RoomsPartners(bus: context.bus))
     }
 
-    public var manifest: Manifest {
-        Manifest(
-            service: Self.name,
-            routes: [
-                Route(
-                    "POST", "/api/auth/register", "accounts.register", needsLogin: false, limits: ["register"],
-                    wantsClient: true),
-                Route(
-                    "POST", "/api/auth/login", "accounts.login", needsLogin: false, limits: ["login", "sign_ins"],
-                    wantsClient: true),
-                Route(
-                    "POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"],
-                    wantsClient: true),
-                Route("POST", "/api/auth/logout", "accounts.logout", limits: ["refresh"], wantsClient: true),
-                Route(
-                    "POST", "/api/auth/password", "accounts.change-password", limits: ["login", "sign_ins"],
-                    wantsClient: true),
-                Route("GET", "/api/auth/sessions", "accounts.sessions", limits: ["refresh"], wantsClient: true),
-                Route(
-                    "DELETE", "/api/auth/sessions", "accounts.end-other-sessions", limits: ["refresh"],
-                    wantsClient: true),
-                Route("DELETE", "/api/auth/sessions/:id", "accounts.end-session", limits: ["refresh"]),
-                Route("GET", "/api/users/me", "accounts.me"),
-                Route("GET", "/api/users/without-rooms", "accounts.without-rooms"),
-            ],
-            logsEndedSessions: true,
-            limits: [
-                RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-                // A person is counted here who is signed in and changes the password; guesses at an account in `GuessesStore`.
-                RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
-                // The right password costs a hash and a session, too.
-                RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
-                RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
-            ])
-    }
-
     public func register(in requests: inout RequestTable) {
         let accounts = accounts
-        requests.on("accounts.register") { try await accounts.register($0.fields, by: $0.deadline) }
-        requests.on("accounts.login") { try await accounts.login($0.fields, by: $0.deadline) }
-        requests.on("accounts.refresh") { try await accounts.refresh($0.fields) }
-        requests.on("accounts.logout") { try await accounts.logout($0.fields) }
-        requests.on("accounts.change-password") {
-            try await accounts.changePassword($0.fields, $0.caller, by: $0.deadline)
-        }
-        requests.on("accounts.sessions") { try await accounts.showSessions($0.fields, $0.caller) }
-        requests.on("accounts.end-session") { try await accounts.endSession($0.fields, $0.caller) }
-        requests.on("accounts.end-other-sessions") { try await accounts.endOtherSessions($0.fields, $0.caller) }
-        requests.on("accounts.me") { try await accounts.me($0.caller) }
-        requests.on("accounts.without-rooms") {
-            try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward())
-        }
-        requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields) }
+        requests.on(.register) { try await accounts.register($0.fields, by: $0.deadline) }
+        requests.on(.login) { try await accounts.login($0.fields, by: $0.deadline) }
+        requests.on(.refresh) { try await accounts.refresh($0.fields) }
+        requests.on(.logout) { try await accounts.logout($0.fields) }
+        requests.on(.changePassword) { try await accounts.changePassword($0.fields, $0.caller, by: $0.deadline) }
+        requests.on(.sessions) { try await accounts.showSessions($0.fields, $0.caller) }
+        requests.on(.endOtherSessions) { try await accounts.endOtherSessions($0.fields, $0.caller) }
+        requests.on(.endSession) { try await accounts.endSession($0.fields, $0.caller) }
+        requests.on(.me) { try await accounts.me($0.caller) }
+        requests.on(.withoutRooms) { try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward()) }
+        requests.on(.people) { try await accounts.lookUpPeople($0.fields) }
     }
+}
+
+extension Endpoint {
+    fileprivate static let register = Endpoint("accounts.register")
+        .route("POST", "/api/auth/register", needsLogin: false, limits: ["register"], wantsClient: true)
+    fileprivate static let login = Endpoint("accounts.login")
+        .route("POST", "/api/auth/login", needsLogin: false, limits: ["login", "sign_ins"], wantsClient: true)
+    fileprivate static let refresh = Endpoint("accounts.refresh")
+        .route("POST", "/api/auth/refresh", needsLogin: false, limits: ["refresh"], wantsClient: true)
+    fileprivate static let logout = Endpoint("accounts.logout")
+        .route("POST", "/api/auth/logout", limits: ["refresh"], wantsClient: true)
+    fileprivate static let changePassword = Endpoint("accounts.change-password")
+        .route("POST", "/api/auth/password", limits: ["login", "sign_ins"], wantsClient: true)
+    fileprivate static let sessions = Endpoint("accounts.sessions")
+        .route("GET", "/api/auth/sessions", limits: ["refresh"], wantsClient: true)
+    fileprivate static let endOtherSessions = Endpoint("accounts.end-other-sessions")
+        .route("DELETE", "/api/auth/sessions", limits: ["refresh"], wantsClient: true)
+    fileprivate static let endSession = Endpoint("accounts.end-session")
+        .route("DELETE", "/api/auth/sessions/:id", limits: ["refresh"])
+    fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me")
+    fileprivate static let withoutRooms = Endpoint("accounts.without-rooms").route("GET", "/api/users/without-rooms")
+
+    // For other services.
+    fileprivate static let people = Endpoint(Subject.people)
 }
 
 /// People, their passwords and their sessions. Each use case is an extension in a file of its own.

@@ -5,7 +5,7 @@ import Storage
 import Synchronization
 import Workers
 
-/// What the service offers, and what it is made of.
+/// The service's declaration, and its wiring.
 public struct PushService: Service {
     public static let name = "push"
 
@@ -24,10 +24,13 @@ public struct PushService: Service {
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
         name,
-        requests: [Subject.eventsSince(of: LogReader.stream), "messaging.unread", "rooms.names", "gateways.*.open"],
+        requests: [
+            Subject.eventsSince(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
+        ],
         subscribes: [
             Subject.events(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
         ])
+    public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
 
     private let push: Push
     let reader: LogReader
@@ -60,20 +63,10 @@ public struct PushService: Service {
         self.worker = worker
     }
 
-    public var manifest: Manifest {
-        Manifest(
-            service: Self.name,
-            routes: [
-                Route("POST", "/api/devices", "push.register", limits: ["devices"]),
-                Route("DELETE", "/api/devices/:token", "push.unregister", limits: ["devices"]),
-            ],
-            limits: [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)])
-    }
-
     public func register(in requests: inout RequestTable) {
         let push = push
-        requests.on("push.register") { try await push.registerDevice($0) }
-        requests.on("push.unregister") { try await push.unregisterDevice($0) }
+        requests.on(.register) { try await push.registerDevice($0) }
+        requests.on(.unregister) { try await push.unregisterDevice($0) }
     }
 
     public func start() throws {
@@ -90,6 +83,12 @@ public struct PushService: Service {
     }
 
     public func stop() async { await running.stop() }
+}
+
+extension Endpoint {
+    fileprivate static let register = Endpoint("push.register").route("POST", "/api/devices", limits: ["devices"])
+    fileprivate static let unregister = Endpoint("push.unregister")
+        .route("DELETE", "/api/devices/:token", limits: ["devices"])
 }
 
 /// What a service does beside requests, from its start to its stop.

@@ -175,8 +175,8 @@ extension JobCounts {
 private struct OnlyRequests: Service {
     static let name = PushService.name
     static let migrations = PushService.migrations
+    static let limits = PushService.limits
     let service: PushService
-    var manifest: Manifest { service.manifest }
 
     init(service: PushService) { self.service = service }
     init(_ context: ServiceContext) throws { service = try PushService(context) }
