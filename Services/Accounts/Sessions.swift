@@ -44,8 +44,7 @@ extension Accounts {
     /// `{id}` → nothing. Ends one of the caller's sessions; one that is not theirs, or not there, is no error.
     func endSession(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let id = try fields.string("id")
-        // What cannot be stored is no session's.
-        guard !id.utf8.contains(0) else { return Reply(.noContent) }
+        guard id.mayBeID else { return Reply(.noContent) }
         let now = clock.now()
         try await database.write { try SessionsStore($0).end(id, of: caller.id, at: now) }
         return Reply(.noContent)
