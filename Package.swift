@@ -58,7 +58,8 @@ func service(
             name: name, dependencies: dependencies, path: "Services/\(name)", exclude: documents + ["Main"],
             swiftSettings: settings),
         .executableTarget(
-            name: executable, dependencies: [.target(name: name), "ServiceKit"], path: "Services/\(name)/Main",
+            name: executable, dependencies: [.target(name: name), "Operations", "ServiceKit"],
+            path: "Services/\(name)/Main",
             swiftSettings: settings),
     ]
 }
@@ -99,9 +100,12 @@ func gateway() -> [Target] {
 }
 
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
-func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude others: [String] = []
+) -> Target {
     .testTarget(
-        name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", swiftSettings: settings)
+        name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", exclude: others,
+        swiftSettings: settings)
 }
 
 /// What tests stand on, in Tests/Support.
@@ -163,10 +167,9 @@ let package = Package(
         shared(.kit, "Contracts", ["JSON"]),
         shared(
             .kit, "ServiceKit",
-            [
-                "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
-                "Workers",
-            ]),
+            ["Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        // Apart from ServiceKit, as it stands on the edge: a service need not.
+        shared(.kit, "Operations", ["Edge", "HTTP", "JSON", "Reactor", "ServiceKit", "SocketIO"]),
         // For apps, too: on their systems it stands on Foundation alone.
         client(
             "RoomsClient",
@@ -265,7 +268,7 @@ let package = Package(
             [
                 "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
                 "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
-            ]),
+            ], exclude: ["Manifests"]),
     ]
         + fuzzing()
         + service(
@@ -290,7 +293,9 @@ let package = Package(
         + [
             .executableTarget(
                 name: "parlor",
-                dependencies: ["Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit"],
+                dependencies: [
+                    "Accounts", "Elements", "Gateway", "Messaging", "Operations", "Push", "Rooms", "ServiceKit",
+                ],
                 path: "Services/Parlor/Main", swiftSettings: settings)
         ],
     swiftLanguageModes: [.v6]

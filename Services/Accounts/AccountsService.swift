@@ -3,7 +3,7 @@ import Security
 import ServiceKit
 import Storage
 
-/// What the service offers, and what it is made of.
+/// The service's declaration, and its wiring.
 public struct AccountsService: Service {
     public static let name = "accounts"
 
@@ -14,82 +14,112 @@ public struct AccountsService: Service {
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
         "How long a client may stay away and still be signed in")
     static let emailVisibility = Setting(
-        "EMAIL_VISIBILITY", .choice(EmailVisibility.allCases.map(\.rawValue)), default: "everyone",
+        "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
         "Who sees others' e-mail addresses; shared: people who share a room")
 
-    public static let settings = [Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility]
-    public static let migrations = AccountsDatabase.migrations
-    public static let peer = BusPeer.service(name, requests: ["rooms.partners"])
+    public static let settings: [any AnySetting] = [
+        Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,
+    ]
+    public static let migrations = AccountsSchema.migrations
+    public static let peer = BusPeer.service(name, requests: [Subject.partners])
+    public static let log: LogContents = .endedSessions
+    public static let limits = [
+        RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
+        // A person is counted here who is signed in and changes the password; guesses at an account in `GuessesStore`.
+        RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
+        // The right password costs a hash and a session, too.
+        RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
+        RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
+    ]
 
     private let accounts: Accounts
 
     public init(_ context: ServiceContext) throws {
         let configuration = context.configuration
-        let secretPath = configuration.optional(Setting.jwtSecretFile.name) ?? "\(context.dataDirectory)/jwt.secret"
+        let secretPath = configuration[.jwtSecretFile] ?? "\(context.dataDirectory)/jwt.secret"
         accounts = Accounts(
-            database: AccountsDatabase(database: context.database),
+            database: context.database,
             passwords: PasswordChecker(context.workers, cost: .standard, randomness: context.randomness),
             tokens: TokenPolicy(
                 key: .hs256(secret: try SecretFile.loadOrCreate(secretPath, randomness: context.randomness)),
-                accessLifetime: configuration.duration(Self.tokenLifetime.name),
-                sessionLifetime: configuration.duration(Self.sessionLifetime.name)),
+                accessLifetime: configuration[Self.tokenLifetime],
+                sessionLifetime: configuration[Self.sessionLifetime]),
             ids: context.ids, clock: context.clock, randomness: context.randomness,
-            emailVisibility: EmailVisibility(rawValue: configuration.text(Self.emailVisibility.name)) ?? .everyone,
+            emailVisibility: configuration[Self.emailVisibility],
             partners: RoomsPartners(bus: context.bus))
-    }
-
-    public var manifest: Manifest {
-        Manifest(
-            service: Self.name,
-            routes: [
-                Route(
-                    "POST", "/api/auth/register", "accounts.register", needsLogin: false, limits: ["register"],
-                    wantsClient: true),
-                Route(
-                    "POST", "/api/auth/login", "accounts.login", needsLogin: false, limits: ["login", "sign_ins"],
-                    wantsClient: true),
-                Route(
-                    "POST", "/api/auth/refresh", "accounts.refresh", needsLogin: false, limits: ["refresh"],
-                    wantsClient: true),
-                Route("POST", "/api/auth/logout", "accounts.logout", limits: ["refresh"], wantsClient: true),
-                Route(
-                    "POST", "/api/auth/password", "accounts.change-password", limits: ["login", "sign_ins"],
-                    wantsClient: true),
-                Route("GET", "/api/auth/sessions", "accounts.sessions", limits: ["refresh"], wantsClient: true),
-                Route(
-                    "DELETE", "/api/auth/sessions", "accounts.end-other-sessions", limits: ["refresh"],
-                    wantsClient: true),
-                Route("DELETE", "/api/auth/sessions/:id", "accounts.end-session", limits: ["refresh"]),
-                Route("GET", "/api/users/me", "accounts.me"),
-                Route("GET", "/api/users/without-rooms", "accounts.without-rooms"),
-            ],
-            logsEndedSessions: true,
-            limits: [
-                RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-                // A person is counted here who is signed in and changes the password; guesses at an account in `AccountsDatabase.Guesses`.
-                RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
-                // The right password costs a hash and a session, too.
-                RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
-                RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
-            ])
     }
 
     public func register(in requests: inout RequestTable) {
         let accounts = accounts
-        requests.on("accounts.register") { try await accounts.register($0.fields, by: $0.deadline) }
-        requests.on("accounts.login") { try await accounts.login($0.fields, by: $0.deadline) }
-        requests.on("accounts.refresh") { try await accounts.refresh($0.fields) }
-        requests.on("accounts.logout") { try await accounts.logout($0.fields) }
-        requests.on("accounts.change-password") {
-            try await accounts.changePassword($0.fields, $0.caller, by: $0.deadline)
-        }
-        requests.on("accounts.sessions") { try await accounts.showSessions($0.fields, $0.caller) }
-        requests.on("accounts.end-session") { try await accounts.endSession($0.fields, $0.caller) }
-        requests.on("accounts.end-other-sessions") { try await accounts.endOtherSessions($0.fields, $0.caller) }
-        requests.on("accounts.me") { try await accounts.me($0.caller) }
-        requests.on("accounts.without-rooms") {
-            try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward())
-        }
-        requests.on("accounts.people") { try await accounts.lookUpPeople($0.fields) }
+        requests.on(.register) { try await accounts.register($0.fields, by: $0.deadline) }
+        requests.on(.login) { try await accounts.login($0.fields, by: $0.deadline) }
+        requests.on(.refresh) { try await accounts.refresh($0.fields) }
+        requests.on(.logout) { try await accounts.logout($0.fields) }
+        requests.on(.changePassword) { try await accounts.changePassword($0.fields, $0.caller, by: $0.deadline) }
+        requests.on(.sessions) { try await accounts.showSessions($0.fields, $0.caller) }
+        requests.on(.endOtherSessions) { try await accounts.endOtherSessions($0.fields, $0.caller) }
+        requests.on(.endSession) { try await accounts.endSession($0.fields, $0.caller) }
+        requests.on(.me) { try await accounts.me($0.caller) }
+        requests.on(.withoutRooms) { try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward()) }
+        requests.on(.people) { try await accounts.lookUpPeople($0.fields) }
     }
+}
+
+extension Endpoint {
+    fileprivate static let register = Endpoint("accounts.register")
+        .route("POST", "/api/auth/register", needsLogin: false, limits: ["register"], wantsClient: true)
+    fileprivate static let login = Endpoint("accounts.login")
+        .route("POST", "/api/auth/login", needsLogin: false, limits: ["login", "sign_ins"], wantsClient: true)
+    fileprivate static let refresh = Endpoint("accounts.refresh")
+        .route("POST", "/api/auth/refresh", needsLogin: false, limits: ["refresh"], wantsClient: true)
+    fileprivate static let logout = Endpoint("accounts.logout")
+        .route("POST", "/api/auth/logout", limits: ["refresh"], wantsClient: true)
+    fileprivate static let changePassword = Endpoint("accounts.change-password")
+        .route("POST", "/api/auth/password", limits: ["login", "sign_ins"], wantsClient: true)
+    fileprivate static let sessions = Endpoint("accounts.sessions")
+        .route("GET", "/api/auth/sessions", limits: ["refresh"], wantsClient: true)
+    fileprivate static let endOtherSessions = Endpoint("accounts.end-other-sessions")
+        .route("DELETE", "/api/auth/sessions", limits: ["refresh"], wantsClient: true)
+    fileprivate static let endSession = Endpoint("accounts.end-session")
+        .route("DELETE", "/api/auth/sessions/:id", limits: ["refresh"])
+    fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me")
+    fileprivate static let withoutRooms = Endpoint("accounts.without-rooms").route("GET", "/api/users/without-rooms")
+
+    // For other services.
+    fileprivate static let people = Endpoint(Subject.people)
+}
+
+/// People, their passwords and their sessions. Each use case is an extension in a file of its own.
+struct Accounts: Sendable {
+    let database: any Database
+    let passwords: PasswordChecker
+    let tokens: TokenPolicy
+    let ids: UUIDv7Generator
+    let clock: any WallClock
+    let randomness: any Randomness
+    let emailVisibility: EmailVisibility
+    let partners: any PartnerDirectory
+
+    /// A session that begins or goes on now, with its next token.
+    func session(_ token: RefreshToken, _ client: SigningClient) -> NewSession {
+        let now = clock.now()
+        return NewSession(
+            token: token, publicID: ids.next(at: now.milliseconds), now: now,
+            expiry: now.adding(tokens.sessionLifetime), tokensUntil: tokens.accessExpiry(at: now), client: client)
+    }
+
+    /// - Parameter id: what the session is called.
+    func grant(_ account: Account, _ session: NewSession, id: String) -> Grant {
+        Grant(
+            account: account, token: tokens.accessToken(for: account, inSession: id, at: session.now),
+            expiry: session.tokensUntil, refreshToken: session.token)
+    }
+}
+
+/// Who sees others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always shown.
+enum EmailVisibility: String, Sendable, CaseIterable {
+    case everyone
+    /// People one shares a room with.
+    case shared
+    case nobody
 }

@@ -1,5 +1,6 @@
 import Contracts
 import ServiceKit
+import Storage
 
 extension Accounts {
     /// `{currentPassword, newPassword}` → a grant of the same session; every other one ends.
@@ -9,21 +10,23 @@ extension Accounts {
         let current = try fields.string("currentPassword")
         let new = try Password(fields.string("newPassword"), field: "newPassword")
         let client = SigningClient(fields)
-        guard var known = try await database.credentials(of: caller.id) else { throw Self.signInAgain }
+        guard var known = try await credentials(of: caller.id) else { throw Self.signInAgain }
         for _ in 1...Self.maxTries {
             guard
                 let hash = try await passwords.replace(
                     current, by: new, against: known.passwordHash, for: client, by: deadline)
             else { throw ServiceError(.invalidCredentials, "The current password is wrong.") }
-            let changed = try await database.changePassword(
-                from: known.passwordHash, to: hash, of: caller.id, in: client.sessionID
-            ) { [self] sessionID in
-                session(
-                    sessionID.map { RefreshToken(sessionID: $0, randomness: randomness) }
-                        ?? RefreshToken(randomness: randomness), client)
+            let changed = try await database.write { [self, known] connection in
+                try SessionsStore(connection).changePassword(
+                    from: known.passwordHash, to: hash, of: caller.id, in: client.sessionID
+                ) { sessionID in
+                    session(
+                        sessionID.map { RefreshToken(sessionID: $0, randomness: randomness) }
+                            ?? RefreshToken(randomness: randomness), client)
+                }
             }
             if let changed { return Reply(.ok, grant(known.account, changed.session, id: changed.id).json) }
-            let latest = try await database.credentials(of: caller.id)
+            let latest = try await credentials(of: caller.id)
             // The hash is the same: it is the session that is gone.
             guard let latest, latest.passwordHash != known.passwordHash else { throw Self.signInAgain }
             known = latest
@@ -32,4 +35,8 @@ extension Accounts {
     }
 
     static let signInAgain = ServiceError(.unauthenticated, "This session has ended. Sign in again.")
+
+    private func credentials(of personID: String) async throws -> PeopleStore.Credentials? {
+        try await database.read { try PeopleStore($0).credentials(of: personID) }
+    }
 }

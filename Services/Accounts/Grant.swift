@@ -2,6 +2,19 @@ import Contracts
 import JSON
 import Security
 
+/// A person as this service knows them.
+struct Account: Sendable {
+    let id: String
+    let username: String
+    let firstName: String?
+    let email: String?
+
+    /// As the person sees oneself, or as one who may see the address does.
+    var person: Person { Person(id: id, username: username, firstName: firstName, email: email) }
+
+    var personWithoutEmail: Person { Person(id: id, username: username, firstName: firstName, email: nil) }
+}
+
 /// What signing in gives: a token for the gateway, one to renew it with, and who one is.
 struct Grant {
     let account: Account

@@ -4,43 +4,41 @@ import ServiceKit
 extension ComponentFactory {
     /// The broker as a program, by its settings.
     public static let bus = ComponentFactory(
-        settings: [.host, .busPort, .busTokenFile, .busPeersFile, .maxPendingBytes], peer: .operator
-    ) { node in
+        settings: [Setting.host, port, Setting.busTokenFile, peersFile, maxPendingBytes], peer: .operator
+    ) { node, _ in
         let configuration = node.configuration
         var settings = BrokerSettings()
         settings.access = try configuration.brokerAccess
-        settings.maxPendingBytes = configuration.number(Setting.maxPendingBytes.name)
+        settings.maxPendingBytes = configuration[maxPendingBytes]
         let log = node.log
         let server = try await BusServer.start(
-            host: configuration.text(Setting.host.name),
-            port: UInt16(clamping: configuration.number(Setting.busPort.name)), settings: settings
+            host: configuration[.host], port: configuration[port], settings: settings
         ) { log.record($0) }
         server.measure(in: node.metrics)
         return BusComponent(server: server)
     }
+
+    fileprivate static let peersFile = Setting(
+        "BUS_PEERS_FILE", .path,
+        "A file with a line for each peer, its token's digest and what it may do; in the place of one token for all")
+    private static let port = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
+    private static let maxPendingBytes = Setting(
+        "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
+        "How many bytes may wait for one peer before it is cut off")
 }
 
 extension Configuration {
     fileprivate var brokerAccess: BrokerAccess {
         get throws(ConfigurationError) {
             let token = try busToken
-            guard let path = optional(Setting.busPeersFile.name) else { return token.map { .token($0) } ?? .open }
+            let setting = ComponentFactory.peersFile
+            guard let path = self[setting] else { return token.map { .token($0) } ?? .open }
             // A token with all rights besides would make the table worth nothing.
             guard token == nil else { throw .malformed("set BUS_TOKEN_FILE or BUS_PEERS_FILE, not both") }
-            let text = try secret(path, of: .busPeersFile, minLength: 0, maxLength: BusPeerTable.maxSize)
+            let text = try secret(path, of: setting, minLength: 0, maxLength: BusPeerTable.maxSize)
             return .peers(try BusPeerTable(text, from: path))
         }
     }
-}
-
-extension Setting {
-    static let busPeersFile = Setting(
-        "BUS_PEERS_FILE", .path, default: "",
-        "A file with a line for each peer, its token's digest and what it may do; in the place of one token for all")
-    static let busPort = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
-    static let maxPendingBytes = Setting(
-        "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
-        "How many bytes may wait for one peer before it is cut off")
 }
 
 /// The broker as a part of a program.

@@ -27,19 +27,17 @@ struct BoardLimits: Sendable {
         "MAX_PERSON_BYTES", .size(128 << 10...1 << 40), default: "512m",
         "How many bytes a person's elements may have in all rooms")
 
-    static let settings = [Setting.rateLimits, maxRoomElements, maxRoomBytes, maxPersonElements, maxPersonBytes]
+    static let settings: [any AnySetting] = [
+        Setting.rateLimits, maxRoomElements, maxRoomBytes, maxPersonElements, maxPersonBytes,
+    ]
 
     init(_ configuration: Configuration) {
-        room = Amount(
-            elements: configuration.number(Self.maxRoomElements.name),
-            bytes: configuration.number(Self.maxRoomBytes.name))
-        guard configuration.isOn(Setting.rateLimits.name) else {
+        room = Amount(elements: configuration[Self.maxRoomElements], bytes: configuration[Self.maxRoomBytes])
+        guard configuration[.rateLimits] else {
             person = Amount(elements: .max, bytes: .max)
             return
         }
-        person = Amount(
-            elements: configuration.number(Self.maxPersonElements.name),
-            bytes: configuration.number(Self.maxPersonBytes.name))
+        person = Amount(elements: configuration[Self.maxPersonElements], bytes: configuration[Self.maxPersonBytes])
     }
 
     var roomIsFull: ServiceError {

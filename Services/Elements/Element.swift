@@ -59,3 +59,62 @@ struct Element: Sendable, Equatable {
         }
     }
 }
+
+/// What kind of thing an element is, in a client's own words: `[a-z][a-z0-9_-]{0,31}`.
+struct ElementType: Sendable, Equatable {
+    let text: String
+
+    static let maxLength = 32
+
+    init(_ text: String) throws(ServiceError) {
+        guard text.utf8.count <= Self.maxLength, let first = text.utf8.first, Self.isLetter(first),
+            text.utf8.allSatisfy(Self.isAllowed)
+        else {
+            throw .invalid(
+                "type", "has to start with a letter a-z, followed by up to 31 of a-z, 0-9, `_` and `-`")
+        }
+        self.text = text
+    }
+
+    init(stored text: String) { self.text = text }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: isLetter(byte)
+        }
+    }
+}
+
+/// Where an element stands: `{x, y}`, each number as it was written.
+struct ElementPosition: Sendable, Equatable {
+    let json: JSONValue
+
+    /// No client writes a double in more than 25 characters; a number of a million digits would be kept as it is.
+    static let maxNumberBytes = 64
+
+    init(_ given: JSONValue) throws(ServiceError) {
+        guard let object = given.object else { throw .wrongType("position", "an object with x and y") }
+        let x = try Self.coordinate("x", of: object)
+        let y = try Self.coordinate("y", of: object)
+        json = JSONWriter.object(reservingCapacity: 64) {
+            $0.member("x", x)
+            $0.member("y", y)
+        }
+    }
+
+    init(stored json: JSONValue) { self.json = json }
+
+    private static func coordinate(_ name: String, of object: JSONObject) throws(ServiceError) -> JSONValue {
+        let field = "position.\(name)"
+        guard let value = object[name], !value.isNull else { throw .missing(field) }
+        guard value.kind == .number else { throw .wrongType(field, "a number") }
+        guard value.bytes.count <= maxNumberBytes else {
+            throw .invalid(field, "has to be written in at most \(maxNumberBytes) characters")
+        }
+        guard value.double != nil else { throw .invalid(field, "is too large a number") }
+        return value
+    }
+}

@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import Reactor
 import ServiceKit
+import Storage
 import Synchronization
 
 /// Closes the rooms that a gateway had open when the gateway dies, and asks one that returns what is open there.
@@ -19,13 +20,13 @@ final class GatewayWatch: Sendable {
     /// Before the database is tried again.
     private static let retryInterval: Duration = .milliseconds(250)
 
-    private let database: ElementsDatabase
+    private let database: any Database
     private let membership: GatewayMembership
     private let bus: any MessageBus
     private let log: Logger
     private let state = Mutex(State())
 
-    init(database: ElementsDatabase, membership: GatewayMembership, bus: any MessageBus, log: Logger) {
+    init(database: any Database, membership: GatewayMembership, bus: any MessageBus, log: Logger) {
         self.database = database
         self.membership = membership
         self.bus = bus
@@ -60,7 +61,8 @@ final class GatewayWatch: Sendable {
     /// - Returns: false if they could not be read.
     func findEarlierGateways() async -> Bool {
         do {
-            for gateway in try await database.gatewaysWithOpenRooms() { membership.expect(gateway) }
+            let gateways = try await database.read { try OpenRoomsStore($0).gateways() }
+            for gateway in gateways { membership.expect(gateway) }
             return true
         } catch {
             log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
@@ -115,7 +117,9 @@ final class GatewayWatch: Sendable {
         do {
             // Looked at again when the write's turn comes: what the gateway says and opens until then stands. If it speaks
             // while the write is carried out it returns, and is asked what is open.
-            let closed = try await database.closeAll(on: gateway) { [membership] in !membership.isAlive(gateway) }
+            let closed = try await database.write { [membership] connection in
+                membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
+            }
             log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
             return true
         } catch {

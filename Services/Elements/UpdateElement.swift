@@ -17,8 +17,10 @@ extension Elements {
         }
         let updater = request.caller.userID
 
-        return try await database.change(for: request, holding: content?.json.bytes.count ?? 0) { board in
-            guard var element = try board.element(elementID) else { throw ServiceError.elementNotFound }
+        return try await change(for: request, holding: content?.json.bytes.count ?? 0) { board in
+            guard var element = try board.store.element(elementID, in: board.room.roomID) else {
+                throw ServiceError.elementNotFound
+            }
             if let expectedVersion, expectedVersion != element.version {
                 throw ServiceError(
                     .versionConflict, "The element has changed since: it has version \(element.version) now.")
@@ -29,7 +31,7 @@ extension Elements {
             element.updatedBy = updater
             element.updatedAt = state.changedAt
             element.version += 1
-            try board.replace(element)
+            try board.store.replace(element)
             let json = element.json
             let seq = try board.tell(ElementEvents.updated(element, json, state), at: state)
             return Reply(.ok, json, position: Self.position(seq))

@@ -6,13 +6,13 @@ import Storage
 /// count of the unseen, and how much is on everyone's account.
 extension ElementsService: Recounted {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
-        try BoardCounts(connection).roomIDs(after: id, limit: limit)
+        try CountsStore(connection).roomIDs(after: id, limit: limit)
     }
 
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Difference] {
-        let counts = BoardCounts(connection)
+        let counts = CountsStore(connection)
         let board = try counts.board(of: roomID)
         let misjudged = try counts.misjudgedElements(of: roomID)
         let rows = try counts.rows(of: roomID, correcting: misjudged)
@@ -20,13 +20,13 @@ extension ElementsService: Recounted {
         if (board?.elementCount ?? 0) != rows.count {
             differences.append(
                 Difference("elements", kept: board?.elementCount, counted: rows.count) {
-                    try BoardCounts($0).setCount(rows, of: roomID)
+                    try CountsStore($0).setCount(rows, of: roomID)
                 })
         }
         if let kept = try counts.bytes(of: roomID), kept != rows.bytes {
             differences.append(
                 Difference("bytes of elements", kept: kept, counted: rows.bytes) {
-                    try BoardCounts($0).setBytes(rows.bytes, of: roomID)
+                    try CountsStore($0).setBytes(rows.bytes, of: roomID)
                 })
         }
         if let board { differences += historyDifferences(board, rows, roomID) }
@@ -34,16 +34,16 @@ extension ElementsService: Recounted {
     }
 
     public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] {
-        let counts = BoardCounts(connection)
+        let counts = CountsStore(connection)
         let (kept, counted) = (try counts.accounts(), try counts.accountRows())
         return Set(kept.keys).union(counted.keys).sorted().flatMap { person in
-            accountDifferences(of: person, kept[person], counted[person] ?? BoardCounts.Account(elements: 0, bytes: 0))
+            accountDifferences(of: person, kept[person], counted[person] ?? CountsStore.Account(elements: 0, bytes: 0))
         }
     }
 
-    private static func elementDifferences(_ element: BoardCounts.Misjudged) -> [Difference] {
+    private static func elementDifferences(_ element: CountsStore.Misjudged) -> [Difference] {
         let mend: (any Connection) throws -> Void = {
-            try BoardCounts($0).set(element.size, chargedTo: element.person, ofElement: element.id)
+            try CountsStore($0).set(element.size, chargedTo: element.person, ofElement: element.id)
         }
         var differences: [Difference] = []
         if element.size != element.keptSize {
@@ -60,27 +60,27 @@ extension ElementsService: Recounted {
     }
 
     private static func accountDifferences(
-        of person: String, _ kept: BoardCounts.Account?, _ counted: BoardCounts.Account
+        of person: String, _ kept: CountsStore.Account?, _ counted: CountsStore.Account
     ) -> [Difference] {
         let numbers = [
             ("elements of \(person) in all rooms", kept?.elements, counted.elements),
             ("bytes of \(person)'s elements in all rooms", kept?.bytes, counted.bytes),
         ]
         return numbers.filter { $1 != $2 }.map { what, kept, number in
-            Difference(what, kept: kept, counted: number) { try BoardCounts($0).setAccount(counted, of: person) }
+            Difference(what, kept: kept, counted: number) { try CountsStore($0).setAccount(counted, of: person) }
         }
     }
 
     /// Deleted elements leave no row, and what they added to the revision and when they went is known of none. Each change
     /// counts one, though, and an element's version and rank say how many there were at the least.
     private static func historyDifferences(
-        _ board: BoardState, _ rows: BoardCounts.Rows, _ roomID: String
+        _ board: BoardState, _ rows: CountsStore.Rows, _ roomID: String
     ) -> [Difference] {
         var differences: [Difference] = []
         if board.rev < rows.leastRev {
             differences.append(
                 Difference("revision", kept: "\(board.rev)", counted: "at least \(rows.leastRev)") {
-                    try BoardCounts($0).setRev(rows.leastRev, of: roomID)
+                    try CountsStore($0).setRev(rows.leastRev, of: roomID)
                 })
         }
         let hasDeletions = board.rev > rows.changes
@@ -89,13 +89,13 @@ extension ElementsService: Recounted {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.changedAt.iso)"
             differences.append(
                 Difference("time of the last change", kept: board.changedAt.iso, counted: counted) {
-                    try BoardCounts($0).setTime(rows.changedAt, of: roomID)
+                    try CountsStore($0).setTime(rows.changedAt, of: roomID)
                 })
         }
         return differences
     }
 
-    private static func unseenDifferences(_ roomID: String, _ counts: BoardCounts) throws -> [Difference] {
+    private static func unseenDifferences(_ roomID: String, _ counts: CountsStore) throws -> [Difference] {
         let kept = try counts.unseenCounts(in: roomID)
         let rows = try counts.unseenRows(in: roomID)
         let present = try counts.whoHasOpen(roomID)
@@ -105,7 +105,7 @@ extension ElementsService: Recounted {
             guard kept[person] != (counted == 0 ? nil : counted) || rows[person] ?? 0 != counted else { return nil }
             let what = "unseen elements of \(person)\(present.contains(person) ? ", who has the room open" : "")"
             return Difference(what, kept: kept[person], counted: counted) {
-                try BoardCounts($0).setUnseen(counted, of: person, in: roomID)
+                try CountsStore($0).setUnseen(counted, of: person, in: roomID)
             }
         }
     }

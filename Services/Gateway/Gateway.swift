@@ -24,7 +24,7 @@ public struct Gateway: Component {
             serve: ["gateways.>"], request: [">"], publish: ["gateways.>", Subject.discover, Subject.status],
             subscribe: [">"]))
 
-    public static let factory = ComponentFactory(settings: GatewaySettings.all, peer: peer) { node in
+    public static let factory = ComponentFactory(settings: GatewaySettings.all, peer: peer) { node, _ in
         try await Gateway.start(in: node)
     }
 
@@ -35,15 +35,15 @@ public struct Gateway: Component {
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
         // Before anything is kept in it: the key, and what services have announced.
-        try DataFolder.make(node.configuration.text(Setting.data.name))
+        try DataFolder.make(node.configuration[.data])
         let parts = GatewayParts(
             node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,
             manifests: manifestFile(in: node, log), log: log)
         try await parts.start(for: node.services.union(settings.requiredServices), on: node.bus, log)
-        let host = node.configuration.text(Setting.host.name)
+        let host = node.configuration[.host]
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(
-            host: host, port: UInt16(node.configuration.number(Setting.port.name)), on: node.group,
+            host: host, port: node.configuration[.port], on: node.group,
             configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
             makeDelegate: { loop in LoopEdge(parts.http[loop.index], parts.sockets[loop.index]) })
@@ -59,13 +59,13 @@ public struct Gateway: Component {
 
     private static func secret(_ configuration: Configuration) throws -> [UInt8] {
         try SecretFile.loadOrCreate(
-            configuration.optional(Setting.jwtSecretFile.name) ?? "\(configuration.text(Setting.data.name))/jwt.secret")
+            configuration[.jwtSecretFile] ?? "\(configuration[.data])/jwt.secret")
     }
 
     /// nil where all services are in this process.
     private static func manifestFile(in node: Node, _ log: Logger) -> ManifestFile? {
         if node.bus is InProcessBus { return nil }
-        return ManifestFile("\(node.configuration.text(Setting.data.name))/manifests.json", log: log)
+        return ManifestFile("\(node.configuration[.data])/manifests.json", log: log)
     }
 
     private static func edge(_ settings: GatewaySettings, gatewayID: String, loops: Int) -> EdgeConfiguration {

@@ -32,74 +32,79 @@ struct GatewaySettings: Sendable {
         ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"]
         + OwnLimits.all.map(\.name)
 
-    static let all: [Setting] =
-        [
-            .host, .port, .data, .jwtSecretFile,
-            Setting(
-                "GLOBAL_SCOPE", .choice(GlobalScope.allCases.map(\.rawValue)), default: "everyone",
-                "Whom `:global` events reach: everyone connected, or a room's participants"),
-            Setting(
-                "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
-                "How often a socket is pinged; with more than 30s push may wake who reads"),
-            Setting(
-                "PING_TIMEOUT", .duration(.milliseconds(100)...(.seconds(3600))), default: "20s",
-                "How long its answer may take"),
-            Setting(
-                "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
-                "How long a request may take; then it is 503 or an ack that says it may be tried again"),
-            Setting(
-                "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
-                "What may wait for one socket before it is cut off as a slow reader"),
-            Setting(
-                "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
-                "How long a socket may take nothing of what waits for it"),
-            Setting(
-                "MAX_CONNECTIONS", .number(0...1_000_000), default: "0",
-                "Open connections; 0: as the system's limits for descriptors and memory allow"),
-            Setting(
-                "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-                "Connections of one address whose sockets have not connected; 0: a quarter of all, 1000 at most"),
-            Setting(
-                "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
-                "Sockets that have not connected yet; 0: half as many as connections"),
-            Setting(
-                "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-                "Of these, those of one address; 0: an eighth of all connections, 500 at most"),
-            Setting(
-                "MAX_BUFFERED_BYTES", .size(0...(1 << 40)), default: "0",
-                "What may be buffered for all clients together: unfinished requests, unread answers; 0: a quarter of the memory, 128m at most"
-            ),
-            Setting(
-                "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
-                "Of this, for one address; 0: a quarter"),
-            Setting(
-                "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
-                "Percent of each event loop's time that one address's requests and messages may take"),
-            Setting(
-                "TRUSTED_PROXIES", .networks, default: "",
-                "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default"),
-            Setting(
-                "PUBLIC_OPERATIONS", .choice(["on", "off"]), default: "on",
-                "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone"),
-            Setting(
-                "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
-                "How many sockets one person may have at this gateway; one more ends the oldest"),
-            Setting(
-                "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
-                "The services that /readyz waits for"),
-            Setting(
-                "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
-                "HTTP requests of one person that may be under way at once on a gateway"),
-            Setting(
-                "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
-                "Of those that answer at length, replays to sockets among them; the next ones wait"),
-            .rateLimits,
-        ]
-        + limits.map { name in
-            Setting(rateSetting(name), .rate, default: "", description(of: name))
-        }
+    static let globalScope = Setting(
+        "GLOBAL_SCOPE", .choice(GlobalScope.self), default: "everyone",
+        "Whom `:global` events reach: everyone connected, or a room's participants")
+    static let pingInterval = Setting(
+        "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
+        "How often a socket is pinged; with more than 30s push may wake who reads")
+    static let pingTimeout = Setting(
+        "PING_TIMEOUT", .duration(.milliseconds(100)...(.seconds(3600))), default: "20s",
+        "How long its answer may take")
+    static let requestTimeout = Setting(
+        "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
+        "How long a request may take; then it is 503 or an ack that says it may be tried again")
+    static let maxPendingBytes = Setting(
+        "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
+        "What may wait for one socket before it is cut off as a slow reader")
+    static let writeTimeout = Setting(
+        "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
+        "How long a socket may take nothing of what waits for it")
+    static let maxConnections = Setting(
+        "MAX_CONNECTIONS", .number(0...1_000_000), default: "0",
+        "Open connections; 0: as the system's limits for descriptors and memory allow")
+    static let maxConnectionsPerAddress = Setting(
+        "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
+        "Connections of one address whose sockets have not connected; 0: a quarter of all, 1000 at most")
+    static let maxPendingSockets = Setting(
+        "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
+        "Sockets that have not connected yet; 0: half as many as connections")
+    static let maxPendingSocketsPerAddress = Setting(
+        "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
+        "Of these, those of one address; 0: an eighth of all connections, 500 at most")
+    static let maxBufferedBytes = Setting(
+        "MAX_BUFFERED_BYTES", .size(0...(1 << 40)), default: "0",
+        "What may be buffered for all clients together: unfinished requests, unread answers; 0: a quarter of the memory, 128m at most"
+    )
+    static let maxBufferedBytesPerAddress = Setting(
+        "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
+        "Of this, for one address; 0: a quarter")
+    static let maxLoopTimePerAddress = Setting(
+        "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
+        "Percent of each event loop's time that one address's requests and messages may take")
+    static let trustedProxies = Setting(
+        "TRUSTED_PROXIES", .networks,
+        "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default")
+    static let showsOperations = Setting(
+        "PUBLIC_OPERATIONS", .onOrOff, default: "on",
+        "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone")
+    static let maxSocketsPerPerson = Setting(
+        "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
+        "How many sockets one person may have at this gateway; one more ends the oldest")
+    static let requiredServices = Setting(
+        "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
+        "The services that /readyz waits for")
+    static let maxRequestsPerPerson = Setting(
+        "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
+        "HTTP requests of one person that may be under way at once on a gateway")
+    static let maxHeavyRequestsPerPerson = Setting(
+        "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
+        "Of those that answer at length, replays to sockets among them; the next ones wait")
 
-    static func rateSetting(_ limit: String) -> String { "RATE_" + limit.uppercased() }
+    static let all: [any AnySetting] = own + limits.map { rate(of: $0) }
+
+    private static let own: [any AnySetting] = [
+        Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
+        requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
+        maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
+        trustedProxies, showsOperations, maxSocketsPerPerson, requiredServices, maxRequestsPerPerson,
+        maxHeavyRequestsPerPerson, Setting.rateLimits,
+    ]
+
+    /// The setting of a limit; nil for the numbers that the service declares.
+    static func rate(of limit: String) -> Setting<Rate?> {
+        Setting("RATE_" + limit.uppercased(), .rate, description(of: limit))
+    }
 
     private static func description(of limit: String) -> String {
         switch limit {
@@ -133,30 +138,28 @@ struct GatewaySettings: Sendable {
     }
 
     init(_ configuration: Configuration) {
-        // A choice has been checked when the configuration was read.
-        globalScope = GlobalScope(rawValue: configuration.text("GLOBAL_SCOPE")) ?? .everyone
-        pingInterval = configuration.duration("PING_INTERVAL")
-        pingTimeout = configuration.duration("PING_TIMEOUT")
-        requestTimeout = configuration.duration("REQUEST_TIMEOUT")
-        maxPendingBytes = configuration.number("MAX_PENDING_BYTES")
-        writeTimeout = configuration.duration("WRITE_TIMEOUT")
-        requiredServices = configuration.list("REQUIRED_SERVICES")
-        maxSocketsPerPerson = configuration.number("MAX_SOCKETS_PER_PERSON")
-        trustedProxies = configuration.networks("TRUSTED_PROXIES")
-        showsOperations = configuration.text("PUBLIC_OPERATIONS") == "on"
-        isLimiting = configuration.text(Setting.rateLimits.name) == "on"
-        maxRequestsPerPerson = configuration.number("MAX_REQUESTS_PER_PERSON")
-        maxHeavyRequestsPerPerson = configuration.number("MAX_HEAVY_REQUESTS_PER_PERSON")
-        func limit(_ name: String) -> EdgeLimits.Limit {
-            EdgeLimits.Limit(
-                total: configuration.number(name), perAddress: configuration.number("\(name)_PER_ADDRESS"))
-        }
-        connections = limit("MAX_CONNECTIONS")
-        pendingSockets = limit("MAX_PENDING_SOCKETS")
-        bufferedBytes = limit("MAX_BUFFERED_BYTES")
-        loopTimePerAddress = configuration.number("MAX_LOOP_TIME_PER_ADDRESS")
+        globalScope = configuration[Self.globalScope]
+        pingInterval = configuration[Self.pingInterval]
+        pingTimeout = configuration[Self.pingTimeout]
+        requestTimeout = configuration[Self.requestTimeout]
+        maxPendingBytes = configuration[Self.maxPendingBytes]
+        writeTimeout = configuration[Self.writeTimeout]
+        requiredServices = configuration[Self.requiredServices]
+        maxSocketsPerPerson = configuration[Self.maxSocketsPerPerson]
+        trustedProxies = configuration[Self.trustedProxies] ?? []
+        showsOperations = configuration[Self.showsOperations]
+        isLimiting = configuration[.rateLimits]
+        maxRequestsPerPerson = configuration[Self.maxRequestsPerPerson]
+        maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]
+        connections = EdgeLimits.Limit(
+            total: configuration[Self.maxConnections], perAddress: configuration[Self.maxConnectionsPerAddress])
+        pendingSockets = EdgeLimits.Limit(
+            total: configuration[Self.maxPendingSockets], perAddress: configuration[Self.maxPendingSocketsPerAddress])
+        bufferedBytes = EdgeLimits.Limit(
+            total: configuration[Self.maxBufferedBytes], perAddress: configuration[Self.maxBufferedBytesPerAddress])
+        loopTimePerAddress = configuration[Self.maxLoopTimePerAddress]
         rateOverrides = Dictionary(
-            Self.limits.compactMap { name in configuration.rate(Self.rateSetting(name)).map { (name, $0) } },
+            Self.limits.compactMap { name in configuration[Self.rate(of: name)].map { (name, $0) } },
             uniquingKeysWith: { first, _ in first })
     }
 

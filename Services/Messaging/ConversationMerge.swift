@@ -27,7 +27,7 @@ struct ConversationMerge: Sendable {
         }
 
         /// A room as a whole: its last change is no earlier than its newest message.
-        init(_ chat: MessagingDatabase.Chat) {
+        init(_ chat: Chat) {
             id = chat.roomID
             bound = ConversationPlace(createdAt: chat.updatedAt, seq: .max, messageID: "")
             end = chat.lastSeq + 1
@@ -51,7 +51,7 @@ struct ConversationMerge: Sendable {
     }
 
     /// Goes on until the page is full, the rooms are at their ends, or so many queries were made.
-    mutating func advance(on messages: MessagingDatabase, queries: Int) throws {
+    mutating func advance(on messages: MessagesStore, queries: Int) throws {
         var left = queries
         while page.count < count, let index = latest() {
             if let message = started[index].read.popLast() {
@@ -74,7 +74,7 @@ struct ConversationMerge: Sendable {
         return started.endIndex - 1
     }
 
-    private mutating func read(_ index: Int, _ messages: MessagingDatabase) throws {
+    private mutating func read(_ index: Int, _ messages: MessagesStore) throws {
         let step = min(started[index].step, count - page.count)
         let read = try messages.newest(in: started[index].id, before: started[index].end, count: step)
         started[index].read = read.reversed()

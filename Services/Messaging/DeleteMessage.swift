@@ -7,7 +7,7 @@ extension Messaging {
         let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
-            let messages = try MessagingDatabase(connection)
+            let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
             guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }
@@ -16,13 +16,13 @@ extension Messaging {
             }
             try messages.erase(messageID)
             let readers = Set(try messages.eraseReceipts(of: messageID))
-            let time = try messages.touch(room.roomID, at: clock.now())
+            let time = try chats.touch(room.roomID, at: clock.now())
             var emissions: [Emission] = [
                 .messageDeleted(messageID, by: caller.userID, in: room.roomID),
                 .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: time),
             ]
             for person in room.userIDs where person != senderID && !readers.contains(person) {
-                let unread = try messages.subtractUnread(1, of: person, in: room.roomID)
+                let unread = try chats.subtractUnread(1, of: person, in: room.roomID)
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
             return Reply(.noContent, position: Self.position(try request.tell(emissions, at: time, on: connection)))

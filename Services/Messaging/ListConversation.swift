@@ -22,7 +22,7 @@ extension Messaging {
         let newest = try await newest(limit + 1, in: roomIDs, before: before)
         let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
         let receipts = try await database.read { connection in
-            try MessagingDatabase(connection).receipts(of: found.map(\.id))
+            try MessagesStore(connection).receipts(of: found.map(\.id))
         }
         let rooms = try await memberships(of: Set(found.map(\.roomID)), request.onward())
         let items = JSONWriter.value(reservingCapacity: 512 * found.count) {
@@ -39,7 +39,7 @@ extension Messaging {
     private func sharedRooms(
         of userID: String, and otherID: String, _ context: BusContext
     ) async throws(ServiceError) -> [String] {
-        let shared = try await bus.askForAll("rooms.shared", context, of: "Rooms") {
+        let shared = try await bus.askForAll(Subject.sharedRooms, context, of: "Rooms") {
             $0.member("userId", userID)
             $0.member("otherUserId", otherID)
             $0.member("idsOnly", true)
@@ -65,14 +65,14 @@ extension Messaging {
             if let place {
                 try await heads(of: roomIDs, before: place).map(ConversationMerge.Room.init)
             } else {
-                try await database.read { try MessagingDatabase($0).chats(of: roomIDs) }
+                try await database.read { try ChatsStore($0).chats(of: roomIDs) }
                     .map(ConversationMerge.Room.init)
             }
         var merge = ConversationMerge(of: count, from: rooms)
         while !merge.isDone {
             merge = try await database.read { [merge] connection in
                 var merge = merge
-                try merge.advance(on: MessagingDatabase(connection), queries: Self.queriesInOneGo)
+                try merge.advance(on: MessagesStore(connection), queries: Self.queriesInOneGo)
                 return merge
             }
         }
@@ -84,7 +84,7 @@ extension Messaging {
         var heads: [ConversationHead] = []
         for start in stride(from: 0, to: roomIDs.count, by: Self.roomsInOneGo) {
             let some = Array(roomIDs[start..<min(start + Self.roomsInOneGo, roomIDs.count)])
-            heads += try await database.read { try MessagingDatabase($0).heads(of: some, before: place) }
+            heads += try await database.read { try ChatsStore($0).heads(of: some, before: place) }
         }
         return heads
     }

@@ -12,7 +12,7 @@ extension Messaging {
         let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
         let room = request.room
         return try await database.read { connection in
-            let messages = try MessagingDatabase(connection)
+            let messages = MessagesStore(connection)
             // One more than is shown tells whether there is another page.
             let candidates =
                 if let after {
@@ -30,5 +30,23 @@ extension Messaging {
                     $0.array(of: found) { $1.write(to: &$0, in: room, readBy: receipts[$1.id] ?? []) }
                 }, next: hasMore ? next.map { String($0.seq) } : nil)
         }
+    }
+
+    // MARK: The length of a page
+
+    /// What the messages of a page may take: an answer has to fit into one line of the bus.
+    private static let maxPageBytes = 1_000_000
+    /// What a message takes beside its text, receipts included.
+    private static let messageOverhead = 800
+
+    /// How many of these, from the first on, go into one page: `limit`, or fewer long ones, but at least one.
+    static func pageLength(_ candidates: [Message], limit: Int) -> Int {
+        var bytes = 0
+        for (index, message) in candidates.prefix(limit).enumerated() {
+            // The text is written twice, and escapes double it at worst.
+            bytes += 4 * message.text.utf8.count + messageOverhead
+            if bytes > maxPageBytes, index > 0 { return index }
+        }
+        return min(candidates.count, limit)
     }
 }

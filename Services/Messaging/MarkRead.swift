@@ -12,12 +12,12 @@ extension Messaging {
         let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
         return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in
-            let messages = try MessagingDatabase(connection)
+            let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
             let now = clock.now()
             let newlyRead = try messages.markRead(messageIDs, by: reader, in: room.roomID, at: now)
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
-            let unread = try messages.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
+            let unread = try chats.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
             let seq = try request.tell(
                 [
                     .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),

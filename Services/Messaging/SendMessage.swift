@@ -15,7 +15,7 @@ extension Messaging {
         let tempID = try fields.tempID()
         let (room, sender) = (request.room, request.caller.userID)
         let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
-            let sends = connection.pending(Sends.self)
+            let sends = connection.pending(SendBatch.self)
             let place = try sends.nextPlace(in: room.roomID, at: clock.now(), on: connection)
             let message = Message(
                 id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
@@ -41,7 +41,7 @@ extension Messaging {
     private static func repeated(
         _ tempID: String?, by sender: String, in room: Membership, on connection: any Connection
     ) throws -> Reply? {
-        let messages = MessagingDatabase(ofMessagesAlone: connection)
+        let messages = MessagesStore(connection)
         guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
             return nil
         }

@@ -6,29 +6,29 @@ import Storage
 /// that a room shows and who has read one are read from the rows themselves.
 extension MessagingService: Recounted {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
-        try MessagingDatabase(connection).roomIDs(after: id, limit: limit)
+        try CountsStore(connection).roomIDs(after: id, limit: limit)
     }
 
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Difference] {
-        let messages = try MessagingDatabase(connection)
-        let (shown, deleted) = try (messages.tally(of: roomID, .shown), messages.tally(of: roomID, .deleted))
+        let counts = try CountsStore(connection)
+        let (shown, deleted) = try (counts.tally(of: roomID, .shown), counts.tally(of: roomID, .deleted))
         let all = Tally(
             count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
             lastAt: max(shown.lastAt, deleted.lastAt))
         var differences = chatDifferences(
-            try messages.chats(of: [roomID]).first, all, hasDeletions: deleted.count > 0, roomID)
+            try ChatsStore(connection).chats(of: [roomID]).first, all, hasDeletions: deleted.count > 0, roomID)
         if all.count != all.lastSeq {
             differences.append(Difference("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
         }
-        let kept = try messages.unreadCounts(in: roomID)
+        let kept = try counts.unreadCounts(in: roomID)
         for person in Set(members).union(kept.keys).sorted() {
-            let counted = try messages.countUnread(of: person, in: roomID)
+            let counted = try counts.countUnread(of: person, in: roomID)
             guard kept[person] ?? 0 != counted else { continue }
             differences.append(
                 Difference("unread messages of \(person)", kept: kept[person], counted: counted) {
-                    try MessagingDatabase($0).setUnread(counted, of: person, in: roomID)
+                    try CountsStore($0).setUnread(counted, of: person, in: roomID)
                 })
         }
         return differences
@@ -37,11 +37,11 @@ extension MessagingService: Recounted {
     /// When a message was deleted, its row does not say: after a deletion the room's time may be any that is not before the
     /// last message.
     private static func chatDifferences(
-        _ chat: MessagingDatabase.Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
+        _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Difference] {
         let mend: (any Connection) throws -> Void = {
-            let messages = try MessagingDatabase($0)
-            if rows.count == 0 { try messages.removeChat(roomID) } else { try messages.setChat(roomID, to: rows) }
+            let counts = try CountsStore($0)
+            if rows.count == 0 { try counts.removeChat(roomID) } else { try counts.setChat(roomID, to: rows) }
         }
         var differences: [Difference] = []
         if (chat?.lastSeq ?? 0) != rows.lastSeq || (chat != nil && rows.count == 0) {
@@ -51,7 +51,7 @@ extension MessagingService: Recounted {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.lastAt.iso)"
             differences.append(
                 Difference("time of the last change", kept: chat.updatedAt.iso, counted: counted) {
-                    try MessagingDatabase($0).setTime(rows.lastAt, of: roomID)
+                    try CountsStore($0).setTime(rows.lastAt, of: roomID)
                 })
         }
         return differences

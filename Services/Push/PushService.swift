@@ -6,28 +6,32 @@ import Storage
 import Synchronization
 import Workers
 
-/// What the service offers, and what it is made of.
+/// The service's declaration, and its wiring.
 public struct PushService: Service {
     public static let name = "push"
 
     static let provider = Setting(
-        "PUSH_PROVIDER", .choice(PushProviders.all.map { $0.name }), default: LogProvider.name,
+        "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
         "Who brings notifications to devices; log: nobody, they are written down")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
         "How long a message may be read or deleted before anyone is woken for it")
     static let preview = Setting(
-        "PUSH_PREVIEW", .choice(["on", "off"]), default: "on", "Whether notifications have the message's text in them")
+        "PUSH_PREVIEW", .onOrOff, default: "on", "Whether notifications have the message's text in them")
 
-    public static let settings = [provider, hold, preview] + PushProviders.all.flatMap { $0.settings }
-    public static let migrations = PushDatabase.migrations
+    public static let settings =
+        [provider, hold, preview] as [any AnySetting] + PushProviders.all.flatMap { $0.settings }
+    public static let migrations = PushSchema.migrations
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
         name,
-        requests: [Subject.eventsSince(of: LogReader.stream), "messaging.unread", "rooms.names", "gateways.*.open"],
+        requests: [
+            Subject.eventsSince(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
+        ],
         subscribes: [
             Subject.events(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
         ])
+    public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
 
     private let push: Push
     let reader: LogReader
@@ -47,12 +51,12 @@ public struct PushService: Service {
         let (configuration, clock, ids) = (context.configuration, context.clock, context.ids)
         self.learningTime = learningTime
         let metrics = PushMetrics(context.metrics, provider: type(of: provider).name, clock: clock)
-        let hold = configuration.duration(Self.hold.name)
+        let hold = configuration[Self.hold]
         membership = GatewayMembership(context.bus)
         let gateways = LiveGateways(context.bus, membership)
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
-            metrics: metrics, on: background, showsText: configuration.isOn(Self.preview.name))
+            metrics: metrics, on: background, showsText: configuration[Self.preview])
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
             database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,
@@ -60,20 +64,10 @@ public struct PushService: Service {
         self.worker = worker
     }
 
-    public var manifest: Manifest {
-        Manifest(
-            service: Self.name,
-            routes: [
-                Route("POST", "/api/devices", "push.register", limits: ["devices"]),
-                Route("DELETE", "/api/devices/:token", "push.unregister", limits: ["devices"]),
-            ],
-            limits: [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)])
-    }
-
     public func register(in requests: inout RequestTable) {
         let push = push
-        requests.on("push.register") { try await push.registerDevice($0) }
-        requests.on("push.unregister") { try await push.unregisterDevice($0) }
+        requests.on(.register) { try await push.registerDevice($0) }
+        requests.on(.unregister) { try await push.unregisterDevice($0) }
     }
 
     public func start(on loop: EventLoop) throws {
@@ -94,6 +88,12 @@ public struct PushService: Service {
         membership.stop()
         await running.stop()
     }
+}
+
+extension Endpoint {
+    fileprivate static let register = Endpoint("push.register").route("POST", "/api/devices", limits: ["devices"])
+    fileprivate static let unregister = Endpoint("push.unregister")
+        .route("DELETE", "/api/devices/:token", limits: ["devices"])
 }
 
 /// What a service does beside requests, from its start to its stop.

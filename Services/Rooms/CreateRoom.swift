@@ -22,18 +22,19 @@ extension Rooms {
         let name = try RoomName.optional(in: request.fields)
         let key = try request.fields.optionalText("clientRequestId", length: 1...64, trimmed: false)
         guard otherID != caller.id else { throw ServiceError.invalid("otherUserId", "has to be someone else's id") }
-        if let key, let room = try await database.read({ try RoomsDatabase.room(madeBy: caller.id, key, on: $0) }) {
+        if let key, let room = try await database.read({ try RoomsStore($0).room(madeBy: caller.id, key) }) {
             return Reply(.ok, room.json, isDuplicate: true)
         }
         let people = try await people(of: caller, and: otherID, request.onward())
         let isAnswered = try await isAnswered(caller.id, by: otherID, request.onward())
 
         let creation = try await database.write { [clock, ids, quota] connection -> Creation in
+            let store = RoomsStore(connection)
             // Again: the same request may have come twice at once.
-            if let key, let room = try RoomsDatabase.room(madeBy: caller.id, key, on: connection) {
+            if let key, let room = try store.room(madeBy: caller.id, key) {
                 return .repeated(room)
             }
-            let made = try RoomsDatabase.made(by: caller.id, with: otherID, on: connection)
+            let made = try store.made(by: caller.id, with: otherID)
             if isAnswered == nil, quota.needsAnswer(made) { return .needsAnswer }
             try quota.check(made, isAnswered: isAnswered ?? true)
             let now = clock.now()
@@ -42,7 +43,7 @@ extension Rooms {
                 participants: people.map {
                     Participant(userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now)
                 })
-            for renamed in try RoomsDatabase.insert(room, key: key, on: connection) {
+            for renamed in try store.insert(room, key: key) {
                 try Self.tellPartners(of: renamed, in: room, on: connection)
             }
             let seq = try EventLog.append(
@@ -63,12 +64,12 @@ extension Rooms {
     /// - Returns: nil if that doesn't matter: Messaging is only asked about who has created many rooms with somebody who created none.
     private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool? {
         let roomIDs = try await database.read { [quota] connection -> [String]? in
-            let made = try RoomsDatabase.made(by: personID, with: otherID, on: connection)
+            let store = RoomsStore(connection)
+            let made = try store.made(by: personID, with: otherID)
             // What is refused in any case is refused before anybody is asked.
             try quota.check(made, isAnswered: true)
             guard quota.needsAnswer(made) else { return nil }
-            return try RoomsDatabase.roomIDs(
-                sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships, on: connection)
+            return try store.roomIDs(sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships)
         }
         guard let roomIDs else { return nil }
         return try await answers.hasAnswer(to: personID, in: roomIDs, context)
@@ -89,8 +90,8 @@ extension Rooms {
     private static func tellPartners(of personID: String, in room: Room, on connection: any Connection) throws {
         var last: String?
         repeat {
-            let partners = try RoomsDatabase.partners(
-                of: personID, after: last, limit: PageLimits.maxParticipants, on: connection)
+            let partners = try RoomsStore(connection).partners(
+                of: personID, after: last, limit: PageLimits.maxParticipants)
             last = partners.count == PageLimits.maxParticipants ? partners.last : nil
             try EventLog.append(
                 at: room.createdAt.milliseconds, roomID: "", participants: [personID] + partners,

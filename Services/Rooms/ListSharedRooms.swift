@@ -14,13 +14,12 @@ extension Rooms {
         guard otherID.mayBeID else { throw ServiceError.userNotFound }
         if idsOnly { return try await sharedIDs(of: userID, and: otherID, after: cursor, request) }
         let (rooms, isKnown) = try await database.read { connection in
-            (
+            let store = RoomsStore(connection)
+            let rooms =
                 userID == otherID
-                    ? []
-                    : try RoomsDatabase.rooms(
-                        sharedBy: userID, otherID, before: cursor, limit: PageLimits.maxMemberships, on: connection),
-                try RoomsDatabase.isKnown(otherID, on: connection)
-            )
+                ? []
+                : try store.rooms(sharedBy: userID, otherID, before: cursor, limit: PageLimits.maxMemberships)
+            return (rooms, try store.isKnown(otherID))
         }
         if !isKnown { try await requireAccount(otherID, request) }
         return Page(of: rooms, lookedFor: PageLimits.maxMemberships, id: \.id) { $0.membership.write(to: &$1) }.reply
@@ -30,13 +29,11 @@ extension Rooms {
         of userID: String, and otherID: String, after cursor: String?, _ request: Request
     ) async throws -> Reply {
         let (ids, isKnown) = try await database.read { connection in
-            (
+            let store = RoomsStore(connection)
+            let ids =
                 userID == otherID
-                    ? []
-                    : try RoomsDatabase.roomIDs(
-                        sharedBy: userID, otherID, after: cursor, limit: PageLimits.maxIDs, on: connection),
-                try RoomsDatabase.isKnown(otherID, on: connection)
-            )
+                ? [] : try store.roomIDs(sharedBy: userID, otherID, after: cursor, limit: PageLimits.maxIDs)
+            return (ids, try store.isKnown(otherID))
         }
         if !isKnown { try await requireAccount(otherID, request) }
         return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply

@@ -9,12 +9,13 @@ extension Rooms {
         let name = try RoomName.required(in: request.fields)
         let (roomID, callerID) = (request.room.roomID, request.caller.userID)
         let (room, seq) = try await database.write { [clock] connection -> (Room, Int?) in
-            guard var room = try RoomsDatabase.room(roomID, on: connection) else { throw ServiceError.roomNotFound }
+            let store = RoomsStore(connection)
+            guard var room = try store.room(roomID) else { throw ServiceError.roomNotFound }
             guard room.name != name else { return (room, nil) }
             room.name = name
             // It moves with every change, also when the clock stands or goes back.
             room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
-            try RoomsDatabase.updateName(of: room, on: connection)
+            try store.updateName(of: room)
             let seq = try request.tell(
                 Self.emissions(ofRenaming: room, by: callerID), at: room.updatedAt, on: connection)
             return (room, seq)

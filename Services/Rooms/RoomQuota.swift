@@ -13,9 +13,9 @@ struct RoomQuota: Sendable {
         "How many rooms a person may make with another who has never written to them, nor made one with them")
 
     init(_ configuration: Configuration) {
-        let isOn = configuration.isOn(Setting.rateLimits.name)
-        maxRooms = isOn ? configuration.number(Self.maxRooms.name) : .max
-        maxUnanswered = isOn ? configuration.number(Self.maxUnanswered.name) : .max
+        let isOn = configuration[.rateLimits]
+        maxRooms = isOn ? configuration[Self.maxRooms] : .max
+        maxUnanswered = isOn ? configuration[Self.maxUnanswered] : .max
     }
 
     /// Rooms that were made by now.

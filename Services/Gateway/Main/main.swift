@@ -1,4 +1,6 @@
 import Gateway
+import Operations
 import ServiceKit
 
-await Program("parlor-gateway", "The edge of Parlor: HTTP and Socket.IO for clients.", [Gateway.factory]).run()
+await Program("parlor-gateway", "The edge of Parlor: HTTP and Socket.IO for clients.", [Gateway.factory, .operations])
+    .run()

@@ -1,4 +1,6 @@
 import Messaging
+import Operations
 import ServiceKit
 
-await Program("parlor-messaging", "Messages and who has read them.", [.service(MessagingService.self)]).run()
+await Program("parlor-messaging", "Messages and who has read them.", [.service(MessagingService.self), .operations])
+    .run()

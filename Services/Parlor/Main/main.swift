@@ -2,6 +2,7 @@ import Accounts
 import Elements
 import Gateway
 import Messaging
+import Operations
 import Push
 import Rooms
 import ServiceKit
@@ -11,5 +12,6 @@ let services: [any Service.Type] = [
 ]
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,
-    services.map { .service($0) } + [Gateway.factory], commands: [.verify(services), .backup(services), .status, .tail]
+    services.map { .service($0) } + [Gateway.factory, .operations],
+    commands: [.verify(services), .backup(services), .status, .tail]
 ).run()

@@ -18,3 +18,20 @@ struct Device: Sendable, Equatable {
     /// When it was last registered.
     let registeredAt: Timestamp
 }
+
+/// What a push provider knows a device by. Apple's are hexadecimal; another provider's may be any printable ASCII.
+struct DeviceToken: Sendable, Hashable {
+    /// Apple's have 64 characters today, and may have more.
+    private static let maxLength = 256
+
+    let text: String
+
+    init(_ text: String) throws(ServiceError) {
+        guard (1...Self.maxLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw .invalid("token", "has to have 1 to \(Self.maxLength) printable characters of ASCII") }
+        self.text = text
+    }
+
+    /// As it was checked before it was stored.
+    init(stored text: String) { self.text = text }
+}

@@ -111,16 +111,16 @@ struct LogReader: Sendable {
     }
 
     private func hasDevices() async throws -> Bool {
-        try await database.read { try PushDatabase($0).hasDevices() }
+        try await database.read { try DevicesStore($0).hasDevices() }
     }
 
     private func place(_ known: Bookmark?) async throws -> Bookmark? {
         if let known { return known }
-        return try await database.read { try PushDatabase($0).cursor(of: Self.stream) }
+        return try await database.read { try CursorsStore($0).cursor(of: Self.stream) }
     }
 
     private func start(at head: Bookmark, after known: Bookmark?) async throws -> Bookmark {
-        try await database.write(.relaxed) { try PushDatabase($0).restart(Self.stream, at: head, after: known) }
+        try await database.write(.relaxed) { try CursorsStore($0).restart(Self.stream, at: head, after: known) }
     }
 
     private func take(_ stretch: LogStretch) async throws -> Bookmark {
@@ -128,7 +128,7 @@ struct LogReader: Sendable {
         let plan = plan()
         // Where nobody has a device that can be woken, nothing is written.
         guard !people.isEmpty,
-            try await database.read({ try PushDatabase($0).isAnyReachable(of: Array(people), at: plan.now) })
+            try await database.read({ try DevicesStore($0).isAnyReachable(of: Array(people), at: plan.now) })
         else { return stretch.end }
         let place = try await write(stretch, plan)
         onJobs()
@@ -141,7 +141,7 @@ struct LogReader: Sendable {
     }
 
     private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> Bookmark {
-        try await database.write(.relaxed) { try PushDatabase($0).follow(Self.stream, stretch, plan) }
+        try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, stretch, plan) }
     }
 
     private func page(after place: Bookmark?, limit: Int) async throws -> LogPage {

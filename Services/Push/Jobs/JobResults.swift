@@ -76,8 +76,8 @@ final class JobResults: Sendable {
         do {
             let now = clock.now()
             try await database.write(holding: 256 * results.count, .relaxed) { connection in
-                let database = PushDatabase(connection)
-                for result in results { try database.record(result, at: now) }
+                let jobs = JobsStore(connection)
+                for result in results { try jobs.record(result, at: now) }
             }
         } catch {
             state.withLock { $0.waiting.insert(contentsOf: results, at: 0) }

@@ -10,15 +10,15 @@ import WebClient
 struct APNsProvider: PushProvider {
     static let name = "apns"
 
-    static let keyFile = Setting("APNS_KEY_FILE", .path, default: "", "Apple's .p8 file, for the provider apns")
-    static let keyID = Setting("APNS_KEY_ID", .text, default: "", "The id of that key, ten characters")
-    static let teamID = Setting("APNS_TEAM_ID", .text, default: "", "The id of the team, ten characters")
-    static let topic = Setting("APNS_TOPIC", .text, default: "", "The app's bundle id")
+    static let keyFile = Setting("APNS_KEY_FILE", .path, "Apple's .p8 file, for the provider apns")
+    static let keyID = Setting("APNS_KEY_ID", .text, "The id of that key, ten characters")
+    static let teamID = Setting("APNS_TEAM_ID", .text, "The id of the team, ten characters")
+    static let topic = Setting("APNS_TOPIC", .text, "The app's bundle id")
     static let url = Setting(
-        "APNS_URL", .text, default: "", "A server to be used in the place of Apple's, for tests; Apple's by default")
+        "APNS_URL", .text, "A server to be used in the place of Apple's, for tests; Apple's by default")
     static let authorityFile = Setting(
-        "APNS_CA_FILE", .path, default: "", "Certificates in PEM to believe, for tests; the system's by default")
-    static let settings = [keyFile, keyID, teamID, topic, url, authorityFile]
+        "APNS_CA_FILE", .path, "Certificates in PEM to believe, for tests; the system's by default")
+    static let settings: [any AnySetting] = [keyFile, keyID, teamID, topic, url, authorityFile]
     static let concurrency = WebClient.maxUnderWay
 
     let identity: String
@@ -28,8 +28,8 @@ struct APNsProvider: PushProvider {
 
     init(_ context: ServiceContext) throws {
         let configuration = context.configuration
-        func required(_ setting: Setting) throws -> String {
-            guard let text = configuration.optional(setting.name), !text.hasForbiddenControls else {
+        func required(_ setting: Setting<String?>) throws -> String {
+            guard let text = configuration[setting], !text.hasForbiddenControls else {
                 throw ConfigurationError.malformed("\(setting.name) (\(setting.flag)) is needed for the provider apns")
             }
             return text
@@ -46,8 +46,8 @@ struct APNsProvider: PushProvider {
             metrics: context.metrics)
         topic = try required(Self.topic)
         var client = WebClient.Configuration()
-        client.authorityFile = configuration.optional(Self.authorityFile.name)
-        let other = configuration.optional(Self.url.name)
+        client.authorityFile = configuration[Self.authorityFile]
+        let other = configuration[Self.url]
         identity = [Self.name, tokens.keyID, tokens.teamID, topic, other ?? ""].joined(separator: " ")
         endpoints = [
             .production: (other ?? "https://api.push.apple.com", try WebClient(client)),

@@ -11,8 +11,8 @@ struct LogProvider: PushProvider {
     static let name = "log"
 
     static let file = Setting(
-        "PUSH_LOG_FILE", .path, default: "", "Where the provider log writes its lines; to standard output by default")
-    static let settings = [file]
+        "PUSH_LOG_FILE", .path, "Where the provider log writes its lines; to standard output by default")
+    static let settings: [any AnySetting] = [file]
 
     /// Lines that may wait for the disk, or for who reads the pipe.
     static let concurrency = 64
@@ -26,7 +26,7 @@ struct LogProvider: PushProvider {
 
     init(_ context: ServiceContext) throws {
         clock = context.clock
-        guard let path = context.configuration.optional(Self.file.name) else {
+        guard let path = context.configuration[Self.file] else {
             file = LineFile(STDOUT_FILENO)
             return
         }

@@ -6,7 +6,7 @@ import WebClient
 protocol PushProvider: Sendable {
     /// Its name in `PUSH_PROVIDER`, and in metrics.
     static var name: String { get }
-    static var settings: [Setting] { get }
+    static var settings: [any AnySetting] { get }
     /// How many it sends at once in each of its two worlds. No more are handed to it: one that waited here would tell of what was
     /// so a while ago.
     static var concurrency: Int { get }
@@ -31,14 +31,11 @@ enum PushProviders {
     static let patience: Duration = .seconds(10)
 
     static func make(_ context: ServiceContext) throws -> any PushProvider {
-        let name = context.configuration.text(PushService.provider.name)
-        guard let type = all.first(where: { $0.name == name }) else {
-            preconditionFailure("the setting allows only the names of providers")
-        }
+        let type = context.configuration[PushService.provider]
         do {
             return try type.init(context)
         } catch let error as MissingLibrary {
-            throw ConfigurationError.malformed("PUSH_PROVIDER (--push-provider) \(name): \(error)")
+            throw ConfigurationError.malformed("PUSH_PROVIDER (--push-provider) \(type.name): \(error)")
         }
     }
 }

@@ -9,11 +9,11 @@ import WebClient
 struct WebhookProvider: PushProvider {
     static let name = "webhook"
 
-    static let url = Setting("PUSH_WEBHOOK_URL", .text, default: "", "Where the provider webhook posts notifications")
+    static let url = Setting("PUSH_WEBHOOK_URL", .text, "Where the provider webhook posts notifications")
     static let secretFile = Setting(
-        "PUSH_WEBHOOK_SECRET_FILE", .path, default: "",
+        "PUSH_WEBHOOK_SECRET_FILE", .path,
         "The key that signs them; by default webhook.secret in the data folder, made on first start")
-    static let settings = [url, secretFile]
+    static let settings: [any AnySetting] = [url, secretFile]
 
     /// Both worlds are one server. With HTTP/1.1 each request takes a connection.
     private static let connections = 32
@@ -26,7 +26,7 @@ struct WebhookProvider: PushProvider {
     private let client: WebClient
 
     init(_ context: ServiceContext) throws {
-        guard let url = context.configuration.optional(Self.url.name),
+        guard let url = context.configuration[Self.url],
             url.hasPrefix("https://") || url.hasPrefix("http://"), !url.hasForbiddenControls
         else {
             throw ConfigurationError.malformed(
@@ -41,7 +41,7 @@ struct WebhookProvider: PushProvider {
         // There may be a secret in it.
         identity = "\(Self.name) \(SHA256.hash(Array(url.utf8)).hexadecimal)"
         secret = try SecretFile.loadOrCreate(
-            context.configuration.optional(Self.secretFile.name) ?? "\(context.dataDirectory)/webhook.secret",
+            context.configuration[Self.secretFile] ?? "\(context.dataDirectory)/webhook.secret",
             randomness: context.randomness)
         clock = context.clock
         var configuration = WebClient.Configuration()

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceKit
+import Synchronization
 
 /// What other services know that decides whether a job is sent, and what it says.
 struct Circumstances: Sendable {
@@ -11,7 +12,6 @@ struct Circumstances: Sendable {
     private static let patience: Duration = .seconds(2)
     /// A room's name is an ornament.
     private static let namePatience: Duration = .seconds(1)
-    private static let rooms = "rooms.names"
 
     let bus: any MessageBus
     let gateways: LiveGateways
@@ -44,7 +44,7 @@ struct Circumstances: Sendable {
             }
         }
         let context = BusContext(requestID: "push-unread", timeout: Self.patience, isQuestion: true)
-        let reply = try await bus.ask("messaging.unread", question, context, of: "Messaging")
+        let reply = try await bus.ask(Subject.unread, question, context, of: "Messaging")
         guard let answers = reply.data["people"]?.array, answers.count == people.count else { throw .noAnswer }
         var found: [String: Unread] = [:]
         for ((person, ids), answer) in zip(zip(people, messages), answers) {
@@ -59,7 +59,7 @@ struct Circumstances: Sendable {
 
     /// By room; none while rooms cannot be asked.
     func names(of roomIDs: Set<String>) async -> [String: String] {
-        guard !roomIDs.isEmpty, !unresponsive.contains(Self.rooms) else { return [:] }
+        guard !roomIDs.isEmpty, !unresponsive.contains(Subject.roomNames) else { return [:] }
         let ids = roomIDs.sorted()
         let question = JSONWriter.object {
             $0.name("roomIds")
@@ -67,10 +67,10 @@ struct Circumstances: Sendable {
         }
         let context = BusContext(requestID: "push-names", timeout: Self.namePatience)
         do throws(ServiceError) {
-            let names = try await bus.ask(Self.rooms, question, context, of: "Rooms").data["names"]?.array ?? []
+            let names = try await bus.ask(Subject.roomNames, question, context, of: "Rooms").data["names"]?.array ?? []
             return zip(ids, names).reduce(into: [:]) { $0[$1.0] = $1.1.string }
         } catch {
-            unresponsive.insert(Self.rooms)
+            unresponsive.insert(Subject.roomNames)
             return [:]
         }
     }
@@ -85,4 +85,21 @@ extension Circumstances {
 
 extension Job {
     var place: OpenRoomQuestion.Place { OpenRoomQuestion.Place(roomID: roomID, userID: userID) }
+}
+
+/// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.
+final class Unresponsive: Sendable {
+    private let pause: Duration
+    private let until = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(for pause: Duration = .seconds(5)) { self.pause = pause }
+
+    func contains(_ name: String) -> Bool { until.withLock { $0[name].map { $0 > .now } ?? false } }
+
+    func insert(_ name: String) {
+        until.withLock { until in
+            until = until.filter { $0.value > .now }
+            until[name] = .now + pause
+        }
+    }
 }

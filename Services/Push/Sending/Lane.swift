@@ -106,14 +106,14 @@ final class Lane: Sendable {
     private func claim(isProven: Bool) async throws -> Duration? {
         guard results.inHand < Self.maxInHand else { return Self.idleInterval }
         let (now, own, environment) = (clock.now(), results.leases, environment)
-        let due = try await database.read { try PushDatabase($0).nextDue(in: environment, besides: own) }
+        let due = try await database.read { try JobsStore($0).nextDue(in: environment, besides: own) }
         guard let due else { return Self.idleInterval }
         guard due <= now else { return min(.milliseconds(due.milliseconds - now.milliseconds), Self.idleInterval) }
         let (limit, lease) = (isProven ? Self.maxClaimed : Self.maxTried, newLease())
         let claims = try await database.write(.relaxed) { connection in
-            let database = PushDatabase(connection)
-            try database.releaseExpired(at: now, besides: own)
-            return try database.claim(limit, in: environment, by: lease, at: now)
+            let jobs = JobsStore(connection)
+            try jobs.releaseExpired(at: now, besides: own)
+            return try jobs.claim(limit, in: environment, by: lease, at: now)
         }
         results.expect(claims)
         held.withLock { $0 = claims[...] }
@@ -139,7 +139,7 @@ final class Lane: Sendable {
             // Last: a device may have changed hands meanwhile.
             current = Dictionary(
                 uniqueKeysWithValues: try await database.read { connection in
-                    try PushDatabase(connection).claims(claims.map(\.job.id), by: lease, at: now)
+                    try JobsStore(connection).claims(claims.map(\.job.id), by: lease, at: now)
                 }.map { ($0.job.id, $0) })
         } catch {
             held.withLock { $0 = claims + $0 }

@@ -66,7 +66,7 @@ final class PushWorker: Sendable {
         // Or the leases end by themselves, and what was sent is sent again and shown once.
         try? await results.write()
         let leases = results.leases
-        if !leases.isEmpty { try? await database.write(.relaxed) { try PushDatabase($0).release(leases) } }
+        if !leases.isEmpty { try? await database.write(.relaxed) { try JobsStore($0).release(leases) } }
     }
 
     private func finish() async {
@@ -81,7 +81,7 @@ final class PushWorker: Sendable {
         await forever(every: Self.renewInterval, "the lease of jobs is not renewed") {
             let (leases, now) = (results.leases, clock.now())
             guard !leases.isEmpty else { return }
-            try await database.write(.relaxed) { try PushDatabase($0).renew(leases, at: now) }
+            try await database.write(.relaxed) { try JobsStore($0).renew(leases, at: now) }
         }
     }
 
@@ -97,20 +97,20 @@ final class PushWorker: Sendable {
     /// A token may be good by the settings of today.
     func endOthersQuarantines() async throws {
         try await database.write(.relaxed) { [provider] in
-            try PushDatabase($0).endQuarantines(except: provider.identity)
+            try DevicesStore($0).endQuarantines(except: provider.identity)
         }
     }
 
     /// Counts jobs, and removes those that are too old: they may be many while the provider takes nothing.
     func count() async throws {
-        let counts = try await database.read { try PushDatabase($0).counts() }
+        let counts = try await database.read { try JobsStore($0).counts() }
         metrics.jobs = counts
         let now = clock.now()
         guard let oldest = counts.oldest, oldest < JobPlan.horizon(at: now) else { return }
         var removed: Int
         repeat {
             removed = try await database.write(.relaxed) {
-                try PushDatabase($0).removeExpired(Self.maxRemoved, at: now)
+                try JobsStore($0).removeExpired(Self.maxRemoved, at: now)
             }
             metrics.dropped(.expired, count: removed)
         } while removed == Self.maxRemoved && !Task.isCancelled

@@ -9,38 +9,38 @@ extension FuzzTarget {
     /// The values of settings: taken or refused, and what is taken can be used.
     static let settings = FuzzTarget(name: "settings", maxLength: 256) { input throws(FuzzFinding) in
         let text = String(decoding: input, as: UTF8.self)
-        let kinds: [Setting.Kind] = [
-            .text, .port, .number(1...100), .duration(.zero ... .seconds(86_400)), .size(1...(1 << 40)), .choice(["a"]),
-            .toggle, .rate, .services, .networks,
-        ]
-        for kind in kinds {
-            let setting = Setting("X", kind, default: "", "")
-            // nil: refused
-            guard let configuration = try? Configuration([setting], environment: ["X": text]) else { continue }
-            switch kind {
-            case .number(let range), .size(let range):
-                try require(
-                    text.isEmpty || range.contains(configuration.number("X")), "\(text) is \(configuration.number("X"))"
-                )
-            case .duration(let range):
-                try require(range.contains(configuration.duration("X")), "\(text) is \(configuration.duration("X"))")
-            case .rate:
-                guard let rate = configuration.rate("X") else { continue }
-                try require(rate.perPerson > 0 && rate.perAddress > 0 && rate.personWindow > .zero, "the rate \(text)")
-            case .networks:
-                try require(configuration.networks("X").count == configuration.list("X").count, "networks: \(text)")
-            default: break
-            }
-        }
+        try read(text, .text) { _ in true }
+        try read(text, .port) { _ in true }
+        try read(text, .number(1...100)) { (1...100).contains($0) }
+        try read(text, .size(1...(1 << 40))) { (1...(1 << 40)).contains($0) }
+        try read(text, .duration(.zero ... .seconds(86_400))) { (Duration.zero ... .seconds(86_400)).contains($0) }
+        try read(text, .choice(["a"]) { $0 }) { $0 == "a" }
+        try read(text, .toggle) { $0 == (text == "on") }
+        try read(text, .rate) { $0.perPerson > 0 && $0.perAddress > 0 && $0.personWindow > .zero }
+        try read(text, .services) { !$0.isEmpty && Set($0).count == $0.count }
+        try read(text, .networks) { !$0.isEmpty }
+        try read(text, .crashPoint) { _ in true }
+        try read(text, .bus) { BusURL($0.description) != nil }
         if let url = BusURL(text) { try require(BusURL(url.description) != nil, "\(text) is written as \(url)") }
         _ = Duration(setting: text)?.milliseconds
         for argument in [["--x", text], ["--x=\(text)"], [text]] {
-            _ = try? Configuration([Setting("X", .text, default: "", "")], arguments: argument)  // refused
+            _ = try? Configuration([Setting("X", .text, "")], arguments: argument)  // refused
         }
         let pattern = SubjectGrammar.isPattern(text)
         try require(!SubjectGrammar.isSubject(text) || pattern, "a subject that is no pattern: \(text)")
         try require(
             !SubjectGrammar.isQueue(text) || SubjectGrammar.isSubject(text), "a queue that is no subject: \(text)")
+    }
+
+    /// A setting without a default: a text is refused, or has a value that the check holds for; an empty one has none.
+    private static func read<Value>(
+        _ text: String, _ kind: SettingKind<Value>, _ isValid: (Value) -> Bool
+    ) throws(FuzzFinding) {
+        let setting = Setting("X", kind, "")
+        // nil: refused
+        guard let configuration = try? Configuration([setting], environment: ["X": text]) else { return }
+        guard let value = configuration[setting] else { return try require(text.isEmpty, "no value: \(text)") }
+        try require(isValid(value), "\(text) is \(value)")
     }
 
     /// What services say to each other: read, written and read again, it is the same.

@@ -50,7 +50,7 @@ struct PastMessages {
             try connection.execute(
                 "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3 WHERE room_id = $1", room, batch,
                 start + batch)
-            try connection.execute(Sends.writeUnread, room, other.id, batch)
+            try connection.execute(SendsStore.writeUnread, room, other.id, batch)
         }
         count += batch
     }

@@ -69,10 +69,10 @@ struct SQLiteAlone {
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
-            findChat = try connection.prepare(Sends.findChat)
-            writeChat = try connection.prepare(Sends.writeChat)
-            message = try connection.prepare(Sends.insertMessage)
-            unread = try connection.prepare(Sends.writeUnread)
+            findChat = try connection.prepare(SendsStore.findChat)
+            writeChat = try connection.prepare(SendsStore.writeChat)
+            message = try connection.prepare(SendsStore.insertMessage)
+            unread = try connection.prepare(SendsStore.writeUnread)
             head = try connection.prepare(EventLog.findHead)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")

@@ -63,7 +63,7 @@ final class AccessWorld: Sendable {
     static func run(on engine: Engine, _ test: (AccessWorld) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         let factories = services.map { ComponentFactory.service($0) } + [Gateway.factory]
-        var settings: [Setting] = [.loops] + Setting.everywhere
+        var settings = Program.settings
         for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)
         }
@@ -88,7 +88,7 @@ final class AccessWorld: Sendable {
         var running: [any Component] = []
         let outcome: Result<Void, any Error>
         do {
-            for factory in factories { running.append(try await factory.start(node)) }
+            for factory in factories { running.append(try #require(try await factory.start(node, running))) }
             let port = try #require(running.last?.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
             let world = try await AccessWorld(
                 port: port, manifests: announced.withLock { $0.values.sorted { $0.service < $1.service } },

@@ -22,7 +22,7 @@ struct AccountsServiceTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         // Left behind if it fails, as a temporary folder may be.
         defer { try? FileManager.default.removeItem(at: folder) }
-        let settings = [Setting.data] + AccountsService.settings
+        let settings = [Setting.data] as [any AnySetting] + AccountsService.settings
         let workers = WorkerPool(threads: 1, maxWaiting: 8)
         let context = ServiceContext(
             configuration: try Configuration(settings, arguments: ["--token-lifetime", "90s"]),

@@ -20,8 +20,7 @@ struct AccountsWorld {
     init(emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests) throws {
         let randomness = SeededRandomness(seed: 1)
         accounts = Accounts(
-            database: AccountsDatabase(
-                database: try SQLiteDatabase(.temporary, migrations: AccountsDatabase.migrations)),
+            database: try SQLiteDatabase(.temporary, migrations: AccountsSchema.migrations),
             passwords: PasswordChecker(
                 WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
             tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
@@ -86,7 +85,7 @@ struct AccountsWorld {
 
     /// What the log has for gateways: the ids of sessions that ended, in order.
     func ended() async throws -> [String] {
-        try await EventLog(accounts.database.database).entries(since: 0, limit: 1000).flatMap { entry in
+        try await EventLog(accounts.database).entries(since: 0, limit: 1000).flatMap { entry in
             let entry = StreamEntry(
                 seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: "", participants: [],
                 emissionsJSON: entry.emissions)

@@ -26,7 +26,7 @@ struct GuessingTests {
         return codes
     }
 
-    private static let atOnce = AccountsDatabase.Guesses.atOnce
+    private static let atOnce = GuessesStore.atOnce
 
     @Test("ten wrong guesses are one account's, by all its names and from anywhere; then there is one each 30 s")
     func limit() async throws {
@@ -113,7 +113,7 @@ struct GuessingTests {
         for n in 0..<50 { _ = await guess("nobody\(n)", from: "10.1.\(n).1") }
         world.clock.advance(by: .seconds(400))
         _ = await guess("last", from: "10.2.0.1")
-        let (guesses, networks) = try await world.accounts.database.database.read { connection in
+        let (guesses, networks) = try await world.accounts.database.read { connection in
             let guesses = try connection.first("SELECT count(*) FROM guesses") { $0.int(0) }
             let networks = try connection.all(
                 "SELECT network FROM known_networks WHERE person_id = $1 ORDER BY used_at", alice.person.id
@@ -145,7 +145,9 @@ struct GuessingTests {
         let alice = try await world.person("alice")
         let dear = try AccountsWorld(cost: .dearerForTests)
         let database = world.accounts.database
-        func hash() async throws -> String? { try await database.credentials(of: alice.person.id)?.passwordHash }
+        func hash() async throws -> String? {
+            try await database.read { try PeopleStore($0).credentials(of: alice.person.id)?.passwordHash }
+        }
         let raised = Accounts(
             database: database, passwords: dear.accounts.passwords, tokens: world.accounts.tokens,
             ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,

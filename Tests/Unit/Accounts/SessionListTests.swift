@@ -95,7 +95,7 @@ struct SessionListTests {
         #expect(await isOver(renewed))
         #expect(try await world.ended() == [world.session(of: alice)])
         let first = try await world.login("alice")
-        for _ in 0..<AccountsDatabase.maxSessionsOfPerson {
+        for _ in 0..<SessionsStore.maxPerPerson {
             world.clock.advance(by: .seconds(1))
             _ = try await world.login("alice")
         }
@@ -172,7 +172,7 @@ struct SessionListTests {
 
     @Test("sessions from before they had names go on, and can be shown and ended", arguments: [false, true])
     func migration(onPostgres: Bool) async throws {
-        let old = Array(AccountsDatabase.migrations.prefix(2))
+        let old = Array(AccountsSchema.migrations.prefix(2))
         let folder = TemporaryFolder()
         let path = folder.file("accounts.db")
         let schema = PostgresServer.newSchema()
@@ -194,12 +194,13 @@ struct SessionListTests {
             }
         }
         await before.close()
-        let after = AccountsDatabase(database: try open(AccountsDatabase.migrations))
-        let sessions = try await after.sessions(of: "p", at: Timestamp(milliseconds: 9))
+        let after = try open(AccountsSchema.migrations)
+        let now = Timestamp(milliseconds: 9)
+        let sessions = try await after.read { try SessionsStore($0).sessions(of: "p", at: now) }
         #expect(sessions.map(\.id) == ["p-0", "p-1"])
         #expect(sessions.allSatisfy { $0.createdAt.milliseconds == 5 && $0.lastUsedAt.milliseconds == 5 })
-        try await after.endSession(of: tokens[0], askedIn: nil, at: Timestamp(milliseconds: 9))
-        #expect(try await after.sessions(of: "p", at: Timestamp(milliseconds: 9)).count == 1)
-        await after.database.close()
+        try await after.write { try SessionsStore($0).endSession(of: tokens[0], askedIn: nil, at: now) }
+        #expect(try await after.read { try SessionsStore($0).sessions(of: "p", at: now) }.count == 1)
+        await after.close()
     }
 }

@@ -71,7 +71,7 @@ struct SessionTests {
         for n in 0..<5 { _ = try await world.person("person\(n)") }
         world.clock.advance(by: .seconds(86_400))
         _ = try await world.login("person0")
-        let sessions = try await world.accounts.database.database.read { connection in
+        let sessions = try await world.accounts.database.read { connection in
             try connection.first("SELECT count(*) FROM sessions") { $0.int(0) }
         }
         #expect(sessions == 1)
@@ -82,7 +82,7 @@ struct SessionTests {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
         var second = try await world.login("alice").refreshToken
-        for _ in 2..<AccountsDatabase.maxSessionsOfPerson {
+        for _ in 2..<SessionsStore.maxPerPerson {
             world.clock.advance(by: .seconds(1))
             _ = try await world.login("alice")
         }
@@ -155,7 +155,7 @@ struct SessionTests {
     func nothingToSteal() async throws {
         let alice = try await world.person("alice", password: "the password")
         let (passwordHash, tokenHash) = try #require(
-            try await world.accounts.database.database.read { connection in
+            try await world.accounts.database.read { connection in
                 try connection.first(
                     "SELECT password_hash, token_hash FROM people JOIN sessions ON sessions.person_id = people.id"
                 ) { ($0.text(0), $0.bytes(1)) }

@@ -174,7 +174,7 @@ final class ElementsWorld: Sendable {
 }
 
 extension ElementsService {
-    static let contributedFields = Elements.contribution.fields.count
+    static let contributedFields = Elements.contribution.declaration.fields.count
 }
 
 extension JSONObject {

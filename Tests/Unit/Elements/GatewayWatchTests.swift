@@ -42,7 +42,9 @@ struct GatewayWatchTests {
         try await ElementsWorld.serving { world in
             let bob = ElementsWorld.bob
             let left = [OpenRoom(roomID: ElementsWorld.room, userID: bob)]
-            _ = try await world.service.elements.database.open(left, on: "earlier", at: world.clock)
+            _ = try await world.database.write { [clock = world.clock] in
+                try OpenRoomsStore($0).open(left, on: "earlier", at: clock)
+            }
             #expect(await world.service.watch.findEarlierGateways())
             await takeTurns(GatewayMembership.maxSilentTurns - 1, of: world)
             _ = try await world.create()

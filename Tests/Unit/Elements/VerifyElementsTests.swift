@@ -244,8 +244,8 @@ struct VerifyElementsTests {
             return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
         }
         #expect(found == [])
-        let account = try await old.read { try BoardCounts($0).accounts() }
-        #expect(account == ["bob": BoardCounts.Account(elements: 1, bytes: 519)])
+        let account = try await old.read { try CountsStore($0).accounts() }
+        #expect(account == ["bob": CountsStore.Account(elements: 1, bytes: 519)])
         let ranks = try await old.read {
             try $0.all("SELECT rank FROM unseen_elements WHERE user_id = 'bob' ORDER BY rank") { $0.int(0) }
         }

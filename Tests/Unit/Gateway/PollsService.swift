@@ -16,23 +16,23 @@ struct PollsService: Service {
 
     init(_ context: ServiceContext) { self.context = context }
 
-    var manifest: Manifest {
-        Manifest(
-            service: Self.name,
-            routes: [Route("GET", "/api/rooms/:roomId/votes", "polls.count")],
-            socketEvents: [SocketEvent("poll:vote", "polls.vote")],
-            contribution: Contribution(
-                subject: "polls.contribute", fields: [.init("badges.polls", zero: JSONValue(0))]),
-            hasEventLog: true)
-    }
+    static let log: LogContents = .clientEvents
+
+    private static let contribution = RoomContribution<Int>(
+        "polls.contribute", [.init(.init("badges.polls", zero: JSONValue(0))) { $0.number($1) }])
 
     func register(in requests: inout RequestTable) {
-        requests.onRoom("polls.vote") { try await vote($0) }
-        requests.onRoom("polls.count") { request in
-            let count = try await votes(in: request.room.roomID, byOthersThan: "")
+        let count = Endpoint("polls.count").route("GET", "/api/rooms/:roomId/votes")
+        let vote = Endpoint("polls.vote").socketEvent("poll:vote")
+        requests.onRoom(vote) { try await self.vote($0) }
+        requests.onRoom(count) { [context] request in
+            let room = request.room.roomID
+            let count = try await context.database.read { try Self.votes(in: room, byOthersThan: "", on: $0) }
             return Reply(.ok, JSONWriter.object { $0.member("votes", count) })
         }
-        requests.on("polls.contribute") { try await contribute($0) }
+        requests.onContribution(Self.contribution) { rooms, person, connection in
+            try rooms.reduce(into: [:]) { $0[$1] = try Self.votes(in: $1, byOthersThan: person, on: connection) }
+        }
     }
 
     private func vote(_ request: RoomRequest) async throws -> Reply {
@@ -53,23 +53,11 @@ struct PollsService: Service {
         return Reply(.created, position: StreamPosition(stream: Self.name, seq: seq))
     }
 
-    private func contribute(_ request: Request) async throws -> Reply {
-        let person = try request.fields.string("userId")
-        var counts: [Int] = []
-        for room in try request.fields.strings("roomIds", count: 0...10_000) {
-            counts.append(try await votes(in: room, byOthersThan: person))
-        }
-        let data = JSONWriter.object {
-            $0.member("rooms", array: { json in for count in counts { json.array { $0.number(count) } } })
-        }
-        return Reply(.ok, data)
-    }
-
-    private func votes(in roomID: String, byOthersThan person: String) async throws -> Int {
-        try await context.database.read { connection in
-            try connection.first(
-                "SELECT count(*) FROM votes WHERE room_id = $1 AND person_id <> $2", roomID, person
-            ) { $0.int(0) } ?? 0
-        }
+    private static func votes(
+        in roomID: String, byOthersThan person: String, on connection: any Connection
+    ) throws -> Int {
+        try connection.first(
+            "SELECT count(*) FROM votes WHERE room_id = $1 AND person_id <> $2", roomID, person
+        ) { $0.int(0) } ?? 0
     }
 }

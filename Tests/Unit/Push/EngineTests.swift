@@ -62,12 +62,12 @@ struct EngineTests {
             try await world.work()
             #expect(world.provider.take().map(\.kind) == [.badge, .badge, .badge])
 
-            try await world.database.write { try PushDatabase($0).endQuarantines(except: "another") }
+            try await world.database.write { try DevicesStore($0).endQuarantines(except: "another") }
             _ = world.send()
             try await world.follow()
             let now = world.clock.now().adding(.seconds(3))
             try await world.database.write { connection in
-                let database = PushDatabase(connection)
+                let database = JobsStore(connection)
                 #expect(try database.claim(9, in: .production, by: "lease", at: now).count == 3)
                 try database.renew(["lease"], at: now)
                 try database.release(["lease"])
@@ -94,7 +94,7 @@ struct EngineTests {
         let new = try engine.open(place)
         let now = Timestamp(milliseconds: 5)
         let claims = try await new.write { connection in
-            let database = PushDatabase(connection)
+            let database = JobsStore(connection)
             #expect(try database.nextDue(in: .sandbox) == now)
             try database.releaseExpired(at: now)
             return try database.claim(9, in: .sandbox, by: "lease", at: now)

@@ -83,7 +83,7 @@ struct FollowingTests {
     }
 
     private func storedSeq(_ world: PushWorld) async throws -> Int? {
-        try await world.database.read { try PushDatabase($0).cursor(of: LogReader.stream)?.seq }
+        try await world.database.read { try CursorsStore($0).cursor(of: LogReader.stream)?.seq }
     }
 
     @Test("a cursor is kept now and then, and never goes back")

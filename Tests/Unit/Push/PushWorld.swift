@@ -164,7 +164,7 @@ final class PushWorld: Sendable {
         }
     }
 
-    func jobs() async throws -> JobCounts { try await database.read { try PushDatabase($0).counts() } }
+    func jobs() async throws -> JobCounts { try await database.read { try JobsStore($0).counts() } }
 }
 
 extension JobCounts {
@@ -175,8 +175,8 @@ extension JobCounts {
 private struct OnlyRequests: Service {
     static let name = PushService.name
     static let migrations = PushService.migrations
+    static let limits = PushService.limits
     let service: PushService
-    var manifest: Manifest { service.manifest }
 
     init(service: PushService) { self.service = service }
     init(_ context: ServiceContext) throws { service = try PushService(context) }
@@ -186,7 +186,7 @@ private struct OnlyRequests: Service {
 /// Notes what it is given, and answers as it is told.
 final class FakeProvider: PushProvider {
     static let name = "fake"
-    static let settings: [Setting] = []
+    static let settings: [any AnySetting] = []
     static let concurrency = 8
     let identity = "fake"
 

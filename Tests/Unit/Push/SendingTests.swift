@@ -101,15 +101,15 @@ struct SendingTests {
             world.clock.advance(by: .seconds(3))
             let now = world.clock.now()
             let claims = try await world.database.write {
-                try PushDatabase($0).claim(9, in: .production, by: "lease", at: now)
+                try JobsStore($0).claim(9, in: .production, by: "lease", at: now)
             }
             let claim = try #require(claims.first { $0.job.isBadge })
             world.read(world.send(to: ["nobody"]))
             try await world.follow()
             try await world.database.write {
-                try PushDatabase($0).record(JobResult(claim: claim, end: .done, badgeSentAt: now), at: now)
+                try JobsStore($0).record(JobResult(claim: claim, end: .done, badgeSentAt: now), at: now)
             }
-            let due = try await world.database.read { try PushDatabase($0).nextDue(in: .production) }
+            let due = try await world.database.read { try JobsStore($0).nextDue(in: .production) }
             #expect(due == now.adding(.seconds(20)))
         }
     }
@@ -194,7 +194,7 @@ struct SendingTests {
             _ = world.send()
             try await world.follow()
             #expect(try await world.jobs().all == 0)
-            try await world.database.write { try PushDatabase($0).endQuarantines(except: "another") }
+            try await world.database.write { try DevicesStore($0).endQuarantines(except: "another") }
             _ = world.send()
             try await world.follow()
             #expect(try await world.jobs().held == 1)
@@ -370,7 +370,7 @@ struct SendingTests {
             if isCrash {
                 let now = world.clock.now()
                 _ = try await world.database.write {
-                    try PushDatabase($0).claim(9, in: .production, by: "lease", at: now)
+                    try JobsStore($0).claim(9, in: .production, by: "lease", at: now)
                 }
             } else {
                 world.provider.answer(.unanswered(reason: "timeout", detail: ""), for: "token")
@@ -437,7 +437,7 @@ struct SendingTests {
             _ = try await due(world)
             let now = world.clock.now()
             let taken = try await world.database.write {
-                try PushDatabase($0).claim(9, in: .production, by: "dead", at: now)
+                try JobsStore($0).claim(9, in: .production, by: "dead", at: now)
             }
             #expect(taken.count == 1)
             try await world.work()
@@ -447,7 +447,7 @@ struct SendingTests {
             try await world.work()
             #expect(world.provider.take().map(\.id) == taken.map(\.job.id))
             try await world.database.write {
-                try PushDatabase($0).record(JobResult(claim: taken[0], end: .done), at: now)
+                try JobsStore($0).record(JobResult(claim: taken[0], end: .done), at: now)
             }
             #expect(try await world.jobs().retrying == 1)
         }
@@ -460,7 +460,7 @@ struct SendingTests {
             let now = world.clock.now()
             let ahead = now.adding(.seconds(3600))
             try await world.database.write { connection in
-                let database = PushDatabase(connection)
+                let database = JobsStore(connection)
                 _ = try database.claim(9, in: .production, by: "lease", at: now)
                 try database.renew(["lease"], at: ahead)
                 try database.releaseExpired(at: now)
@@ -468,7 +468,7 @@ struct SendingTests {
             #expect(try await world.jobs().sending == 1)
             world.clock.advance(by: .seconds(10))
             let then = world.clock.now()
-            try await world.database.write { try PushDatabase($0).releaseExpired(at: then, besides: ["lease"]) }
+            try await world.database.write { try JobsStore($0).releaseExpired(at: then, besides: ["lease"]) }
             #expect(try await world.jobs().sending == 1)
             try await world.work()
             #expect(world.provider.take().count == 1)

@@ -48,7 +48,7 @@ struct PageTests {
                     participants: [alice.id, bob.id, other].map(participant))
             }
             try await world.context.database.write { connection in
-                for room in rooms { _ = try RoomsDatabase.insert(room, key: nil, on: connection) }
+                for room in rooms { _ = try RoomsStore(connection).insert(room, key: nil) }
             }
             func all(_ subject: String, _ write: (inout JSONWriter) -> Void) async throws -> [JSONValue] {
                 try await world.bus.askForAll(subject, BusContext(requestID: "test"), of: "Rooms", write)

@@ -80,9 +80,9 @@ struct RoomQuotaTests {
                 for statement in migration.sql.split(separator: ";") { try connection.execute(String(statement)) }
             }
         }
-        let made = try await old.read { try RoomsDatabase.made(by: "alice", with: "bob", on: $0) }
+        let made = try await old.read { try RoomsStore($0).made(by: "alice", with: "bob") }
         #expect(made.all == 2 && made.withOther == 2 && made.byOther == 0)
-        let other = try await old.read { try RoomsDatabase.made(by: "alice", with: "carol", on: $0) }
+        let other = try await old.read { try RoomsStore($0).made(by: "alice", with: "carol") }
         #expect(other.all == 2 && other.withOther == 0 && other.byOther == 1)
         await old.close()
     }

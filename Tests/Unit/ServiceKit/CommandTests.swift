@@ -23,8 +23,6 @@ struct CommandTests {
                     CREATE TABLE items (room TEXT NOT NULL, member TEXT NOT NULL)
                     """)
         ]
-        let manifest = Manifest(service: "items", routes: [])
-
         init(_ context: ServiceContext) {}
         func register(in requests: inout RequestTable) {}
 
@@ -54,7 +52,6 @@ struct CommandTests {
     private struct Plain: Service {
         static let name = "plain"
         static let migrations: [Migration] = []
-        let manifest = Manifest(service: "plain", routes: [])
         init(_ context: ServiceContext) {}
         func register(in requests: inout RequestTable) {}
     }

@@ -1,3 +1,4 @@
+import MessageBus
 import Reactor
 import Testing
 
@@ -8,13 +9,14 @@ struct ConfigurationTests {
     private static let interval = Setting(
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(300))), default: "25s", "How often a ping goes out")
     private static let limits = Setting(
-        "RATE_LIMITS", .choice(["on", "off"]), default: "on", "Whether rates are limited")
+        "RATE_LIMITS", .onOrOff, default: "on", "Whether rates are limited")
     private static let services = Setting(
         "SERVICES", .services, default: "rooms,chat", "Who has to be there")
-    private static let crashAt = Setting("CRASH_AT", .crashPoint, default: "", "Where it ends")
-    private static let proxies = Setting("PROXIES", .networks, default: "", "Who is believed")
-    private static let settings: [Setting] = [
-        .port, .data, .bus, .operationsPort, interval, limits, services, proxies, crashAt,
+    private static let crashAt = Setting("CRASH_AT", .crashPoint, "Where it ends")
+    private static let proxies = Setting("PROXIES", .networks, "Who is believed")
+    private static let operationsPort = Setting("OPS_PORT", .port, "A port for operators")
+    private static let settings: [any AnySetting] = [
+        Setting.port, Setting.data, Setting.bus, operationsPort, interval, limits, services, proxies, crashAt,
     ]
 
     private static func read(
@@ -27,36 +29,38 @@ struct ConfigurationTests {
     func flags() {
         #expect(Self.interval.flag == "--ping-interval")
         #expect(
-            [Setting.host, .port, .data, .bus].map { "\($0.flag) \($0.name)" }
+            ([Setting.host, Setting.port, Setting.data, Setting.bus] as [any AnySetting]).map {
+                "\($0.flag) \($0.name)"
+            }
                 == ["--host HOST", "--port PORT", "--data DATA_DIR", "--bus BUS_URL"])
     }
 
     @Test("what nobody sets has its default")
     func defaults() throws {
         let configuration = try Self.read([])
-        #expect(configuration.number("PORT") == 8080)
-        #expect(configuration.text("DATA_DIR") == "./data")
-        #expect(configuration.duration("PING_INTERVAL") == .seconds(25))
-        #expect(configuration.optional("OPS_PORT") == nil)
+        #expect(configuration[.port] == 8080)
+        #expect(configuration[.data] == "./data")
+        #expect(configuration[Self.interval] == .seconds(25))
+        #expect(configuration[Self.operationsPort] == nil)
     }
 
     @Test("a flag wins over the environment, which wins over the default")
     func precedence() throws {
         let environment = ["PORT": "1111", "DATA_DIR": "/from/environment"]
         let configuration = try Self.read(["--port", "2222"], environment: environment)
-        #expect(configuration.number("PORT") == 2222)
-        #expect(configuration.text("DATA_DIR") == "/from/environment")
-        #expect(configuration.text("BUS_URL") == "tcp://127.0.0.1:4150")
+        #expect(configuration[.port] == 2222)
+        #expect(configuration[.data] == "/from/environment")
+        #expect(configuration[.bus] == BusURL("tcp://127.0.0.1:4150"))
     }
 
     @Test("a value stands after the flag or after an equals sign", arguments: [["--data", "a=b"], ["--data=a=b"]])
     func forms(arguments: [String]) throws {
-        #expect(try Self.read(arguments).text("DATA_DIR") == "a=b")
+        #expect(try Self.read(arguments)[.data] == "a=b")
     }
 
     @Test("of a flag given twice the last counts")
     func twice() throws {
-        #expect(try Self.read(["--port", "1", "--port=2"]).number("PORT") == 2)
+        #expect(try Self.read(["--port", "1", "--port=2"])[.port] == 2)
     }
 
     @Test(
@@ -81,6 +85,7 @@ struct ConfigurationTests {
             ("SERVICES", "rooms,,chat"), ("SERVICES", "rooms, rooms"), ("SERVICES", "Rooms"),
             ("SERVICES", "rooms;chat"), ("SERVICES", "rooms.x"), ("SERVICES", "*"),
             ("PROXIES", "10.0.0.1,"), ("PROXIES", "proxy"), ("PROXIES", "10.0.0.0/33"),
+            ("BUS_URL", ""), ("BUS_URL", "http://127.0.0.1:4150"), ("BUS_URL", "tcp://127.0.0.1"),
             ("CRASH_AT", "after-commit"), ("CRASH_AT", "later:1"),
         ])
     func malformed(name: String, value: String) throws {
@@ -98,7 +103,7 @@ struct ConfigurationTests {
 
     @Test("an empty value is none, for a setting that has no default")
     func empty() throws {
-        #expect(try Self.read([], environment: ["OPS_PORT": ""]).optional("OPS_PORT") == nil)
+        #expect(try Self.read([], environment: ["OPS_PORT": ""])[Self.operationsPort] == nil)
     }
 
     @Test(
@@ -107,14 +112,40 @@ struct ConfigurationTests {
             ("500ms", 500), ("1500", 1500), ("25s", 25_000), ("2m", 120_000),
         ])
     func durations(text: String, milliseconds: Int) throws {
-        #expect(try Self.read(["--ping-interval", text]).duration("PING_INTERVAL").milliseconds == milliseconds)
+        #expect(try Self.read(["--ping-interval", text])[Self.interval].milliseconds == milliseconds)
     }
 
     @Test(
         "sizes have units, and are bytes without one", arguments: [("65536", 65536), ("64k", 65536), ("1m", 1 << 20)])
     func sizes(text: String, bytes: Int) throws {
         let size = Setting("MAX_SIZE", .size(1...(1 << 20)), default: "1k", "A size")
-        #expect(try Configuration([size], arguments: ["--max-size", text]).number("MAX_SIZE") == bytes)
+        #expect(try Configuration([size], arguments: ["--max-size", text])[size] == bytes)
+    }
+
+    private enum Colour: String, CaseIterable { case red, green }
+
+    @Test("a choice is a value of its own type, by its name")
+    func choices() throws {
+        let colour = Setting("COLOUR", .choice(Colour.self), default: "green", "A colour")
+        let number = Setting("NUMBER", .choice([1, 2]) { "n\($0)" }, default: "n1", "A number")
+        let configuration = try Configuration([colour, number], arguments: ["--number", "n2"])
+        #expect(configuration[colour] == .green && configuration[number] == 2)
+        #expect(colour.objection(to: "blue") == "has to be one of red, green")
+        #expect(number.objection(to: "2") == "has to be one of n1, n2")
+    }
+
+    @Test("on and off need a value, a toggle is on by its flag alone")
+    func toggles() throws {
+        let toggle = Setting("DRY", .toggle, default: "off", "Whether it is dry")
+        let settings: [any AnySetting] = [Self.limits, toggle]
+        let configuration = try Configuration(settings, arguments: ["--dry", "--rate-limits", "off"])
+        #expect(configuration[toggle] && !configuration[Self.limits])
+        #expect(try !Configuration(settings, arguments: ["--dry=off"])[toggle])
+        #expect(throws: ConfigurationError.missingValue("--rate-limits")) {
+            try Configuration(settings, arguments: ["--rate-limits"])
+        }
+        #expect(toggle.objection(to: "yes") == "has to be on or off")
+        #expect(Self.limits.objection(to: "yes") == "has to be one of on, off")
     }
 
     @Test("a rate is a count in a time for a person, and one for an address")
@@ -132,9 +163,9 @@ struct ConfigurationTests {
         let configuration = try Self.read([
             "--services", "rooms, my-stars_2", "--proxies", "10.0.0.1, ::1,10.1.0.0/16",
         ])
-        #expect(configuration.list("SERVICES") == ["rooms", "my-stars_2"])
-        #expect(configuration.networks("PROXIES") == ["10.0.0.1", "::1", "10.1.0.0/16"].map(IPNetwork.init))
-        #expect(try Self.read([]).networks("PROXIES").isEmpty)
+        #expect(configuration[Self.services] == ["rooms", "my-stars_2"])
+        #expect(configuration[Self.proxies] == ["10.0.0.1", "::1", "10.1.0.0/16"].compactMap { IPNetwork($0) })
+        #expect(try Self.read([])[Self.proxies] == nil)
     }
 
     @Test("help is wanted wherever it is asked for", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])

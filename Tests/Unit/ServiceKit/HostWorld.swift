@@ -102,9 +102,8 @@ private struct TestService: Service {
     static let migrations: [Migration] = []
 
     let life: Collector<String>
+    static let log: LogContents = .clientEvents
     let handlers: @Sendable (inout RequestTable) -> Void
-    let manifest = Manifest(
-        service: TestService.name, routes: [Route("GET", "/api/test", "test.it")], hasEventLog: true)
 
     init(life: Collector<String>, handlers: @escaping @Sendable (inout RequestTable) -> Void) {
         self.life = life
@@ -116,4 +115,11 @@ private struct TestService: Service {
     func register(in requests: inout RequestTable) { handlers(&requests) }
     func start(on loop: EventLoop) { life.add("started") }
     func stop() async { life.add("stopped") }
+}
+
+/// By their subjects alone: the endpoints of these tests have no routes.
+extension RequestTable {
+    mutating func on(_ subject: String, _ handler: @escaping Handler) { on(Endpoint(subject), handler) }
+    mutating func onRead(_ subject: String, _ handler: @escaping ReadHandler) { onRead(Endpoint(subject), handler) }
+    mutating func onRoom(_ subject: String, _ handler: @escaping RoomHandler) { onRoom(Endpoint(subject), handler) }
 }

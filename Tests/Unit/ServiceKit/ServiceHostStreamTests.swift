@@ -114,7 +114,7 @@ struct ServiceHostStreamTests {
 
     @Test("it is announced when it starts, when it is asked to, and when the bus is back, with where its log stands")
     func announces() async throws {
-        let world = try HostWorld()
+        let world = try HostWorld { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
         let heard = Collector<JSONValue>()
         try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
         try await world.append()

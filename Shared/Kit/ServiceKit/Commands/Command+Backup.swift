@@ -2,7 +2,7 @@ import Storage
 
 extension Command {
     private static let target = Setting(
-        "BACKUP_TO", flag: "--to", .path, default: "", "The folder to make; if it is there already, it has to be empty")
+        "BACKUP_TO", flag: "--to", .path, "The folder to make; if it is there already, it has to be empty")
 
     /// Copies databases and secrets, also while they are in use.
     ///
@@ -14,11 +14,9 @@ extension Command {
                 Copies the data folder, also while Parlor runs: each database as it is at one moment, and the secrets.
                 It ends with 0 when all of it is on disk, else with 2, and then there is no backup. docs/backups.md says more.
                 """,
-            settings: [.data, .databaseURL, target]
+            settings: [Setting.data, Setting.databaseURL, target]
         ) { configuration, print in
-            guard let target = configuration.optional(target.name) else {
-                throw ConfigurationError.missingValue(target.flag)
-            }
+            guard let folder = configuration[target] else { throw ConfigurationError.missingValue(target.flag) }
             // What refers to others goes before them: a room that the copy knows nothing of yet would be worse than one
             // that has nothing in it.
             let databases = try services.reversed().map { service in
@@ -28,9 +26,9 @@ extension Command {
                     throw BackupError("the databases are in \(url), which is copied by pg_dump: docs/postgres.md")
                 }
             }
-            let backup = Backup(of: configuration.text(Setting.data.name), databases: databases, to: target)
+            let backup = Backup(of: configuration[.data], databases: databases, to: folder)
             let files = try backup.run()
-            print("\(files) files are in \(target)")
+            print("\(files) files are in \(folder)")
             return .done
         }
     }

@@ -3,10 +3,10 @@ import MessageBus
 
 extension Command {
     private static let tokens = Setting(
-        "PEER_TOKENS", flag: "--tokens", .path, default: "",
+        "PEER_TOKENS", flag: "--tokens", .path,
         "A folder with each peer's token, in NAME.token: the lines get their digests")
     private static let further = Setting(
-        "FURTHER_PEERS", flag: "--with", .path, default: "",
+        "FURTHER_PEERS", flag: "--with", .path,
         "A file with further peers, a line for each, as {\"service\":\"polls\",\"request\":[\"rooms.membership\"]}")
     private static let nats = Setting(
         "PEERS_FOR_NATS", flag: "--nats", .toggle, default: "off", "Print it as a NATS server's configuration")
@@ -23,11 +23,11 @@ extension Command {
                 """,
             settings: [tokens, further, nats, natsPrefix]
         ) { configuration, print in
-            let peers = try own + furtherPeers(configuration.optional(further.name), than: own)
-            let folder = configuration.optional(tokens.name)
-            guard !configuration.isOn(nats.name) else {
+            let peers = try own + furtherPeers(configuration[further], than: own)
+            let folder = configuration[tokens]
+            guard !configuration[nats] else {
                 guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
-                let prefix = configuration.text(natsPrefix.name)
+                let prefix = configuration[natsPrefix]
                 guard NATSURL.isPrefix(prefix) else {
                     throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is no subject: \"\(prefix)\"")
                 }

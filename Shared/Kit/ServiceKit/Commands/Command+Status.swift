@@ -16,7 +16,7 @@ extension Command {
             Shows the services and gateways on the bus, each instance in a row: what waits there, and how far it is behind.
             It ends with 0, with 1 if nobody answered, with 2 if there is no bus.
             """,
-        settings: [.bus, .busTokenFile, patience], peer: .operator
+        settings: [Setting.bus, Setting.busTokenFile, patience], peer: .operator
     ) { configuration, print in
         let reports = Mutex<[StatusReport]>([])
         try await onBus(configuration, name: "parlor-status") { bus in
@@ -26,7 +26,7 @@ extension Command {
             }
             try await bus.settle()
             try bus.publish(Subject.statusWanted, JSONValue.emptyObject)
-            try await Task.sleep(for: configuration.duration(patience.name))
+            try await Task.sleep(for: configuration[patience])
         }
         let all = reports.withLock { $0 }
         guard !all.isEmpty else {
@@ -47,10 +47,10 @@ extension Command {
         summary: """
             Shows what is published on the bus, a line for each: the time, the subject and the data. Until Ctrl-C.
             """,
-        settings: [.bus, .busTokenFile, pattern], positional: pattern, peer: .operator
+        settings: [Setting.bus, Setting.busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in
         try await onBus(configuration, name: "parlor-tail") { bus in
-            try bus.subscribe(configuration.text(pattern.name)) { message in
+            try bus.subscribe(configuration[pattern]) { message in
                 let time = SystemClock().now().iso
                 print("\(time) \(message.subject) \(String(decoding: message.data.bytes, as: UTF8.self))")
             }

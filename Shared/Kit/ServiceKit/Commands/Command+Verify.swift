@@ -14,9 +14,9 @@ extension Command {
                 Counts every badge and count again from the rows, also while Parlor runs, and prints what differs.
                 It ends with 0 if nothing does or all was mended, with 1 if something does, with 2 if it could not be done.
                 """,
-            settings: [.data, .databaseURL, repair]
+            settings: [Setting.data, Setting.databaseURL, repair]
         ) { configuration, print in
-            let mending = configuration.isOn(repair.name)
+            let mending = configuration[repair]
             guard let owner = services.lazy.compactMap({ $0 as? any OwnsMembership.Type }).first else {
                 preconditionFailure("no service owns memberships")
             }

@@ -13,9 +13,9 @@ public struct Command: Sendable {
     /// The first word of the command line.
     public let name: String
     public let summary: String
-    public let settings: [Setting]
+    public let settings: [any AnySetting]
     /// The setting that a first argument without a flag is the value of.
-    var positional: Setting?
+    var positional: (any AnySetting)?
     /// Who it is on the bus; nil if it is not on it.
     var peer: BusPeer?
     /// May block. The closure it is given prints a line.

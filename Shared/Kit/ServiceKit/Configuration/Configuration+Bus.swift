@@ -10,33 +10,23 @@ extension Configuration {
     func connectBus(
         name: String, on loop: EventLoop, onTrouble: @escaping @Sendable (String) -> Void
     ) async throws -> any MessageBus {
-        try await busURL.connect(name: name, token: try busToken, on: loop, onTrouble: onTrouble)
-    }
-
-    var busURL: BusURL {
-        get throws(ConfigurationError) {
-            let text = text(Setting.bus.name)
-            guard let url = BusURL(text) else {
-                throw .malformed("BUS_URL (--bus) has to be tcp://HOST:PORT or nats://HOST:PORT, not \"\(text)\"")
-            }
-            return url
-        }
+        try await self[.bus].connect(name: name, token: try busToken, on: loop, onTrouble: onTrouble)
     }
 
     /// A token that a person thought of is guessed at the speed of the network, not of a processor.
     private static var minTokenLength: Int { 16 }
 
-    /// What is in the file that `BUS_TOKEN_FILE` names; nil if it names none.
+    /// The token in the file that `BUS_TOKEN_FILE` names; nil if it names none.
     public var busToken: String? {
         get throws(ConfigurationError) {
-            try optional(Setting.busTokenFile.name).map { path throws(ConfigurationError) in
+            try self[.busTokenFile].map { path throws(ConfigurationError) in
                 try token(path, of: Setting.busTokenFile)
             }
         }
     }
 
     /// The token in a file that a setting leads to.
-    func token(_ path: String, of setting: Setting) throws(ConfigurationError) -> String {
+    func token(_ path: String, of setting: any AnySetting) throws(ConfigurationError) -> String {
         let bytes = try secret(path, of: setting, minLength: Self.minTokenLength)
         guard let token = String(validating: bytes, as: UTF8.self), !token.utf8.contains(where: { $0 < 0x20 }) else {
             throw .malformed("\(setting.name) (\(setting.flag)): \(path) has to be one line of text")
@@ -46,7 +36,7 @@ extension Configuration {
 
     /// The secret in a file that a setting names: it is its owner's alone.
     public func secret(
-        _ path: String, of setting: Setting, minLength: Int, maxLength: Int = SecretFile.maxLength
+        _ path: String, of setting: any AnySetting, minLength: Int, maxLength: Int = SecretFile.maxLength
     ) throws(ConfigurationError) -> [UInt8] {
         do throws(SecretFileError) {
             return try SecretFile.read(path, minLength: minLength, maxLength: maxLength)

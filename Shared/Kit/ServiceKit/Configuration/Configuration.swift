@@ -1,18 +1,15 @@
-import Reactor
-
 /// The values of a program's settings: from the command line, else from the environment, else their defaults.
 ///
 /// It is read in the wiring only; what a service needs is handed to it.
 public struct Configuration: Sendable {
-    private let settings: [String: Setting]
+    /// As texts that are values of their settings, by the settings' names.
     private var values: [String: String] = [:]
 
     /// - Throws: `ConfigurationError` for a flag that is no setting, one without its value, or a value that does not fit;
     ///   `.helpWanted` for `--help`.
     public init(
-        _ settings: [Setting], arguments: [String] = [], environment: [String: String] = [:]
+        _ settings: [any AnySetting], arguments: [String] = [], environment: [String: String] = [:]
     ) throws(ConfigurationError) {
-        self.settings = Dictionary(settings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let flags = Dictionary(settings.map { ($0.flag, $0) }, uniquingKeysWith: { first, _ in first })
         for setting in settings { values[setting.name] = environment[setting.name] ?? setting.standard }
         var rest = arguments[...]
@@ -26,52 +23,22 @@ public struct Configuration: Sendable {
             values[setting.name] = value
         }
         for setting in settings {
-            guard let value = values[setting.name], !(value.isEmpty && setting.standard.isEmpty) else { continue }
-            if let objection = setting.objection(to: value) {
-                throw .malformed("\(setting.name) (\(setting.flag)) \(objection), not \"\(value)\"")
-            }
+            guard let value = values[setting.name], let objection = setting.objection(to: value) else { continue }
+            throw .malformed("\(setting.name) (\(setting.flag)) \(objection), not \"\(value)\"")
         }
     }
 
-    private func value(_ name: String) -> String {
-        guard let value = values[name] else { preconditionFailure("\(name) is no setting of this program") }
-        return value
-    }
-
-    public func text(_ name: String) -> String { value(name) }
-
-    /// nil for an empty one.
-    public func optional(_ name: String) -> String? {
-        let text = value(name)
-        return text.isEmpty ? nil : text
-    }
-
-    public func number(_ name: String) -> Int {
-        switch settings[name]?.kind {
-        case .size: Int(setting: value(name)) ?? 0
-        default: Int(value(name)) ?? 0
+    /// The value of a setting, which has to be one of those that this was made with.
+    public subscript<Value>(setting: Setting<Value>) -> Value {
+        guard let text = values[setting.name] else {
+            preconditionFailure("\(setting.name) is no setting of this program")
         }
+        return setting.value(of: text)
     }
 
-    /// Of a toggle.
-    public func isOn(_ name: String) -> Bool { value(name) == "on" }
-
-    public func duration(_ name: String) -> Duration { Duration(setting: value(name)) ?? .zero }
-
-    /// What stands between commas; nothing if the setting is left empty.
-    public func list(_ name: String) -> [String] { optional(name).map(Setting.list) ?? [] }
-
-    public func networks(_ name: String) -> [IPNetwork] { list(name).compactMap(IPNetwork.init) }
-
-    /// nil if the setting is left empty.
-    public func rate(_ name: String) -> Rate? { optional(name).flatMap(Rate.init(setting:)) }
-
-    /// Whether there is a setting of this name at all.
-    public func has(_ name: String) -> Bool { values[name] != nil }
-
-    /// What `--help` prints: a line for every setting, with its flag, its name in the environment, what it does and
+    /// The text of `--help`: a line for every setting, with its flag, its name in the environment, what it does and
     /// its default. deploy/separate and the README's test read these lines.
-    public static func help(program: String, summary: String, _ settings: [Setting]) -> String {
+    public static func help(program: String, summary: String, _ settings: [any AnySetting]) -> String {
         var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
         let names = settings.map { "  \($0.flag) \($0.name)" }
         let width = names.map(\.count).max() ?? 0

@@ -1,5 +1,6 @@
 import Contracts
 import Glibc
+import Storage
 import Synchronization
 
 /// The time of day, as an input: tests advance one, the drill steps one.
@@ -44,4 +45,9 @@ public final class ManualClock: WallClock {
     public func now() -> Timestamp { time.withLock { $0 } }
 
     public func advance(by duration: Duration) { time.withLock { $0 = $0.adding(duration) } }
+}
+
+extension Row {
+    /// A column of milliseconds.
+    @inlinable public func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: int(column)) }
 }

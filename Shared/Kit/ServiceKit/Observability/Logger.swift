@@ -6,7 +6,7 @@ import JSON
 ///
 /// No token, password, name or text of a person ever goes in: ids, codes, counts and times do.
 public struct Logger: Sendable {
-    public enum Level: Int, Sendable, Comparable {
+    public enum Level: Int, Sendable, Comparable, CaseIterable {
         case debug, info, warning, error
 
         public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
@@ -14,6 +14,13 @@ public struct Logger: Sendable {
     }
 
     public enum Format: Sendable { case text, json }
+
+    /// The format as a person sets it.
+    enum FormatChoice: String, Sendable, CaseIterable {
+        /// Text on a terminal, JSON lines otherwise.
+        case auto
+        case text, json
+    }
 
     public typealias Fields = KeyValuePairs<String, any CustomStringConvertible & Sendable>
 
@@ -39,14 +46,13 @@ public struct Logger: Sendable {
 
     /// For standard error, as the settings say.
     public init(_ label: String, configuration: Configuration, sink: @escaping Sink) {
-        let levels: [String: Level] = ["debug": .debug, "info": .info, "warning": .warning, "error": .error]
         let format: Format =
-            switch configuration.text("LOG_FORMAT") {
-            case "text": .text
-            case "json": .json
-            default: isatty(STDERR_FILENO) == 1 ? .text : .json
+            switch configuration[.logFormat] {
+            case .text: .text
+            case .json: .json
+            case .auto: isatty(STDERR_FILENO) == 1 ? .text : .json
             }
-        self.init(label, level: levels[configuration.text("LOG_LEVEL")] ?? .info, format: format, sink: sink)
+        self.init(label, level: configuration[.logLevel], format: format, sink: sink)
     }
 
     /// One that says nothing, for tests.

@@ -55,7 +55,7 @@ public final class Memberships: Sendable {
                 requestID: context.requestID, timeout: Self.patience, key: roomID, trace: context.trace,
                 isQuestion: true)
             let question = JSONWriter.object { $0.member("roomId", roomID) }
-            bus.ask("rooms.membership", question, context, of: "Rooms") { [self] answer in
+            bus.ask(Subject.membership, question, context, of: "Rooms") { [self] answer in
                 finish(roomID, Self.membership(answer))
             }
         }

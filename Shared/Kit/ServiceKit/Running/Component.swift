@@ -59,18 +59,20 @@ public struct Node: Sendable {
     }
 }
 
-/// How a component is made: its settings are known before anything runs.
+/// Makes a component: its settings are known before anything runs.
 public struct ComponentFactory: Sendable {
-    public let settings: [Setting]
+    /// Starts a component beside those of the program that run already; nil if the settings want none.
+    public typealias Start = @Sendable (Node, _ running: [any Component]) async throws -> (any Component)?
+
+    public let settings: [any AnySetting]
     /// The name of the service that it makes, if it is one.
     public let service: String?
     /// Who it is on the bus, for `bus-peers`.
     public let peer: BusPeer?
-    public let start: @Sendable (Node) async throws -> any Component
+    public let start: Start
 
     public init(
-        settings: [Setting], service: String? = nil, peer: BusPeer? = nil,
-        start: @escaping @Sendable (Node) async throws -> any Component
+        settings: [any AnySetting], service: String? = nil, peer: BusPeer? = nil, start: @escaping Start
     ) {
         self.settings = settings
         self.service = service

@@ -1,3 +1,4 @@
+import Glibc
 import Storage
 import Workers
 
@@ -12,8 +13,8 @@ enum DatabaseLocation: CustomStringConvertible {
     private static let pause: Duration = .milliseconds(200)
 
     init(of service: String, _ configuration: Configuration) throws(ConfigurationError) {
-        guard let url = configuration.optional(Setting.databaseURL.name) else {
-            let folder = configuration.text(Setting.data.name)
+        guard let url = configuration[.databaseURL] else {
+            let folder = configuration[.data]
             self = .file("\(folder)/\(service).db", folder: folder)
             return
         }
@@ -84,5 +85,19 @@ enum DatabaseLocation: CustomStringConvertible {
             }
         try database.requireSchema(migrations)
         return database
+    }
+}
+
+/// The folder for databases and secrets.
+public enum DataFolder {
+    /// Makes it, if it is not there. Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
+    public static func make(_ path: String) throws(ConfigurationError) {
+        var partial = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
+            guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
+            let reason = String(cString: strerror(errno))
+            throw ConfigurationError.malformed("DATA_DIR (--data): \(path) cannot be made: \(reason)")
+        }
     }
 }

@@ -31,6 +31,11 @@ public struct Program: Sendable {
     private let components: [ComponentFactory]
     private let commands: [Command]
 
+    /// The settings that every program has.
+    public static let settings: [any AnySetting] = [
+        Setting.loops, Setting.logLevel, Setting.logFormat, Setting.clockOffsetFile,
+    ]
+
     /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
     static let stopDeadline: Duration = .milliseconds(4500)
 
@@ -60,9 +65,9 @@ public struct Program: Sendable {
                 await command.run(program: name, arguments: Array(arguments.dropFirst()), environment: Self.environment)
             )
         }
-        var settings: [Setting] = []
-        if case .configured = bus { settings += [.bus, .busTokenFile] }
-        for setting in components.flatMap(\.settings) + [.operationsPort, .operationsHost, .loops] + Setting.everywhere
+        var settings: [any AnySetting] = []
+        if case .configured = bus { settings += [Setting.bus, Setting.busTokenFile] as [any AnySetting] }
+        for setting in components.flatMap(\.settings) + Self.settings
         where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)
         }
@@ -80,7 +85,7 @@ public struct Program: Sendable {
         }
     }
 
-    private func help(_ settings: [Setting], _ commands: [Command]) -> String {
+    private func help(_ settings: [any AnySetting], _ commands: [Command]) -> String {
         var text = Configuration.help(program: name, summary: summary, settings)
         if !commands.isEmpty { text += "\n\nIn the place of serving, each with a --help of its own:" }
         for command in commands {
@@ -99,7 +104,7 @@ public struct Program: Sendable {
             // A file that may not grow is an error to whoever writes it, and no reason to end: room may come back.
             signal(SIGXFSZ, SIG_IGN)
             let signals = try TerminationSignals()
-            let count = configuration.number(Setting.loops.name)
+            let count = configuration[.loops]
             let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)
             let running = Task { try await start(configuration, log, output, group) }
             Task {
@@ -134,11 +139,10 @@ public struct Program: Sendable {
             output.dropped
         }
         var running: [any Component] = []
-        for component in components { running.append(try await component.start(node)) }
-        running.append(try StatusTeller.start(for: running, in: node))
-        if configuration.optional(Setting.operationsPort.name) != nil {
-            running.append(try await OperationsServer.start(for: running, in: node))
+        for component in components {
+            if let started = try await component.start(node, running) { running.append(started) }
         }
+        running.append(try StatusTeller.start(for: running, in: node))
         return Started(components: running, bus: bus, busAddress: address)
     }
 
@@ -151,7 +155,7 @@ public struct Program: Sendable {
     ) async throws -> (any MessageBus, String) {
         guard case .configured = bus else { return (InProcessBus(), "") }
         // For the log and the ready line, which are nowhere for a password.
-        let address = "\(try configuration.busURL)"
+        let address = "\(configuration[.bus])"
         let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
             log.warning("waiting for the bus", ["bus": address, "reason": trouble])
         }
@@ -159,7 +163,7 @@ public struct Program: Sendable {
     }
 
     private static func clock(_ configuration: Configuration) throws(ConfigurationError) -> any WallClock {
-        guard let path = configuration.optional(Setting.clockOffsetFile.name) else { return SystemClock() }
+        guard let path = configuration[.clockOffsetFile] else { return SystemClock() }
         guard let clock = SteppedClock(file: path) else {
             throw .malformed("CLOCK_OFFSET_FILE: \(path) cannot be read: \(String(cString: strerror(errno)))")
         }

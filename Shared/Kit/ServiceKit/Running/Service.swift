@@ -10,7 +10,7 @@ public protocol Service: Sendable {
     /// One lower-case word: the first token of its subjects, the name of its database and of its event log.
     static var name: String { get }
     /// Its settings beside those that every service has.
-    static var settings: [Setting] { get }
+    static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
     /// Of the threads of its database. A service whose work nobody waits for gives way to the others.
     static var priority: ThreadPriority { get }
@@ -20,7 +20,12 @@ public protocol Service: Sendable {
 
     init(_ context: ServiceContext) throws
 
-    var manifest: Manifest { get }
+    /// The entries that gateways find in its event log.
+    static var log: LogContents { get }
+    /// The rate limits that its endpoints name.
+    static var limits: [RateLimit] { get }
+
+    /// Registers its endpoints, each with its handler. The manifest is made of them, in this order.
     func register(in requests: inout RequestTable)
 
     /// Work beside requests: listening on the bus, sweeping. Called once, before the service is announced; returns at once.
@@ -32,11 +37,36 @@ public protocol Service: Sendable {
 }
 
 extension Service {
-    public static var settings: [Setting] { [] }
+    public static var settings: [any AnySetting] { [] }
     public static var priority: ThreadPriority { .normal }
     public static var peer: BusPeer { .service(name) }
+    public static var log: LogContents { [] }
+    public static var limits: [RateLimit] { [] }
     public func start(on loop: EventLoop) throws {}
     public func stop() async {}
+
+    var requests: RequestTable {
+        var requests = RequestTable()
+        register(in: &requests)
+        return requests
+    }
+
+    /// What the service offers, as it is announced.
+    public var manifest: Manifest { requests.manifest(of: Self.self) }
+}
+
+/// The entries that gateways find in a service's event log.
+public struct LogContents: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Events for clients (`Manifest.hasEventLog`).
+    public static let clientEvents = LogContents(rawValue: 1)
+    /// An entry for each change of what lists of rooms show (`Manifest.logsWhatRoomsShow`).
+    public static let roomChanges = LogContents(rawValue: 2)
+    /// Sessions that ended (`Manifest.logsEndedSessions`).
+    public static let endedSessions = LogContents(rawValue: 4)
 }
 
 /// What a service stands on.

@@ -7,9 +7,9 @@ extension ComponentFactory {
     /// A service on the node's bus, with a database of its own.
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
         ComponentFactory(
-            settings: [.data, .databaseURL, .crashAt] + type.settings, service: type.name, peer: type.peer
-        ) {
-            node in
+            settings: [Setting.data, Setting.databaseURL, Setting.crashAt] + type.settings, service: type.name,
+            peer: type.peer
+        ) { node, _ in
             try await ServiceComponent.start(type, in: node)
         }
     }
@@ -32,12 +32,12 @@ struct ServiceComponent: Component {
 
     static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {
         let log = node.log.labelled(S.name)
-        let directory = node.configuration.text(Setting.data.name)
+        let directory = node.configuration[.data]
         try DataFolder.make(directory)
         let location = try DatabaseLocation(of: S.name, node.configuration)
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
-        storage.crashPoint = node.configuration.optional(Setting.crashAt.name).flatMap(CrashPoint.init)
+        storage.crashPoint = node.configuration[.crashAt]
         let workers = WorkerPool(named: "\(S.name.prefix(10))-work", threads: 2, maxWaiting: maxBlockingCalls)
         let (database, lock) = try await location.open(
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)

@@ -35,12 +35,10 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        var table = RequestTable()
-        service.register(in: &table)
-        var manifest = service.manifest
-        manifest.batched = table.batched
+        let table = service.requests
         announcer = ServiceAnnouncer(
-            manifest, of: context.database, on: context.bus, log: context.log, every: interval)
+            table.manifest(of: type(of: service)), of: context.database, on: context.bus, log: context.log,
+            every: interval)
         self.table = table
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
@@ -61,14 +59,14 @@ public final class ServiceHost: Sendable {
         context.database.onCommit { [weak self] entries in self?.publish(entries) }
         try service.start(on: group.loops[0])
         var table = table
-        table.on(Subject.health(of: name)) { [context] _ in
+        table.on(Endpoint(Subject.health(of: name))) { [context] _ in
             // Only where writes have failed: it finds out whether they still do.
             if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
             return try await context.database.read { _ in Reply() }
         }
-        table.on(Subject.eventsSince(of: name)) { try await log.entries(for: $0) }
-        for (subject, entry) in table.entries {
-            keep(try context.bus.respond(to: subject, queue: name) { [self] in receive($0, entry) })
+        table.on(Endpoint(Subject.eventsSince(of: name))) { try await log.entries(for: $0) }
+        for (endpoint, entry) in table.entries {
+            keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
         keep(try context.bus.subscribe(Subject.discover) { [announcer] _ in announcer.announce() })
         keep(

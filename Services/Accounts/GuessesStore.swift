@@ -1,0 +1,123 @@
+import Contracts
+import Security
+import Storage
+
+/// The SQL of guesses at passwords and of the networks that people sign in from, in the transaction of a connection.
+///
+/// Wrong guesses are counted for each account, and apart from that for each network that it was signed in to from. So
+/// whoever guesses from elsewhere keeps nobody out who comes from where they have been before.
+struct GuessesStore {
+    /// Guesses at an account at once, from each network that it knows and from all others together. From elsewhere and for
+    /// ever an account can be guessed at 120 times an hour.
+    static let atOnce = 10
+    /// After which there is one more, in milliseconds.
+    private static let interval = 30_000
+
+    /// The networks of an account that are remembered, the latest; and for how long, in milliseconds: 90 days.
+    private static let maxNetworksOfPerson = 20
+    private static let networkMemory = 90 * 86_400_000
+    /// How often it is written down that a network is still in use.
+    private static let networkRefresh = 86_400_000
+
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// A guess that was counted, to be given back if it was none.
+    struct Guess: Sendable {
+        let subject: String
+        /// `""`: all that the account does not know.
+        let network: String
+    }
+
+    enum SigningIn: Sendable {
+        case mayTry(PeopleStore.Credentials?, Guess?)
+        case refused(retryAfter: Int)
+    }
+
+    /// Finds who has this name, and counts a guess beforehand: those that are sent together would all pass otherwise.
+    ///
+    /// A name that nobody has is counted in the same way, so that neither the answer nor the time it takes says so.
+    /// - Parameter key: nil for what no name can be.
+    func beginSigningIn(
+        _ name: String, key: String?, from client: SigningClient, at now: Timestamp
+    ) throws -> SigningIn {
+        let found = try key.flatMap { try PeopleStore(connection).credentials(named: $0) }
+        let subject = found?.account.id ?? "?" + Base64URL.encode(SHA256.hash(Array(name.lowercased().utf8)))
+        let isKnown = try connection.first(
+            "SELECT 1 FROM known_networks WHERE person_id = $1 AND network = $2 AND used_at > $3", subject,
+            client.network, now.milliseconds - Self.networkMemory, body: { _ in true })
+        let guess = Guess(subject: subject, network: isKnown == true ? client.network : "")
+        if let wait = try count(guess, at: now.milliseconds) { return .refused(retryAfter: wait) }
+        return .mayTry(found, guess)
+    }
+
+    /// The right password: the guess was none, and a session begins.
+    ///
+    /// - Parameters:
+    ///   - checked: the hash that the password was right for.
+    ///   - raised: one to put in its place.
+    /// - Returns: false, and nothing is changed, if the person has another password by now.
+    func completeSigningIn(
+        _ session: NewSession, of personID: String, checked: String, raised: String?, _ guess: Guess?
+    ) throws -> Bool {
+        guard try PeopleStore(connection).replaceHash(checked, by: raised ?? checked, of: personID) else {
+            return false
+        }
+        try SessionsStore(connection).insert(session, of: personID)
+        if let guess { try uncount(guess) }
+        return true
+    }
+
+    /// The generic cell rate algorithm (ITU-T I.371), as the gateway's limits: a row has the time at which it is back at nothing, and goes
+    /// then.
+    ///
+    /// - Returns: the seconds to wait, if it is too many.
+    private func count(_ guess: Guess, at now: Int) throws -> Int? {
+        try connection.execute("DELETE FROM guesses WHERE back_at <= $1", now)
+        let before = try backAt(guess) ?? now
+        let next = before + Self.interval
+        let wait = next - now - Self.atOnce * Self.interval
+        guard wait <= 0 else { return (wait + 999) / 1000 }
+        try connection.execute(
+            """
+            INSERT INTO guesses (subject, network, back_at) VALUES ($1, $2, $3)
+            ON CONFLICT (subject, network) DO UPDATE SET back_at = $3
+            """, guess.subject, guess.network, next)
+        return nil
+    }
+
+    /// Gives a guess back: the password was right, or was not looked at.
+    func uncount(_ guess: Guess) throws {
+        // What falls behind the present goes with the next that is counted.
+        try connection.execute(
+            "UPDATE guesses SET back_at = back_at - $3 WHERE subject = $1 AND network = $2", guess.subject,
+            guess.network, Self.interval)
+    }
+
+    private func backAt(_ guess: Guess) throws -> Int? {
+        try connection.first(
+            "SELECT back_at FROM guesses WHERE subject = $1 AND network = $2", guess.subject, guess.network
+        ) { $0.int(0) }
+    }
+
+    /// The person has been here.
+    func noteNetwork(_ network: String, of personID: String, at now: Timestamp) throws {
+        guard !network.isEmpty else { return }
+        let last = try connection.first(
+            "SELECT used_at FROM known_networks WHERE person_id = $1 AND network = $2", personID, network
+        ) { $0.int(0) }
+        if let last, last > now.milliseconds - Self.networkRefresh { return }
+        try connection.execute(
+            """
+            INSERT INTO known_networks (person_id, network, used_at) VALUES ($1, $2, $3)
+            ON CONFLICT (person_id, network) DO UPDATE SET used_at = $3
+            """, personID, network, now.milliseconds)
+        try connection.execute(
+            """
+            DELETE FROM known_networks WHERE person_id = $1 AND network NOT IN
+                (SELECT network FROM known_networks WHERE person_id = $1 AND used_at > $3
+                 ORDER BY used_at DESC, network LIMIT $2)
+            """, personID, Self.maxNetworksOfPerson, now.milliseconds - Self.networkMemory)
+    }
+}

@@ -1,0 +1,120 @@
+import Contracts
+import ServiceKit
+
+// What a person is known by, and signs in with: each a value that cannot be one against its rules.
+
+/// What people sign in with and are found by: 3 to 32 of `A-Za-z0-9_.-`.
+struct Username: Sendable {
+    let text: String
+
+    static let lengths = 3...32
+
+    init(_ text: String) throws(ServiceError) {
+        guard Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+            throw .invalid("username", "has to have 3 to 32 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`")
+        }
+        self.text = text
+    }
+
+    /// The same for all that count as one name.
+    var key: String { text.lowercased() }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+/// What friends call a person, stored as sent. It stands in lists, titles and notifications beside others' texts, so it has to
+/// stay on its line, leave them as they are, and look different from a different name.
+struct FirstName: Sendable {
+    let text: String
+
+    /// Long enough for any name, short enough to be shown in a list of rooms.
+    static let maxLength = 100
+
+    init(_ text: String) throws(ServiceError) {
+        guard text.hasOnlyVisibleScalars else {
+            throw .invalid("firstName", "has line breaks, invisible characters or control characters in it")
+        }
+        guard text.unicodeScalars.count <= Self.maxLength else {
+            throw .invalid("firstName", "may have at most \(Self.maxLength) characters")
+        }
+        self.text = text
+    }
+
+    /// What a search compares.
+    var key: String { text.lowercased() }
+}
+
+/// An address that may exist. Only a message to it shows whether it does, and whose it is.
+struct EmailAddress: Sendable {
+    let text: String
+
+    /// RFC 5321, section 4.5.3.1.3: a path is 256 bytes with its brackets.
+    static let maxLength = 254
+    /// Section 4.5.3.1.1.
+    private static let maxLocalLength = 64
+    /// RFC 1035, section 2.3.4.
+    private static let maxLabelLength = 63
+
+    /// A dot-atom (RFC 5322, section 3.2.3) at a host name of two labels or more, in ASCII: of letters beyond it, two that look the same or
+    /// count as one would make two people's address of one. A name beyond ASCII has its `xn--` form.
+    init(_ text: String) throws(ServiceError) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard text.utf8.count <= Self.maxLength, parts.count == 2, Self.isLocalPart(parts[0]), Self.isHost(parts[1])
+        else { throw .invalid("email", "has to be an e-mail address, in ASCII") }
+        self.text = text
+    }
+
+    /// The same for all that count as one address. The standard would let the part before the `@` depend on case; no
+    /// provider does, and people write their own in both.
+    var key: String { text.lowercased() }
+
+    private static func isLocalPart(_ bytes: Substring.UTF8View) -> Bool {
+        bytes.count <= maxLocalLength
+            && bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { atom in
+                !atom.isEmpty && atom.allSatisfy { isLetterOrDigit($0) || special.contains($0) }
+            }
+    }
+
+    private static func isHost(_ bytes: Substring.UTF8View) -> Bool {
+        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count >= 2, let last = labels.last, last.contains(where: isLetter) else { return false }
+        let hyphen = UInt8(ascii: "-")
+        return labels.allSatisfy { label in
+            (1...maxLabelLength).contains(label.count) && label.first != hyphen && label.last != hyphen
+                && label.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
+        }
+    }
+
+    private static let special = Set("!#$%&'*+-/=?^_`{|}~".utf8)
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}
+
+/// 8 to 128 bytes, taken as they are: not trimmed, not changed. It is no text, so any character may be in it.
+struct Password: Sendable {
+    let text: String
+
+    /// The upper end keeps a hash's cost the same for all; it is far beyond what scrypt can use.
+    static let lengths = 8...128
+
+    /// - Parameter field: what the request calls it.
+    init(_ text: String, field: String = "password") throws(ServiceError) {
+        guard Self.lengths.contains(text.utf8.count) else {
+            throw .invalid(field, "has to have 8 to 128 bytes")
+        }
+        self.text = text
+    }
+}

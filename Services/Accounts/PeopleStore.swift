@@ -1,0 +1,164 @@
+import Contracts
+import Security
+import Storage
+
+/// The SQL of people, in the transaction of a connection.
+///
+/// The `…_key` columns hold what is compared without regard to case: lower-cased here, as no two engines agree on it
+/// beyond ASCII.
+struct PeopleStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    // MARK: Writes
+
+    enum Registration: Sendable {
+        case done
+        case usernameTaken
+        case emailTaken
+    }
+
+    struct Newcomer: Sendable {
+        let id: String
+        let username: Username
+        let firstName: FirstName?
+        let email: EmailAddress?
+        let passwordHash: String
+    }
+
+    /// Adds a person, signed in.
+    func register(_ newcomer: Newcomer, _ session: NewSession) throws -> Registration {
+        // Whoever was first has it: the unique columns decide, not a look beforehand.
+        let inserted = try connection.execute(
+            """
+            INSERT INTO people
+                (id, username, username_key, first_name, first_name_key, email, email_key, password_hash, created_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            ON CONFLICT DO NOTHING
+            """, newcomer.id, newcomer.username.text, newcomer.username.key, newcomer.firstName?.text,
+            newcomer.firstName?.key, newcomer.email?.text, newcomer.email?.key, newcomer.passwordHash,
+            session.now.milliseconds)
+        guard inserted == 1 else {
+            let isUsername = try connection.first(
+                "SELECT 1 FROM people WHERE username_key = $1", newcomer.username.key, body: { _ in true })
+            return isUsername == true ? .usernameTaken : .emailTaken
+        }
+        try SessionsStore(connection).insert(session, of: newcomer.id)
+        return .done
+    }
+
+    /// Puts another hash in the place of the one that is known.
+    ///
+    /// - Returns: false if that is no longer the person's.
+    func replaceHash(_ known: String, by new: String, of personID: String) throws -> Bool {
+        try connection.execute(
+            "UPDATE people SET password_hash = $3 WHERE id = $1 AND password_hash = $2", personID, known, new) == 1
+    }
+
+    // MARK: Reads
+
+    /// A person, and the hash of their password.
+    struct Credentials: Sendable {
+        let account: Account
+        let passwordHash: String
+    }
+
+    /// By username or e-mail address. They cannot be mistaken for each other: only one of them has an `@`.
+    func credentials(named key: String) throws -> Credentials? {
+        try connection.first(
+            "SELECT \(Self.accountColumns), password_hash FROM people WHERE username_key = $1 OR email_key = $1", key,
+            body: Self.credentials)
+    }
+
+    func credentials(of personID: String) throws -> Credentials? {
+        try connection.first(
+            "SELECT \(Self.accountColumns), password_hash FROM people WHERE id = $1", personID, body: Self.credentials)
+    }
+
+    private static func credentials(_ row: Row) -> Credentials {
+        Credentials(account: account(row), passwordHash: row.text(4))
+    }
+
+    func account(_ id: String) throws -> Account? {
+        try connection.first("SELECT \(Self.accountColumns) FROM people WHERE id = $1", id, body: Self.account)
+    }
+
+    /// Those of the ids that exist, in no order.
+    func accounts(_ ids: [String]) throws -> [Account] {
+        try connection.all(
+            "SELECT \(Self.accountColumns) FROM people WHERE id IN (SELECT value FROM json_each($1))",
+            SQLValue.list(ids), body: Self.account)
+    }
+
+    /// People in the order of their usernames' keys, after one, without some.
+    /// - Parameter prefix: what their username or first name starts with, without regard to case.
+    func people(
+        startingWith prefix: String, after usernameKey: String, without ids: [String], limit: Int
+    ) throws -> [Account] {
+        let range = PrefixRange(prefix.lowercased())
+        let start = range.start.utf8.lexicographicallyPrecedes(usernameKey.utf8) ? usernameKey : range.start
+        return try connection.all(
+            prefix.isEmpty ? Self.anyPeople : Self.peopleByPrefix, usernameKey, start, range.end, SQLValue.list(ids),
+            limit, range.start, body: Self.account)
+    }
+
+    private static let anyPeople = """
+        SELECT \(accountColumns) FROM people
+        WHERE username_key >= $2 AND username_key <> $1 AND username_key < $3 AND $6 = ''
+            AND id NOT IN (SELECT value FROM json_each($4))
+        ORDER BY username_key LIMIT $5
+        """
+
+    /// Two ranges of two indexes, each cut off by itself: an OR would walk the whole table for a rare name.
+    private static let peopleByPrefix = """
+        SELECT \(accountColumns) FROM (
+            SELECT * FROM (
+                SELECT \(accountColumns), username_key FROM people
+                WHERE username_key >= $2 AND username_key <> $1 AND username_key < $3
+                    AND id NOT IN (SELECT value FROM json_each($4))
+                ORDER BY username_key LIMIT $5
+            ) AS by_username
+            UNION
+            SELECT * FROM (
+                SELECT \(accountColumns), username_key FROM people
+                WHERE first_name_key >= $6 AND first_name_key < $3 AND username_key > $1
+                    AND id NOT IN (SELECT value FROM json_each($4))
+                ORDER BY username_key LIMIT $5
+            ) AS by_first_name
+        ) AS found
+        ORDER BY username_key LIMIT $5
+        """
+
+    private static let accountColumns = "id, username, first_name, email"
+
+    private static func account(_ row: Row) -> Account {
+        Account(id: row.text(0), username: row.text(1), firstName: row.textOrNil(2), email: row.textOrNil(3))
+    }
+}
+
+/// The texts that start with a prefix, as a range in the order of their bytes: what an index can find, and no pattern.
+struct PrefixRange {
+    let start: String
+    /// The first text after all of them.
+    let end: String
+
+    /// After every text: byte order is the order of scalars, and nothing that is stored starts with this one.
+    private static let last = "\u{10FFFF}\u{10FFFF}"
+
+    init(_ prefix: String) {
+        start = prefix
+        var scalars = Array(prefix.unicodeScalars)
+        while let scalar = scalars.popLast() {
+            // 0xD7FF is followed by the surrogates, which are no scalars.
+            let next = scalar.value == 0xD7FF ? 0xE000 : scalar.value + 1
+            guard let successor = Unicode.Scalar(next) else { continue }
+            var end = String.UnicodeScalarView()
+            end.append(contentsOf: scalars)
+            end.append(successor)
+            self.end = String(end)
+            return
+        }
+        end = Self.last
+    }
+}

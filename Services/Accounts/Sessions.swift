@@ -1,0 +1,79 @@
+import Contracts
+import JSON
+import ServiceKit
+import Storage
+
+/// Sessions go on, are shown and end.
+extension Accounts {
+    /// `{refreshToken}` → a grant with the next one.
+    ///
+    /// A token works once. One that comes again was copied, by whom cannot be known: its session ends, for all its tokens.
+    func refresh(_ fields: RequestFields) async throws -> Reply {
+        guard let presented = RefreshToken(try fields.string("refreshToken")) else { throw Self.invalidToken }
+        let next = session(
+            RefreshToken(sessionID: presented.sessionID, randomness: randomness), SigningClient(fields))
+        let exchanged = try await database.write { try SessionsStore($0).exchange(presented, for: next) }
+        guard let (account, id) = exchanged else { throw Self.invalidToken }
+        return Reply(.ok, grant(account, next, id: id).json)
+    }
+
+    private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
+
+    /// `{refreshToken}` → nothing. Ends the token's session, if it is the session's newest or the caller's own session: a client may have
+    /// lost the answer that had the next one. Any other is no error, and ends nothing: whoever has an old one has no business with the
+    /// session any more.
+    func logout(_ fields: RequestFields) async throws -> Reply {
+        if let token = RefreshToken(try fields.string("refreshToken")) {
+            let (current, now) = (SigningClient(fields).sessionID, clock.now())
+            try await database.write { try SessionsStore($0).endSession(of: token, askedIn: current, at: now) }
+        }
+        return Reply(.noContent)
+    }
+
+    /// Where the caller is signed in, in the order it happened: `[{id, createdAt, lastUsedAt, userAgent, address, current}]`.
+    func showSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
+        let (current, now) = (SigningClient(fields).sessionID, clock.now())
+        let sessions = try await database.read { try SessionsStore($0).sessions(of: caller.id, at: now) }
+        return Reply(
+            .ok,
+            JSONWriter.value { json in
+                json.array { for session in sessions { session.write(to: &$0, isCurrent: session.id == current) } }
+            })
+    }
+
+    /// `{id}` → nothing. Ends one of the caller's sessions; one that is not theirs, or not there, is no error.
+    func endSession(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
+        let id = try fields.string("id")
+        guard id.mayBeID else { return Reply(.noContent) }
+        let now = clock.now()
+        try await database.write { try SessionsStore($0).end(id, of: caller.id, at: now) }
+        return Reply(.noContent)
+    }
+
+    /// Ends all sessions of the caller but the one that asks; a token from before sessions had names is of none of them.
+    func endOtherSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
+        let (current, now) = (SigningClient(fields).sessionID, clock.now())
+        try await database.write { try SessionsStore($0).endOthers(than: current, of: caller.id, at: now) }
+        return Reply(.noContent)
+    }
+}
+
+/// A session as its person sees it.
+struct Session: Sendable {
+    let id: String
+    let createdAt: Timestamp
+    let lastUsedAt: Timestamp
+    let userAgent: String
+    let address: String
+
+    func write(to json: inout JSONWriter, isCurrent: Bool) {
+        json.object {
+            $0.member("id", id)
+            $0.member("createdAt", createdAt.iso)
+            $0.member("lastUsedAt", lastUsedAt.iso)
+            $0.member("userAgent", userAgent)
+            $0.member("address", address)
+            $0.member("current", isCurrent)
+        }
+    }
+}

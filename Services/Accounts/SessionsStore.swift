@@ -1,0 +1,179 @@
+import Contracts
+import Security
+import ServiceKit
+import Storage
+
+/// The SQL of sessions, in the transaction of a connection: they begin, go on, are shown and end. The transaction that ends
+/// one appends its end to the event log, for gateways.
+struct SessionsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// More devices than anyone signs in on. Without an end, a client that signs in for every call would fill the disk.
+    static let maxPerPerson = 100
+
+    // MARK: Beginning
+
+    func insert(_ session: NewSession, of personID: String) throws {
+        // Here, because sessions are added as often as they end: no job of its own is needed. Their tokens ended before them.
+        try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
+        // What expires last was used last.
+        try emit(
+            connection.all(
+                """
+                DELETE FROM sessions WHERE person_id = $1 AND id NOT IN
+                    (SELECT id FROM sessions WHERE person_id = $1 ORDER BY expires_at DESC, id LIMIT $2)
+                RETURNING public_id, tokens_until
+                """, personID, Self.maxPerPerson - 1, body: Ended.init), of: personID, at: session.now)
+        try connection.execute(
+            """
+            INSERT INTO sessions (id, person_id, token_hash, expires_at, public_id, created_at, last_used_at,
+                user_agent, address, tokens_until)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9)
+            """, session.token.sessionID, personID, session.token.hash, session.expiry.milliseconds,
+            session.publicID, session.now.milliseconds, session.client.userAgent, session.client.address,
+            session.tokensUntil.milliseconds)
+        try GuessesStore(connection).noteNetwork(session.client.network, of: personID, at: session.now)
+    }
+
+    // MARK: Going on
+
+    /// Puts the next token in the place of one that is presented. Of several who present the same, one gets through; it
+    /// ends the session for all.
+    ///
+    /// - Returns: whose session it is, and its name; nil if the token is not, or no longer, good.
+    func exchange(_ presented: RefreshToken, for next: NewSession) throws -> (account: Account, id: String)? {
+        guard let session = try session(of: presented, at: next.now) else { return nil }
+        guard constantTimeEquals(session.hash, presented.hash) else {
+            try end(session.publicID, of: session.personID, at: next.now)
+            return nil
+        }
+        try prolong(presented.sessionID, next)
+        try GuessesStore(connection).noteNetwork(next.client.network, of: session.personID, at: next.now)
+        return try PeopleStore(connection).account(session.personID).map { ($0, session.publicID) }
+    }
+
+    private struct Stored {
+        let personID: String
+        let publicID: String
+        let hash: [UInt8]
+    }
+
+    private func session(of token: RefreshToken, at now: Timestamp) throws -> Stored? {
+        try connection.first(
+            "SELECT person_id, public_id, token_hash FROM sessions WHERE id = $1 AND expires_at > $2",
+            token.sessionID, now.milliseconds
+        ) { Stored(personID: $0.text(0), publicID: $0.text(1), hash: $0.bytes(2)) }
+    }
+
+    private func prolong(_ id: [UInt8], _ next: NewSession) throws {
+        try connection.execute(
+            """
+            UPDATE sessions SET token_hash = $2, expires_at = $3, last_used_at = $4, user_agent = $5, address = $6,
+                tokens_until = CASE WHEN tokens_until > $7 THEN tokens_until ELSE $7 END
+            WHERE id = $1
+            """, id, next.token.hash, next.expiry.milliseconds, next.now.milliseconds, next.client.userAgent,
+            next.client.address, next.tokensUntil.milliseconds)
+    }
+
+    /// A new password: every session ends but this one, which goes on with the next token.
+    ///
+    /// - Parameter publicID: the session's that asks; nil for a token that names none: then one begins.
+    /// - Returns: the name of the session that is left; nil, and nothing is changed, if the session has ended or the hash is no longer
+    ///   the one that was checked.
+    func changePassword(
+        from known: String, to new: String, of personID: String, in publicID: String?,
+        _ next: (_ sessionID: [UInt8]?) -> NewSession
+    ) throws -> (session: NewSession, id: String)? {
+        var current: [UInt8]?
+        if let publicID {
+            current = try connection.first(
+                "SELECT id FROM sessions WHERE public_id = $1 AND person_id = $2", publicID, personID
+            ) { $0.bytes(0) }
+            guard current != nil else { return nil }
+        }
+        guard try PeopleStore(connection).replaceHash(known, by: new, of: personID) else { return nil }
+        let session = next(current)
+        try endOthers(than: publicID, of: personID, at: session.now)
+        if let current, let publicID {
+            try prolong(current, session)
+            return (session, publicID)
+        }
+        try insert(session, of: personID)
+        return (session, session.publicID)
+    }
+
+    // MARK: Showing
+
+    func sessions(of personID: String, at now: Timestamp) throws -> [Session] {
+        try connection.all(
+            """
+            SELECT public_id, created_at, last_used_at, user_agent, address FROM sessions
+            WHERE person_id = $1 AND expires_at > $2 ORDER BY public_id
+            """, personID, now.milliseconds
+        ) { row in
+            Session(
+                id: row.text(0), createdAt: row.time(1), lastUsedAt: row.time(2), userAgent: row.text(3),
+                address: row.text(4))
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends the token's session, if this is its newest token, or it is the session that asks. Any other token ends none.
+    func endSession(of token: RefreshToken, askedIn publicID: String?, at now: Timestamp) throws {
+        guard let session = try session(of: token, at: now),
+            constantTimeEquals(session.hash, token.hash) || session.publicID == publicID
+        else { return }
+        try end(session.publicID, of: session.personID, at: now)
+    }
+
+    private struct Ended {
+        let id: String
+        let tokensUntil: Int
+
+        init(_ row: Row) {
+            id = row.text(0)
+            tokensUntil = row.int(1)
+        }
+    }
+
+    /// Ends a session of this person, if it is theirs.
+    func end(_ publicID: String, of personID: String, at now: Timestamp) throws {
+        try emit(
+            connection.all(
+                "DELETE FROM sessions WHERE public_id = $1 AND person_id = $2 RETURNING public_id, tokens_until",
+                publicID, personID, body: Ended.init), of: personID, at: now)
+    }
+
+    /// Ends all of a person's but one.
+    func endOthers(than publicID: String?, of personID: String, at now: Timestamp) throws {
+        try emit(
+            connection.all(
+                "DELETE FROM sessions WHERE person_id = $1 AND public_id <> $2 RETURNING public_id, tokens_until",
+                personID, publicID ?? "", body: Ended.init), of: personID, at: now)
+    }
+
+    /// Gateways need to know only of those that have a token out.
+    private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
+        let alive = sessions.filter { $0.tokensUntil > now.milliseconds }
+        guard let until = alive.map(\.tokensUntil).max() else { return }
+        let ended = SessionsEnded(sessionIDs: alive.map(\.id), tokensUntil: Timestamp(milliseconds: until))
+        try EventLog.append(
+            at: now.milliseconds, roomID: "", participants: [], emissions: [ended.emission(to: personID)].json,
+            on: connection)
+    }
+}
+
+/// A session that begins or goes on, with its next refresh token.
+struct NewSession: Sendable {
+    let token: RefreshToken
+    /// What people and access tokens call it; of one that goes on, the database knows better.
+    let publicID: String
+    let now: Timestamp
+    let expiry: Timestamp
+    /// When the access token that is given with it expires.
+    let tokensUntil: Timestamp
+    let client: SigningClient
+}

@@ -1,0 +1,90 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// People sign in: for the first time, and again.
+extension Accounts {
+    /// `{username, password, firstName?, email?}` → a grant.
+    func register(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
+        let username = try Username(fields.string("username"))
+        let password = try Password(fields.string("password"))
+        let firstName = try fields.optionalString("firstName").map(FirstName.init)
+        let email = try fields.optionalString("email").map(EmailAddress.init)
+
+        let client = SigningClient(fields)
+        let newcomer = PeopleStore.Newcomer(
+            id: ids.next(at: clock.now().milliseconds), username: username, firstName: firstName, email: email,
+            passwordHash: try await passwords.hash(password, for: client, by: deadline))
+        let session = session(RefreshToken(randomness: randomness), client)
+        let registration = try await database.write { try PeopleStore($0).register(newcomer, session) }
+        switch registration {
+        case .usernameTaken: throw ServiceError(.usernameTaken, "This username belongs to someone already.")
+        case .emailTaken: throw ServiceError(.emailTaken, "This e-mail address belongs to someone already.")
+        case .done: break
+        }
+        let account = Account(
+            id: newcomer.id, username: username.text, firstName: firstName?.text, email: email?.text)
+        return Reply(.created, grant(account, session, id: session.publicID).json)
+    }
+
+    /// `{username, password}`, the first a username or an e-mail address → a grant.
+    ///
+    /// The answer and the time it takes are the same for a wrong password and for a person who does not exist.
+    func login(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
+        let name = try fields.string("username")
+        let password = try fields.string("password")
+        let client = SigningClient(fields)
+        // Longer than any password can be: not worth the work, and no secret.
+        guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
+        // Before anything is written: so that what is refused costs nothing, and what is counted is bounded by what is hashed.
+        try passwords.admit(client)
+        // A name that nobody can have is looked up no further; what follows costs the same.
+        let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls
+        var known: PeopleStore.Credentials?
+        let guess: GuessesStore.Guess?
+        switch try await beginSigningIn(name, key: canExist ? name.lowercased() : nil, from: client) {
+        case .refused(let wait):
+            throw ServiceError(.rateLimited, "Too many wrong passwords. Try again in \(wait) s.", retryAfter: wait)
+        case .mayTry(let found, let counted): (known, guess) = (found, counted)
+        }
+        for _ in 1...Self.maxTries {
+            let verdict: PasswordChecker.Verdict
+            do {
+                verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
+            } catch {
+                // No guess, as nobody looked at it. If that cannot be written down, it counts.
+                if let guess { try? await database.write(.relaxed) { try GuessesStore($0).uncount(guess) } }
+                throw error
+            }
+            guard let found = known, case .right(let raised) = verdict else { throw Self.wrong }
+            let session = session(RefreshToken(randomness: randomness), client)
+            let isDone = try await database.write {
+                try GuessesStore($0).completeSigningIn(
+                    session, of: found.account.id, checked: found.passwordHash, raised: raised, guess)
+            }
+            if isDone { return Reply(.ok, grant(found.account, session, id: session.publicID).json) }
+            known = try await database.read { try PeopleStore($0).credentials(of: found.account.id) }
+        }
+        throw Self.wrong
+    }
+
+    private func beginSigningIn(
+        _ name: String, key: String?, from client: SigningClient
+    ) async throws -> GuessesStore.SigningIn {
+        guard client.isLimited else {
+            return .mayTry(
+                try await database.read { connection in
+                    try key.flatMap { try PeopleStore(connection).credentials(named: $0) }
+                }, nil)
+        }
+        let now = clock.now()
+        // A power cut may give guesses back: they are not worth a sync.
+        return try await database.write(.relaxed) {
+            try GuessesStore($0).beginSigningIn(name, key: key, from: client, at: now)
+        }
+    }
+
+    /// Another sign-in may make the hash anew while this one checks it, and the password may be changed.
+    static let maxTries = 3
+    private static let wrong = ServiceError(.invalidCredentials, "The username or the password is wrong.")
+}

@@ -1,0 +1,199 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The SQL of boards, their elements and what of these nobody has seen, in the transaction of a connection.
+struct BoardStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    // MARK: Boards and accounts
+
+    /// Counts a change of a room's board, and what it adds to the board.
+    ///
+    /// - Returns: nil, and nothing is changed, if the board would have more than the limit afterwards.
+    func advance(
+        _ roomID: String, by elements: Int, _ bytes: Int, upTo limit: BoardLimits.Amount, at now: Timestamp
+    ) throws -> BoardState? {
+        try connection.first(
+            """
+            INSERT INTO boards (room_id, element_count, rev, changed_at, bytes) VALUES ($1, $2, 1, $3, $4)
+            ON CONFLICT (room_id) DO UPDATE SET
+                element_count = boards.element_count + excluded.element_count,
+                bytes = boards.bytes + excluded.bytes,
+                rev = boards.rev + 1,
+                changed_at = CASE
+                    WHEN boards.changed_at > excluded.changed_at THEN boards.changed_at ELSE excluded.changed_at END
+            WHERE boards.element_count + excluded.element_count <= $5 AND boards.bytes + excluded.bytes <= $6
+            RETURNING element_count, rev, changed_at
+            """, roomID, elements, now.milliseconds, bytes, elements > 0 ? limit.elements : .max,
+            bytes > 0 ? limit.bytes : .max
+        ) {
+            BoardState(elementCount: $0.int(0), rev: $0.int(1), changedAt: $0.time(2))
+        }
+    }
+
+    /// Adds a charge to a person's account.
+    ///
+    /// - Returns: false, and nothing is changed, if the account would have more than the limit afterwards.
+    func apply(_ charge: Charge, upTo limit: BoardLimits.Amount) throws -> Bool {
+        try connection.execute(
+            """
+            INSERT INTO people (user_id, element_count, bytes) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE SET
+                element_count = people.element_count + excluded.element_count,
+                bytes = people.bytes + excluded.bytes
+            WHERE people.element_count + excluded.element_count <= $4 AND people.bytes + excluded.bytes <= $5
+            """, charge.userID, charge.elements, charge.bytes, charge.elements > 0 ? limit.elements : .max,
+            charge.bytes > 0 ? limit.bytes : .max) == 1
+    }
+
+    /// The boards of those of the rooms that have one, by room.
+    func summaries(of roomIDs: [String], seenBy userID: String) throws -> [String: BoardSummary] {
+        var boards: [String: BoardSummary] = [:]
+        try connection.query(
+            """
+            SELECT boards.room_id, element_count, changed_at, coalesce(unseen.count, 0)
+            FROM boards LEFT JOIN unseen ON unseen.room_id = boards.room_id AND unseen.user_id = $1
+            WHERE boards.room_id IN (SELECT value FROM json_each($2))
+            """, userID, SQLValue.list(roomIDs)
+        ) { row in
+            boards[row.text(0)] = BoardSummary(
+                elementCount: row.int(1), unseenCount: row.int(3), changedAt: row.time(2))
+        }
+        return boards
+    }
+
+    // MARK: Elements
+
+    func element(_ id: String, in roomID: String) throws -> Element? {
+        try connection.first(
+            "SELECT \(Self.elementColumns) FROM elements WHERE id = $1 AND room_id = $2", id, roomID,
+            body: Self.element)
+    }
+
+    /// The element that its sender made under a key, be it deleted since.
+    func elementID(sentBy senderID: String, as tempID: String, in roomID: String) throws -> String? {
+        try connection.first(
+            "SELECT element_id FROM temp_ids WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3", roomID,
+            senderID, tempID
+        ) { $0.text(0) }
+    }
+
+    /// Its rank is the revision it was created at: the order of creation, by whichever instance and clock.
+    func insert(_ element: Element, at state: BoardState) throws {
+        try connection.execute(
+            """
+            INSERT INTO elements (\(Self.elementColumns), rank)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+            """, element.id, element.roomID, element.type.text, element.content.json, element.position?.json,
+            element.createdBy, element.createdAt.milliseconds, element.updatedBy, element.updatedAt.milliseconds,
+            element.version, element.tempID, element.size, element.chargedTo, state.rev)
+        guard let tempID = element.tempID else { return }
+        try connection.execute(
+            "INSERT INTO temp_ids (room_id, sender_id, temp_id, element_id) VALUES ($1, $2, $3, $4)", element.roomID,
+            element.createdBy, tempID, element.id)
+    }
+
+    /// Writes what an update may change.
+    func replace(_ element: Element) throws {
+        try connection.execute(
+            """
+            UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6, size = $7,
+                charged_to = $8
+            WHERE id = $1
+            """, element.id, element.content.json, element.position?.json, element.updatedBy,
+            element.updatedAt.milliseconds, element.version, element.size, element.chargedTo)
+    }
+
+    /// - Returns: what is no longer there; nil if it was not there.
+    func delete(_ id: String, in roomID: String) throws -> Charge? {
+        try connection.all(
+            "DELETE FROM elements WHERE id = $1 AND room_id = $2 RETURNING charged_to, size", id, roomID,
+            body: Self.deletion
+        ).first
+    }
+
+    /// - Returns: one for each that there was.
+    func deleteAll(in roomID: String) throws -> [Charge] {
+        try connection.all(
+            "DELETE FROM elements WHERE room_id = $1 RETURNING charged_to, size", roomID, body: Self.deletion)
+    }
+
+    private static func deletion(_ row: Row) -> Charge {
+        Charge(userID: row.text(0), elements: -1, bytes: -row.int(1))
+    }
+
+    /// What the elements of one page come to, at most: an answer has to fit a line of the bus.
+    private static let maxPageBytes = 512 * 1024
+
+    /// Elements in the order of their creation, after a rank.
+    func elements(of roomID: String, after rank: Int, limit: Int) throws -> ElementPage {
+        var elements: [Element] = []
+        var last: Int?
+        var hasMore = false
+        var bytes = 0
+        try connection.forEachRow(
+            """
+            SELECT \(Self.elementColumns), rank FROM elements
+            WHERE room_id = $1 AND rank > $2 ORDER BY rank LIMIT $3
+            """, binding: [.text(roomID), .int(rank), .int(limit + 1)]
+        ) { row in
+            let element = Self.element(row)
+            bytes += element.size
+            guard elements.count < limit, bytes <= Self.maxPageBytes else {
+                hasMore = true
+                return false
+            }
+            elements.append(element)
+            last = row.int(Self.elementColumnCount)
+            return true
+        }
+        return ElementPage(elements: elements, next: hasMore ? last : nil)
+    }
+
+    // MARK: The unseen
+
+    /// Notes and counts a new element for those of these people who don't have the room open.
+    func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {
+        let others = SQLValue.list(people)
+        try connection.execute(
+            """
+            INSERT INTO unseen_elements (room_id, user_id, rank)
+            SELECT $1, value, $3 FROM json_each($2)
+            WHERE NOT EXISTS (SELECT 1 FROM open_rooms WHERE open_rooms.room_id = $1 AND open_rooms.user_id = value)
+            """, roomID, others, rank)
+        try connection.execute(
+            """
+            INSERT INTO unseen (room_id, user_id, count)
+            SELECT $1, value, 1 FROM json_each($2)
+            WHERE NOT EXISTS (SELECT 1 FROM open_rooms WHERE open_rooms.room_id = $1 AND open_rooms.user_id = value)
+            ON CONFLICT (room_id, user_id) DO UPDATE SET count = unseen.count + 1
+            """, roomID, others)
+    }
+
+    // MARK: Columns
+
+    private static let elementColumns = """
+        id, room_id, type, content, position, created_by, created_at, updated_by, updated_at, version, temp_id, size,
+        charged_to
+        """
+    private static let elementColumnCount = 13
+
+    private static func element(_ row: Row) -> Element {
+        Element(
+            id: row.text(0), roomID: row.text(1), type: ElementType(stored: row.text(2)),
+            content: ElementContent(stored: row.json(3)),
+            position: row.jsonOrNil(4).map(ElementPosition.init(stored:)), createdBy: row.text(5),
+            createdAt: row.time(6), updatedBy: row.text(7),
+            updatedAt: row.time(8), version: row.int(9), tempID: row.textOrNil(10),
+            size: row.int(11), chargedTo: row.text(12))
+    }
+}
+
+struct ElementPage: Sendable {
+    let elements: [Element]
+    /// The rank to go on after; nil on the last page.
+    let next: Int?
+}

@@ -1,0 +1,35 @@
+import Contracts
+import JSON
+import ServiceKit
+
+extension Elements {
+    /// `{roomId, elementId}`. Any participant may. It lowers nobody's unseen count.
+    func delete(_ request: RoomRequest) async throws -> Reply {
+        let elementID = try request.fields.id("elementId", orThrow: .elementNotFound)
+        let deleter = request.caller.userID
+
+        return try await change(for: request) { board in
+            guard let deletion = try board.store.delete(elementID, in: board.room.roomID) else {
+                throw ServiceError.elementNotFound
+            }
+            let state = try board.advance(by: [deletion], at: clock.now())
+            let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
+            return Reply(.noContent, position: Self.position(try board.tell(emissions, at: state)))
+        }
+    }
+
+    /// `{roomId}` → `{deletedCount}`. Any participant may. An empty room stays as it is, and nobody is told.
+    func clear(_ request: RoomRequest) async throws -> Reply {
+        let clearer = request.caller.userID
+
+        return try await change(for: request) { board in
+            let deletions = try board.store.deleteAll(in: board.room.roomID)
+            let count = deletions.count
+            let answer = JSONWriter.object { $0.member("deletedCount", count) }
+            guard count > 0 else { return Reply(.ok, answer) }
+            let state = try board.advance(by: deletions, at: clock.now())
+            let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
+            return Reply(.ok, answer, position: Self.position(try board.tell(emissions, at: state)))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Contracts
+import JSON
+import ServiceKit
+import Storage
+
+extension Elements {
+    /// Most boards come whole, so that a client that does not page shows all of them.
+    private static let standardLimit = 200
+    private static let maxLimit = 500
+
+    /// `{roomId, limit?, cursor?}`, numbers as the query has them → a page of elements, oldest first. A page of large
+    /// elements ends before its limit.
+    func list(_ request: RoomRequest) async throws -> Reply {
+        let limit = try request.fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
+        let cursor = try request.fields.optionalString("cursor").map(ElementsCursor.init)
+
+        let page = try await database.read {
+            try BoardStore($0).elements(of: request.room.roomID, after: cursor?.rank ?? 0, limit: limit)
+        }
+        let elements = JSONWriter.value(reservingCapacity: 4096) { json in
+            json.array(of: page.elements) { $0.value($1.json) }
+        }
+        return .page(elements, next: page.next.map { ElementsCursor(rank: $0).text })
+    }
+}
+
+/// Where a list of elements goes on: after a rank. Opaque to clients.
+private struct ElementsCursor {
+    let rank: Int
+
+    init(rank: Int) { self.rank = rank }
+
+    init(_ text: String) throws(ServiceError) {
+        guard let rank = Int(text), rank > 0, String(rank) == text else {
+            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+        }
+        self.rank = rank
+    }
+
+    var text: String { String(rank) }
+}
+
+extension Elements {
+    /// What a person's rooms show of their boards.
+    static let contribution = RoomContribution<BoardSummary>(
+        "elements.contribute",
+        [
+            .init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) },
+            .init(.badge("elements")) { $0.number($1.unseenCount) },
+            // Repeats the badge, for clients with a model of that name.
+            .init(Contribution.Field("unseenElementCount", zero: JSONValue(0))) { $0.number($1.unseenCount) },
+            .init(Contribution.Field("updatedAt", .laterTime, zero: .null)) { $0.number($1.changedAt.milliseconds) },
+        ])
+}
+
+/// A board as a list of rooms shows it to one person.
+struct BoardSummary: Sendable {
+    let elementCount: Int
+    let unseenCount: Int
+    let changedAt: Timestamp
+}

@@ -1,0 +1,52 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The SQL of who has which room open on which gateway, in the transaction of a connection. It is kept here, as creating an
+/// element asks for it in its own transaction.
+struct OpenRoomsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// Notes open rooms, and makes all in them seen by those who opened them.
+    ///
+    /// - Returns: the last entry that tells somebody; nil if nobody had anything unseen.
+    func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) throws -> Int? {
+        var lastEntry: Int?
+        for room in rooms {
+            try connection.execute(
+                "INSERT INTO open_rooms (room_id, user_id, gateway) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                room.roomID, room.userID, gateway)
+            let seen = try connection.execute(
+                "DELETE FROM unseen WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
+            guard seen > 0 else { continue }
+            try connection.execute(
+                "DELETE FROM unseen_elements WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
+            lastEntry = try EventLog.append(
+                at: clock.now().milliseconds, roomID: room.roomID, participants: [room.userID],
+                emissions: ElementEvents.seen(room.roomID, by: room.userID).json, on: connection)
+        }
+        return lastEntry
+    }
+
+    func close(_ rooms: [OpenRoom], on gateway: String) throws {
+        for room in rooms {
+            try connection.execute(
+                "DELETE FROM open_rooms WHERE room_id = $1 AND user_id = $2 AND gateway = $3", room.roomID,
+                room.userID, gateway)
+        }
+    }
+
+    /// Closes all that a gateway has open.
+    ///
+    /// - Returns: how many rooms it had open.
+    func closeAll(on gateway: String) throws -> Int {
+        try connection.execute("DELETE FROM open_rooms WHERE gateway = $1", gateway)
+    }
+
+    /// The gateways that have rooms open.
+    func gateways() throws -> [String] {
+        try connection.all("SELECT DISTINCT gateway FROM open_rooms") { $0.text(0) }
+    }
+}

@@ -1,0 +1,147 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The SQL of rooms' messages as a whole, and of the counts of the unread, in the transaction of a connection.
+struct ChatsStore {
+    let connection: any Connection
+
+    /// Writes what the transaction's sends have added up, so that nothing here misses it.
+    init(_ connection: any Connection) throws(StorageError) {
+        try connection.writePending()
+        self.connection = connection
+    }
+
+    private var messages: MessagesStore { MessagesStore(connection) }
+
+    // MARK: Reads
+
+    /// Rooms that were ever written in, the latest change first.
+    func chats(of roomIDs: [String]) throws -> [Chat] {
+        try connection.all(
+            """
+            SELECT room_id, last_seq, updated_at FROM chats
+            WHERE room_id IN (SELECT value FROM json_each($1))
+            ORDER BY updated_at DESC
+            """, SQLValue.list(roomIDs)
+        ) { Chat(roomID: $0.text(0), lastSeq: $0.int(1), updatedAt: $0.time(2)) }
+    }
+
+    /// By room; a room that was never written in is not among them.
+    func summaries(of roomIDs: [String], for userID: String) throws -> [String: ChatSummary] {
+        var summaries: [String: ChatSummary] = [:]
+        summaries.reserveCapacity(roomIDs.count)
+        try connection.query(
+            """
+            SELECT messages.id, chats.room_id, messages.seq, messages.sender_id, messages.text, messages.created_at,
+                messages.temp_id, chats.updated_at, coalesce(unread.count, 0)
+            FROM chats
+            LEFT JOIN unread ON unread.room_id = chats.room_id AND unread.user_id = $2
+            LEFT JOIN messages ON messages.room_id = chats.room_id AND messages.text IS NOT NULL
+                AND messages.seq = (
+                    SELECT seq FROM messages AS shown
+                    WHERE shown.room_id = chats.room_id AND shown.text IS NOT NULL
+                    ORDER BY seq DESC LIMIT 1)
+            WHERE chats.room_id IN (SELECT value FROM json_each($1))
+            """, SQLValue.list(roomIDs), userID
+        ) { row in
+            summaries[row.text(1)] = ChatSummary(
+                updatedAt: row.time(7), unread: row.int(8),
+                lastMessage: row.isNull(0) ? nil : MessagesStore.message(row))
+        }
+        return summaries
+    }
+
+    /// Whether anybody else has ever written in one of the rooms. A count of the unread is made by another's first message, and stays.
+    func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
+        try connection.first(
+            "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",
+            SQLValue.list(roomIDs), userID
+        ) { _ in true } ?? false
+    }
+
+    /// How many messages a person has not read, over all rooms.
+    func unreadTotal(of userID: String) throws -> Int {
+        try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
+    }
+
+    // MARK: Writes
+
+    /// - Returns: what is left.
+    func subtractUnread(_ count: Int, of userID: String, in roomID: String) throws -> Int {
+        try connection.first(
+            "UPDATE unread SET count = count - $3 WHERE room_id = $1 AND user_id = $2 RETURNING count", roomID, userID,
+            count
+        ) { $0.int(0) } ?? 0
+    }
+
+    /// Moves the time of a room's last change.
+    ///
+    /// - Returns: the time it has now.
+    func touch(_ roomID: String, at now: Timestamp) throws -> Timestamp {
+        try connection.first(
+            """
+            UPDATE chats SET updated_at = CASE WHEN updated_at < $2 THEN $2 ELSE updated_at END
+            WHERE room_id = $1
+            RETURNING updated_at
+            """, roomID, now.milliseconds
+        ) { $0.time(0) } ?? now
+    }
+
+    // MARK: Conversations
+
+    /// In a room of no more messages its newest one before a place is found by walking back.
+    private static let shortRoom = 64
+
+    /// Each room's newest message before a place; a room without one is not among them.
+    func heads(of roomIDs: [String], before place: ConversationPlace) throws -> [ConversationHead] {
+        let chats = try chats(of: roomIDs)
+        let short = chats.filter { $0.lastSeq <= Self.shortRoom }
+        // One statement for all of them: a query for each would cost ten times as much.
+        var heads = try connection.all(
+            """
+            SELECT chats.room_id, head.created_at, head.seq, head.id
+            FROM chats JOIN messages AS head ON head.room_id = chats.room_id AND head.text IS NOT NULL
+                AND head.seq = (
+                    SELECT seq FROM messages AS earlier
+                    WHERE earlier.room_id = chats.room_id AND earlier.text IS NOT NULL
+                        AND (earlier.created_at < $2 OR (earlier.created_at = $2
+                            AND (earlier.seq < $3 OR (earlier.seq = $3 AND earlier.id < $4))))
+                    ORDER BY seq DESC LIMIT 1)
+            WHERE chats.room_id IN (SELECT value FROM json_each($1))
+            """, SQLValue.list(short.map(\.roomID)), place.createdAt.milliseconds, place.seq, place.messageID
+        ) {
+            ConversationHead(
+                roomID: $0.text(0),
+                place: ConversationPlace(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.text(3)))
+        }
+        for chat in chats where chat.lastSeq > Self.shortRoom {
+            let end = try firstSeq(notBefore: place, in: chat)
+            guard let message = try messages.newest(in: chat.roomID, before: end, count: 1).first else { continue }
+            heads.append(ConversationHead(roomID: chat.roomID, place: ConversationPlace(message)))
+        }
+        return heads
+    }
+
+    /// The first `seq` of a room from which on no message comes before the place.
+    ///
+    /// The order of `seq` is the order of places within a room, so halving finds it: an index by time would cost every send.
+    private func firstSeq(notBefore place: ConversationPlace, in chat: Chat) throws -> Int {
+        var low = 1
+        var high = chat.lastSeq + 1
+        while low < high {
+            let middle = low + (high - low) / 2
+            let message = try messages.oldest(in: chat.roomID, after: middle - 1, before: high, count: 1).first
+            if let message, ConversationPlace(message) < place { low = message.seq + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// A room's messages as a whole.
+struct Chat {
+    let roomID: String
+    let lastSeq: Int
+    /// When a message was last sent or deleted.
+    let updatedAt: Timestamp
+}

@@ -1,0 +1,110 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The sends of one transaction.
+///
+/// Each takes a place in its room and is counted for those who have not read it; a room's last place and a person's count are written once
+/// for all of them. Nobody else writes meanwhile: a database has one transaction at a time that does.
+final class SendBatch: PendingChanges {
+    private struct Chat {
+        var lastSeq = 0
+        var updatedAt = Timestamp(milliseconds: 0)
+        /// To be added to the counts of these people.
+        var unread: [String: Int] = [:]
+        /// Not where all were retries.
+        var hasNew = false
+    }
+
+    /// By room.
+    private var chats: [String: Chat] = [:]
+    private var isWritten = false
+
+    init() {}
+
+    /// The next `seq` of a room, which a message takes that is inserted now, and a time that is not before the room's last change: the clock
+    /// may have gone back.
+    func nextPlace(
+        in roomID: String, at now: Timestamp, on connection: any Connection
+    ) throws -> (seq: Int, at: Timestamp) {
+        let chat = try chats[roomID] ?? findChat(of: roomID, on: connection)
+        return (chat.lastSeq + 1, max(chat.updatedAt, now))
+    }
+
+    private func findChat(of roomID: String, on connection: any Connection) throws -> Chat {
+        var chat = Chat()
+        if let found = try SendsStore(connection).chat(of: roomID) { (chat.lastSeq, chat.updatedAt) = found }
+        chats[roomID] = chat
+        return chat
+    }
+
+    /// Inserts a message at its room's next place; these people have yet to read it.
+    ///
+    /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
+    func insert(
+        _ message: Message, unreadBy readers: some Sequence<String>, on connection: any Connection
+    ) throws -> Bool {
+        precondition(!isWritten, "a send after its transaction's were written")
+        guard try SendsStore(connection).insert(message) else { return false }
+        guard var chat = chats.removeValue(forKey: message.roomID), message.seq == chat.lastSeq + 1 else {
+            preconditionFailure("not the place that it was given")
+        }
+        chat.lastSeq = message.seq
+        chat.updatedAt = message.createdAt
+        chat.hasNew = true
+        for reader in readers { chat.unread[reader, default: 0] += 1 }
+        chats[message.roomID] = chat
+        return true
+    }
+
+    func write(on connection: any Connection) throws(StorageError) {
+        isWritten = true
+        let store = SendsStore(connection)
+        for (roomID, chat) in chats where chat.hasNew {
+            try store.setChat(roomID, lastSeq: chat.lastSeq, updatedAt: chat.updatedAt)
+            for (userID, count) in chat.unread { try store.addUnread(count, of: userID, in: roomID) }
+        }
+    }
+}
+
+/// The SQL of sends, in the transaction of a connection; `parlor-bench` measures SQLite with its statements.
+package struct SendsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// A room's last `seq` and change; nil if it was never written in.
+    func chat(of roomID: String) throws -> (lastSeq: Int, updatedAt: Timestamp)? {
+        try connection.first(Self.findChat, roomID) { ($0.int(0), $0.time(1)) }
+    }
+
+    /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
+    func insert(_ message: Message) throws(StorageError) -> Bool {
+        try connection.execute(
+            Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
+            message.createdAt.milliseconds, message.tempID) == 1
+    }
+
+    func setChat(_ roomID: String, lastSeq: Int, updatedAt: Timestamp) throws(StorageError) {
+        try connection.execute(Self.writeChat, roomID, lastSeq, updatedAt.milliseconds)
+    }
+
+    func addUnread(_ count: Int, of userID: String, in roomID: String) throws(StorageError) {
+        try connection.execute(Self.writeUnread, roomID, userID, count)
+    }
+
+    package static let findChat = "SELECT last_seq, updated_at FROM chats WHERE room_id = $1"
+    package static let insertMessage = """
+        INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
+        """
+    package static let writeChat = """
+        INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, $2, $3)
+        ON CONFLICT (room_id) DO UPDATE SET last_seq = $2, updated_at = $3
+        """
+    package static let writeUnread = """
+        INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, $3)
+        ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + $3
+        """
+}

@@ -1,0 +1,36 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The requests of clients about their devices.
+struct Push: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    /// Takes in a device of the caller's: `{token, platform, environment}`. It belongs to whoever registered it last, and what
+    /// was to be sent to it as another's is not sent.
+    func registerDevice(_ request: Request) async throws -> Reply {
+        let caller = try request.caller
+        let token = try DeviceToken(try request.fields.string("token"))
+        let platform = try request.fields.string("platform")
+        guard platform == Device.platform else {
+            throw ServiceError.invalid("platform", "has to be \(Device.platform)")
+        }
+        guard let environment = Device.Environment(rawValue: try request.fields.string("environment")) else {
+            throw ServiceError.invalid("environment", "has to be production or sandbox")
+        }
+        let device = Device(token: token, userID: caller.id, environment: environment, registeredAt: clock.now())
+        let isNew = try await database.write { try DevicesStore($0).register(device) }
+        return Reply(isNew ? .created : .ok)
+    }
+
+    /// Forgets a device of the caller's; another's, or an unknown one, stays as it is, and nobody can tell which it was.
+    func unregisterDevice(_ request: Request) async throws -> Reply {
+        let caller = try request.caller
+        let token = try request.fields.string("token")
+        // No such token was ever stored, and a database need not take one.
+        guard (try? DeviceToken(token)) != nil else { return Reply(.noContent) }
+        try await database.write { try DevicesStore($0).remove(token, of: caller.id) }
+        return Reply(.noContent)
+    }
+}

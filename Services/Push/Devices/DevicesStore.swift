@@ -1,0 +1,119 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The SQL of devices, in the transaction of a connection.
+struct DevicesStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    private var jobs: JobsStore { JobsStore(connection) }
+
+    /// Takes in a device, or notes that it was registered again, which ends a quarantine.
+    ///
+    /// - Returns: whether it was not this person's before.
+    func register(_ device: Device) throws -> Bool {
+        let owner = try connection.first("SELECT user_id FROM devices WHERE token = $1", device.token.text) {
+            $0.text(0)
+        }
+        if owner != nil, owner != device.userID { try jobs.removeAll(for: device.token.text) }
+        try connection.execute(
+            """
+            INSERT INTO devices (
+                token, user_id, platform, environment, registered_at, quarantined_until, badge_sent_at)
+            VALUES ($1, $2, $3, $4, $5, 0, 0)
+            ON CONFLICT (token) DO UPDATE SET user_id = $2, platform = $3, environment = $4, registered_at = $5,
+                quarantined_until = 0
+            """, device.token.text, device.userID, Device.platform, device.environment.rawValue,
+            device.registeredAt.milliseconds)
+        try jobs.move(for: device.token.text, to: device.environment)
+        guard owner != device.userID else { return false }
+        let surplus = try connection.all(
+            """
+            SELECT token FROM devices WHERE user_id = $1 AND token <> $2
+            ORDER BY registered_at DESC, token LIMIT 1000 OFFSET $3
+            """, device.userID, device.token.text, Device.maxPerPerson - 1
+        ) { $0.text(0) }
+        for token in surplus { try remove(token) }
+        return true
+    }
+
+    func remove(_ token: String, of userID: String) throws {
+        let isTheirs =
+            try connection.first(
+                "SELECT 1 FROM devices WHERE token = $1 AND user_id = $2", token, userID, body: { _ in true }) ?? false
+        if isTheirs { try remove(token) }
+    }
+
+    /// The provider says that the token was no more at that time: one that was registered again since stays.
+    func remove(_ token: String, goneSince time: Timestamp) throws {
+        let isGone =
+            try connection.first(
+                "SELECT 1 FROM devices WHERE token = $1 AND registered_at <= $2", token, time.milliseconds,
+                body: { _ in true }) ?? false
+        if isGone { try remove(token) }
+    }
+
+    private func remove(_ token: String) throws {
+        try jobs.removeAll(for: token)
+        try connection.execute("DELETE FROM devices WHERE token = $1", token)
+    }
+
+    /// Nothing is sent to it until then, or until it is registered again, if it was not since it was tried.
+    ///
+    /// - Parameter provider: who found its token bad.
+    func quarantine(_ device: Device, until time: Timestamp, by provider: String) throws {
+        let count = try connection.execute(
+            """
+            UPDATE devices SET quarantined_until = $2, quarantined_by = $4 WHERE token = $1 AND registered_at = $3
+            """, device.token.text, time.milliseconds, device.registeredAt.milliseconds, provider)
+        if count > 0 { try jobs.removeAll(for: device.token.text) }
+    }
+
+    /// Tokens that another provider found bad may be good for this one.
+    func endQuarantines(except provider: String) throws {
+        try connection.execute(
+            "UPDATE devices SET quarantined_until = 0 WHERE quarantined_until > 0 AND quarantined_by <> $1", provider)
+    }
+
+    /// Nothing is sent to it until then, of what waits and of what comes.
+    func rest(_ token: String, until time: Timestamp) throws {
+        try connection.execute("UPDATE devices SET rests_until = $2 WHERE token = $1", token, time.milliseconds)
+        try jobs.postpone(for: token, until: time)
+    }
+
+    func noteBadge(of token: String, at time: Timestamp) throws {
+        try connection.execute(
+            "UPDATE devices SET badge_sent_at = $2 WHERE token = $1", token, time.milliseconds)
+    }
+
+    /// Whether anybody has one.
+    func hasDevices() throws -> Bool {
+        try connection.first("SELECT 1 FROM devices LIMIT 1") { _ in true } ?? false
+    }
+
+    /// Whether any of these people has a device that can be woken.
+    func isAnyReachable(of userIDs: [String], at now: Timestamp) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 FROM devices
+            WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
+            LIMIT 1
+            """, SQLValue.list(userIDs), now.milliseconds, body: { _ in true }) ?? false
+    }
+
+    /// The devices of these people that can be woken, by person, with the time of the last silent update.
+    func devices(of userIDs: [String], at now: Timestamp) throws -> [String: [Reachable]] {
+        var found: [String: [Reachable]] = [:]
+        try connection.query(
+            """
+            SELECT user_id, token, environment, badge_sent_at, rests_until FROM devices
+            WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
+            """, SQLValue.list(userIDs), now.milliseconds
+        ) { found[$0.text(0), default: []].append(($0.text(1), $0.text(2), $0.time(3), $0.time(4))) }
+        return found
+    }
+
+    typealias Reachable = (token: String, environment: String, badgeSentAt: Timestamp, restsUntil: Timestamp)
+}

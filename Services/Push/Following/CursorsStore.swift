@@ -1,0 +1,80 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// What an instance found in messaging's log after a place, and the place up to which that is all.
+struct LogStretch: Sendable {
+    let start: Bookmark
+    let end: Bookmark
+    /// Each with the position of its entry.
+    let events: [(seq: Int, event: PushEvent)]
+}
+
+/// The SQL of the positions in logs that this service has come to, in the transaction of a connection.
+struct CursorsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    func cursor(of stream: String) throws -> Bookmark? {
+        try connection.first("SELECT database_id, seq, digest FROM cursors WHERE stream = $1", stream) {
+            Bookmark(databaseID: $0.text(0), seq: $0.int(1), digest: $0.int(2))
+        }
+    }
+
+    /// Starts at a place, unless another instance has gone on from the one that was known meanwhile.
+    ///
+    /// - Parameter known: nil before the first start.
+    /// - Returns: where the cursor is.
+    func restart(_ stream: String, at place: Bookmark, after known: Bookmark?) throws -> Bookmark {
+        let stored = try cursor(of: stream)
+        if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
+        try setCursor(of: stream, place)
+        return place
+    }
+
+    /// Makes the jobs of a stretch and moves the cursor to its end, as far as no other instance has done so.
+    ///
+    /// - Returns: where the cursor is now.
+    func follow(_ stream: String, _ stretch: LogStretch, _ plan: JobPlan) throws -> Bookmark {
+        guard let stored = try cursor(of: stream), stored.databaseID == stretch.end.databaseID else {
+            return try cursor(of: stream) ?? stretch.start
+        }
+        guard stored.seq < stretch.end.seq else { return stored }
+        let events = stretch.events.filter { $0.seq > stored.seq }.map(\.event)
+        let people = Set(events.flatMap(\.people))
+        let devices = people.isEmpty ? [:] : try DevicesStore(connection).devices(of: Array(people), at: plan.now)
+        for event in events {
+            for person in event.people {
+                for device in devices[person] ?? [] {
+                    let job =
+                        switch event {
+                        case .message(let message): plan.alert(message, to: device.token, of: person)
+                        case .reading: plan.badge(to: device.token, of: person, lastSentAt: device.badgeSentAt)
+                        }
+                    try JobsStore(connection).insert(job, for: device)
+                }
+            }
+        }
+        try setCursor(of: stream, stretch.end)
+        return stretch.end
+    }
+
+    private func setCursor(of stream: String, _ place: Bookmark) throws {
+        try connection.execute(
+            """
+            INSERT INTO cursors (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (stream) DO UPDATE SET database_id = $2, seq = $3, digest = $4
+            """, stream, place.databaseID, place.seq, place.digest)
+    }
+}
+
+extension PushEvent {
+    /// Who is told of it.
+    var people: [String] {
+        switch self {
+        case .message(let message): message.recipients
+        case .reading(let userID): [userID]
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Contracts
+
+/// A job that was taken, and the device as it was then.
+struct Claim: Sendable {
+    let job: Job
+    let device: Device
+    let attempts: Int
+    /// Rises when there is something new to tell meanwhile.
+    let revision: Int
+    /// By which it was taken. It is another one each time: what comes of an earlier attempt settles no later one.
+    let lease: String
+}
+
+/// What becomes of a job that was taken.
+enum JobEnd: Sendable {
+    /// It was sent, or is not worth it.
+    case done
+    /// It is looked at again then.
+    case later(Timestamp, countsAsAttempt: Bool, isWatching: Bool)
+}
+
+/// What is written down after a job was worked on.
+struct JobResult: Sendable {
+    let claim: Claim
+    var end: JobEnd
+    /// Until when the device's other jobs wait, too.
+    var deviceRestsUntil: Timestamp?
+    var deviceGoneSince: Timestamp?
+    var quarantine: (until: Timestamp, by: String)?
+    var badgeSentAt: Timestamp?
+}
+
+/// How many jobs are in which state.
+struct JobCounts: Sendable, Equatable {
+    var held = 0
+    var watching = 0
+    var retrying = 0
+    var sending = 0
+    /// When the oldest message that waits was sent.
+    var oldest: Timestamp?
+}
+
+/// For how long what was taken is whose who took it, unless it is renewed.
+enum Lease {
+    /// Long enough for a write that waits for a slow disk.
+    static let length: Duration = .seconds(10)
+}

@@ -1,0 +1,216 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// The SQL of jobs and of the leases by which they are taken, in the transaction of a connection.
+struct JobsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// When there is something to do next: a job is due in a world, or a lease ends. nil: nothing waits.
+    ///
+    /// - Parameter own: leases that are known to be alive.
+    func nextDue(in environment: Device.Environment, besides own: [String] = []) throws -> Timestamp? {
+        let due =
+            try connection.first(
+                "SELECT min(due_at) FROM jobs WHERE lease IS NULL AND environment = $1", environment.rawValue
+            ) { $0.intOrNil(0) } ?? nil
+        let lease =
+            try connection.first(
+                """
+                SELECT min(alive_until) FROM leases
+                WHERE EXISTS (SELECT 1 FROM jobs WHERE lease = leases.id)
+                    AND id NOT IN (SELECT value FROM json_each($1))
+                """, SQLValue.list(own)
+            ) { $0.intOrNil(0) } ?? nil
+        return [due, lease].compactMap { $0 }.min().map { Timestamp(milliseconds: $0) }
+    }
+
+    // MARK: Leases
+
+    /// Gives back what was taken by leases that are over.
+    ///
+    /// - Parameter own: leases that are known to be alive, however late they are renewed.
+    func releaseExpired(at now: Timestamp, besides own: [String] = []) throws {
+        // By a clock that was ahead: it would hold for as long as that was.
+        try connection.execute(
+            "UPDATE leases SET alive_until = $1 WHERE alive_until > $1", now.adding(Lease.length).milliseconds)
+        let expired = try connection.all(
+            "SELECT id FROM leases WHERE alive_until <= $1 AND id NOT IN (SELECT value FROM json_each($2))",
+            now.milliseconds, SQLValue.list(own)
+        ) { $0.text(0) }
+        if !expired.isEmpty { try release(expired) }
+    }
+
+    /// Gives back what was taken by these leases.
+    func release(_ leases: [String]) throws {
+        try connection.execute(
+            "UPDATE jobs SET lease = NULL WHERE lease IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
+        try connection.execute(
+            "DELETE FROM leases WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
+    }
+
+    /// What was taken by these stays so for another while; those that others have ended meanwhile stay ended.
+    func renew(_ leases: [String], at now: Timestamp) throws {
+        try connection.execute(
+            "UPDATE leases SET alive_until = $2 WHERE id IN (SELECT value FROM json_each($1))",
+            SQLValue.list(leases), now.adding(Lease.length).milliseconds)
+    }
+
+    // MARK: Taking
+
+    /// Takes jobs that are due in a world by a new lease, those first that are so for longest. Those whose device is no more, or
+    /// another's, are removed.
+    func claim(
+        _ limit: Int, in environment: Device.Environment, by lease: String, at now: Timestamp
+    ) throws -> [Claim] {
+        let end = now.adding(Lease.length)
+        // A silent update of which nothing more is heard may have been sent until the lease's end.
+        let taken = try connection.all(
+            """
+            UPDATE jobs SET lease = $1, due_at = CASE WHEN message_id = '' THEN $2 ELSE due_at END
+            WHERE id IN (
+                SELECT id FROM jobs WHERE lease IS NULL AND environment = $3 AND due_at <= $4
+                ORDER BY due_at LIMIT $5)
+            RETURNING id
+            """, lease, end.adding(JobPlan.badgeInterval).milliseconds, environment.rawValue, now.milliseconds, limit
+        ) { $0.text(0) }
+        guard !taken.isEmpty else { return [] }
+        try connection.execute("INSERT INTO leases (id, alive_until) VALUES ($1, $2)", lease, end.milliseconds)
+        let claims = try claims(taken, by: lease, at: now)
+        let vain = Set(taken).subtracting(claims.map(\.job.id))
+        if !vain.isEmpty {
+            try connection.execute(
+                "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(vain))
+        }
+        return claims
+    }
+
+    /// Those of these jobs that are held by a lease and whose device is still their owner's and can be woken.
+    func claims(_ ids: [String], by lease: String, at now: Timestamp) throws -> [Claim] {
+        try connection.all(
+            """
+            SELECT jobs.id, jobs.token, jobs.user_id, message_id, room_id, log_seq, sender_name, sent_at, due_at,
+                attempts, revision, lease, devices.environment, registered_at
+            FROM jobs JOIN devices ON devices.token = jobs.token AND devices.user_id = jobs.user_id
+            WHERE jobs.id IN (SELECT value FROM json_each($1)) AND lease = $2 AND quarantined_until <= $3
+            ORDER BY due_at, jobs.id
+            """, SQLValue.list(ids), lease, now.milliseconds, body: Self.claim)
+    }
+
+    private static func claim(_ row: Row) -> Claim {
+        let job = Job(
+            id: row.text(0), token: row.text(1), userID: row.text(2), messageID: row.text(3), roomID: row.text(4),
+            logSeq: row.int(5), senderName: row.text(6), sentAt: row.time(7), dueAt: row.time(8))
+        let device = Device(
+            token: DeviceToken(stored: job.token), userID: job.userID,
+            // Written from one.
+            environment: Device.Environment(rawValue: row.text(12)) ?? .production, registeredAt: row.time(13))
+        return Claim(job: job, device: device, attempts: row.int(9), revision: row.int(10), lease: row.text(11))
+    }
+
+    // MARK: The end
+
+    /// Writes down what became of a job, if it is still held by the claim's lease; and what was found out of its device in any case.
+    func record(_ result: JobResult, at now: Timestamp) throws {
+        let (job, lease) = (result.claim.job, result.claim.lease)
+        switch result.end {
+        case .done:
+            let removed = try connection.execute(
+                "DELETE FROM jobs WHERE id = $1 AND lease = $2 AND (revision = $3 OR message_id <> '')", job.id, lease,
+                result.claim.revision)
+            if removed == 0 {
+                // There is something newer to tell than what was sent.
+                try putBack(
+                    job.id, lease, at: (result.badgeSentAt ?? now).adding(JobPlan.badgeInterval))
+            }
+        case .later(let time, let countsAsAttempt, let isWatching):
+            try connection.execute(
+                """
+                UPDATE jobs SET lease = NULL, due_at = $3, attempts = attempts + $4, is_watching = $5
+                WHERE id = $1 AND lease = $2
+                """, job.id, lease, time.milliseconds, countsAsAttempt, isWatching)
+        }
+        let devices = DevicesStore(connection)
+        if let time = result.badgeSentAt { try devices.noteBadge(of: job.token, at: time) }
+        if let time = result.deviceRestsUntil { try devices.rest(job.token, until: time) }
+        if let time = result.deviceGoneSince { try devices.remove(job.token, goneSince: time) }
+        if let (time, provider) = result.quarantine {
+            try devices.quarantine(result.claim.device, until: time, by: provider)
+        }
+    }
+
+    private func putBack(_ id: String, _ lease: String, at time: Timestamp) throws {
+        try connection.execute(
+            "UPDATE jobs SET lease = NULL, due_at = $3, attempts = 0 WHERE id = $1 AND lease = $2", id, lease,
+            time.milliseconds)
+    }
+
+    /// Removes some of the jobs that are not worth being told any more, whatever keeps them from being sent.
+    ///
+    /// - Returns: how many; fewer than the limit if there are no more.
+    func removeExpired(_ limit: Int, at now: Timestamp) throws -> Int {
+        try connection.execute(
+            """
+            DELETE FROM jobs WHERE id IN (
+                SELECT id FROM jobs WHERE sent_at < $1 AND lease IS NULL ORDER BY sent_at LIMIT $2)
+            """, JobPlan.horizon(at: now).milliseconds, limit)
+    }
+
+    // MARK: The jobs of one device
+
+    /// A message is told to a device once. A silent update that waits already is the newer one's, too; one that is being sent
+    /// is followed by another.
+    func insert(_ job: Job, for device: DevicesStore.Reachable) throws {
+        try connection.execute(
+            """
+            INSERT INTO jobs (
+                id, token, user_id, message_id, room_id, log_seq, sender_name, sent_at, due_at, environment,
+                attempts, is_watching, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0)
+            ON CONFLICT (token, message_id) DO UPDATE SET revision = jobs.revision + 1, sent_at = excluded.sent_at
+            """, job.id, job.token, job.userID, job.messageID, job.roomID, job.logSeq, job.senderName,
+            job.sentAt.milliseconds, max(job.dueAt, device.restsUntil).milliseconds, device.environment)
+    }
+
+    func removeAll(for token: String) throws {
+        try connection.execute("DELETE FROM jobs WHERE token = $1", token)
+    }
+
+    /// The device belongs to this environment from now on.
+    func move(for token: String, to environment: Device.Environment) throws {
+        try connection.execute(
+            "UPDATE jobs SET environment = $2 WHERE token = $1 AND environment <> $2", token, environment.rawValue)
+    }
+
+    /// No waiting job of the device is due before this time.
+    func postpone(for token: String, until time: Timestamp) throws {
+        try connection.execute(
+            "UPDATE jobs SET due_at = $2 WHERE token = $1 AND lease IS NULL AND due_at < $2", token,
+            time.milliseconds)
+    }
+
+    // MARK: Counting
+
+    func counts() throws -> JobCounts {
+        var counts = JobCounts()
+        try connection.query(
+            """
+            SELECT CASE WHEN is_watching = 1 THEN 'watching' WHEN attempts > 0 THEN 'retrying' ELSE 'held' END AS state,
+                count(*)
+            FROM jobs WHERE lease IS NULL GROUP BY state
+            """
+        ) { row in
+            switch row.text(0) {
+            case "watching": counts.watching = row.int(1)
+            case "retrying": counts.retrying = row.int(1)
+            default: counts.held = row.int(1)
+            }
+        }
+        counts.sending = try connection.first("SELECT count(*) FROM jobs WHERE lease IS NOT NULL") { $0.int(0) } ?? 0
+        let oldest = try connection.first("SELECT min(sent_at) FROM jobs") { $0.intOrNil(0) } ?? nil
+        counts.oldest = oldest.map { Timestamp(milliseconds: $0) }
+        return counts
+    }
+}

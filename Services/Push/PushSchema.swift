@@ -1,0 +1,69 @@
+import Storage
+
+/// The tables of this service, as one version after the other has made them.
+enum PushSchema {
+    static let migrations = [
+        Migration(
+            version: 1, name: "devices and jobs",
+            sql: """
+                CREATE TABLE devices (
+                    token TEXT PRIMARY KEY,
+                    user_id TEXT NOT NULL,
+                    platform TEXT NOT NULL,
+                    environment TEXT NOT NULL,
+                    registered_at INTEGER NOT NULL,
+                    quarantined_until INTEGER NOT NULL,
+                    badge_sent_at INTEGER NOT NULL
+                );
+                CREATE INDEX devices_by_person ON devices (user_id, registered_at);
+                CREATE TABLE jobs (
+                    id TEXT PRIMARY KEY,
+                    token TEXT NOT NULL,
+                    user_id TEXT NOT NULL,
+                    message_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL,
+                    log_seq INTEGER NOT NULL,
+                    sender_name TEXT NOT NULL,
+                    sent_at INTEGER NOT NULL,
+                    made_at INTEGER NOT NULL,
+                    due_at INTEGER NOT NULL,
+                    attempts INTEGER NOT NULL,
+                    is_watching INTEGER NOT NULL,
+                    revision INTEGER NOT NULL,
+                    worker TEXT
+                );
+                CREATE UNIQUE INDEX jobs_by_message ON jobs (token, message_id);
+                CREATE INDEX jobs_due ON jobs (due_at) WHERE worker IS NULL;
+                CREATE INDEX jobs_by_worker ON jobs (worker) WHERE worker IS NOT NULL;
+                CREATE TABLE workers (
+                    id TEXT PRIMARY KEY,
+                    alive_until INTEGER NOT NULL
+                );
+                CREATE TABLE cursors (
+                    stream TEXT PRIMARY KEY,
+                    database_id TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    digest INTEGER NOT NULL
+                )
+                """),
+        // The index jobs_due has all that is counted: `lease`, too, which SQLite does not infer from the condition.
+        Migration(
+            version: 2, name: "leases by turn, worlds apart",
+            sql: """
+                ALTER TABLE workers RENAME TO leases;
+                ALTER TABLE jobs RENAME COLUMN worker TO lease;
+                ALTER TABLE jobs DROP COLUMN made_at;
+                ALTER TABLE jobs ADD COLUMN environment TEXT NOT NULL DEFAULT 'production';
+                UPDATE jobs SET environment = coalesce(
+                    (SELECT devices.environment FROM devices WHERE devices.token = jobs.token), 'production');
+                DROP INDEX jobs_due;
+                DROP INDEX jobs_by_worker;
+                CREATE INDEX jobs_due ON jobs (environment, due_at, is_watching, attempts, lease) WHERE lease IS NULL;
+                CREATE INDEX jobs_by_lease ON jobs (lease) WHERE lease IS NOT NULL;
+                CREATE INDEX jobs_by_age ON jobs (sent_at);
+                ALTER TABLE devices ADD COLUMN rests_until INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE devices ADD COLUMN quarantined_by TEXT NOT NULL DEFAULT '';
+                CREATE INDEX devices_quarantined ON devices (quarantined_by) WHERE quarantined_until > 0
+                """),
+    ]
+}

@@ -1,0 +1,44 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+
+/// Asks the accounts service who people are.
+struct PeopleDirectory: Sendable {
+    let bus: any MessageBus
+
+    /// Those of the ids that are people's, in no order.
+    ///
+    /// - Parameter asRoommates: whether they share a room with whoever asks, and so may show their address.
+    /// - Throws: `service_unavailable` if Accounts is away.
+    func people(
+        _ ids: [String], asRoommates: Bool, _ context: BusContext
+    ) async throws(ServiceError) -> [Person] {
+        let question = JSONWriter.object {
+            $0.member("ids", array: { for id in ids { $0.string(id) } })
+            $0.member("viewerSharesRooms", asRoommates)
+        }
+        let reply = try await bus.ask(Subject.people, question, context, of: "Accounts")
+        guard let people = reply.data.array else { throw .noAnswer }
+        return people.compactMap(Person.init)
+    }
+}
+
+/// Asks the messaging service whether somebody was ever written to.
+struct AnswerDirectory: Sendable {
+    let bus: any MessageBus
+
+    /// Whether anybody else has ever written in one of these rooms of a person's.
+    ///
+    /// - Throws: `service_unavailable` if Messaging is away.
+    func hasAnswer(to personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool
+    {
+        let question = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
+            $0.member("userId", personID)
+            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
+        }
+        let reply = try await bus.ask(Subject.answered, question, context, of: "Messaging")
+        guard let isAnswered = reply.data["isAnswered"]?.bool else { throw .noAnswer }
+        return isAnswered
+    }
+}

@@ -1,0 +1,56 @@
+import Storage
+
+/// The tables of this service, as one version after the other has made them.
+enum RoomsSchema {
+    /// `people` holds names as they were when a person last came into a room, so that no list waits for Accounts.
+    static let migrations = [
+        Migration(
+            version: 1, name: "rooms and their participants",
+            sql: """
+                CREATE TABLE people (
+                    id TEXT PRIMARY KEY,
+                    username TEXT NOT NULL,
+                    first_name TEXT
+                );
+                CREATE TABLE rooms (
+                    id TEXT PRIMARY KEY,
+                    name TEXT,
+                    created_by TEXT NOT NULL REFERENCES people (id),
+                    created_at INTEGER NOT NULL,
+                    updated_at INTEGER NOT NULL
+                );
+                CREATE TABLE participants (
+                    room_id TEXT NOT NULL REFERENCES rooms (id),
+                    position INTEGER NOT NULL,
+                    person_id TEXT NOT NULL REFERENCES people (id),
+                    joined_at INTEGER NOT NULL,
+                    PRIMARY KEY (room_id, position)
+                );
+                CREATE UNIQUE INDEX participants_by_person ON participants (person_id, room_id);
+                CREATE TABLE creations (
+                    created_by TEXT NOT NULL REFERENCES people (id),
+                    client_request_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL REFERENCES rooms (id),
+                    PRIMARY KEY (created_by, client_request_id)
+                )
+                """),
+        // How many rooms a person has made: with another, and under '' with anybody.
+        Migration(
+            version: 2, name: "how many rooms a person has made",
+            sql: """
+                CREATE TABLE rooms_made (
+                    creator_id TEXT NOT NULL,
+                    other_id TEXT NOT NULL,
+                    count INTEGER NOT NULL,
+                    PRIMARY KEY (creator_id, other_id)
+                );
+                INSERT INTO rooms_made (creator_id, other_id, count)
+                SELECT created_by, '', count(*) FROM rooms GROUP BY created_by
+                UNION ALL
+                SELECT rooms.created_by, participants.person_id, count(*)
+                FROM rooms JOIN participants ON participants.room_id = rooms.id
+                WHERE participants.person_id <> rooms.created_by
+                GROUP BY rooms.created_by, participants.person_id
+                """),
+    ]
+}

@@ -1,0 +1,271 @@
+import Contracts
+import ServiceKit
+import Storage
+
+/// All SQL of this service, in the transaction of a connection.
+struct RoomsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    // MARK: Writes
+
+    /// Adds a room with its participants, whose names are brought up to date everywhere.
+    /// - Parameter key: its creator's idempotency key, if there is one.
+    /// - Returns: the ids of those who have another name now.
+    func insert(_ room: Room, key: String?) throws -> [String] {
+        var renamed: [String] = []
+        for participant in room.participants {
+            let isSame = try connection.first(
+                "SELECT username, first_name FROM people WHERE id = $1", participant.userID
+            ) { row in
+                // By bytes: to Swift two spellings of an accent are equal.
+                row.text(0).utf8.elementsEqual(participant.username.utf8)
+                    && row.textOrNil(1).map { Array($0.utf8) } == participant.firstName.map { Array($0.utf8) }
+            }
+            if isSame == true { continue }
+            if isSame == false { renamed.append(participant.userID) }
+            try connection.execute(
+                """
+                INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
+                ON CONFLICT (id) DO UPDATE SET username = excluded.username, first_name = excluded.first_name
+                """, participant.userID, participant.username, participant.firstName)
+        }
+        try connection.execute(
+            "INSERT INTO rooms (id, name, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)",
+            room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds)
+        for (position, participant) in room.participants.enumerated() {
+            try connection.execute(
+                "INSERT INTO participants (room_id, position, person_id, joined_at) VALUES ($1, $2, $3, $4)",
+                room.id, position, participant.userID, participant.joinedAt.milliseconds)
+        }
+        for other in [""] + room.participants.lazy.map(\.userID).filter({ $0 != room.createdBy }) {
+            try connection.execute(
+                """
+                INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
+                ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
+                """, room.createdBy, other)
+        }
+        if let key {
+            try connection.execute(
+                "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
+                room.createdBy, key, room.id)
+        }
+        return renamed
+    }
+
+    func updateName(of room: Room) throws {
+        try connection.execute(
+            "UPDATE rooms SET name = $2, updated_at = $3 WHERE id = $1",
+            room.id, room.name?.text, room.updatedAt.milliseconds)
+    }
+
+    /// How many rooms a person has made, with another or, under `""`, with anybody.
+    struct Made {
+        let creatorID: String
+        let otherID: String
+        let kept: Int
+        let counted: Int
+    }
+
+    func set(_ made: Made) throws {
+        guard made.counted > 0 else {
+            try connection.execute(
+                "DELETE FROM rooms_made WHERE creator_id = $1 AND other_id = $2", made.creatorID, made.otherID)
+            return
+        }
+        try connection.execute(
+            """
+            INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, $3)
+            ON CONFLICT (creator_id, other_id) DO UPDATE SET count = excluded.count
+            """, made.creatorID, made.otherID, made.counted)
+    }
+
+    // MARK: Reads
+
+    /// Those of whom another number is kept than there are rooms, which are all read.
+    func miscounted() throws -> [Made] {
+        try connection.all(
+            """
+            SELECT creator_id, other_id, sum(kept), sum(counted) FROM (
+                SELECT creator_id, other_id, count AS kept, 0 AS counted FROM rooms_made
+                UNION ALL SELECT created_by, '', 0, count(*) FROM rooms GROUP BY created_by
+                UNION ALL SELECT rooms.created_by, participants.person_id, 0, count(*)
+                    FROM rooms JOIN participants ON participants.room_id = rooms.id
+                    WHERE participants.person_id <> rooms.created_by
+                    GROUP BY rooms.created_by, participants.person_id
+            ) AS numbers
+            GROUP BY creator_id, other_id HAVING sum(kept) <> sum(counted) ORDER BY creator_id, other_id
+            """
+        ) { Made(creatorID: $0.text(0), otherID: $0.text(1), kept: $0.int(2), counted: $0.int(3)) }
+    }
+
+    /// In their order.
+    func roomIDs(after id: String, limit: Int) throws -> [String] {
+        try connection.all("SELECT id FROM rooms WHERE id > $1 ORDER BY id LIMIT $2", id, limit) { $0.text(0) }
+    }
+
+    func made(
+        by personID: String, with otherID: String
+    ) throws -> RoomQuota.Made {
+        var (all, withOther, byOther) = (0, 0, 0)
+        try connection.query(
+            """
+            SELECT creator_id, other_id, count FROM rooms_made
+            WHERE (creator_id = $1 AND other_id IN ('', $2)) OR (creator_id = $2 AND other_id = $1)
+            """, personID, otherID
+        ) { row in
+            if row.text(0) == otherID {
+                byOther = row.int(2)
+            } else if row.text(1).isEmpty {
+                all = row.int(2)
+            } else {
+                withOther = row.int(2)
+            }
+        }
+        return RoomQuota.Made(all: all, withOther: withOther, byOther: byOther)
+    }
+
+    func room(_ id: String) throws -> Room? {
+        try rooms("FROM rooms WHERE rooms.id = $1", .text(id)).first
+    }
+
+    /// The room that a creator made with an idempotency key.
+    func room(madeBy creatorID: String, _ key: String) throws -> Room? {
+        try rooms(
+            """
+            FROM creations JOIN rooms ON rooms.id = creations.room_id
+            WHERE creations.created_by = $1 AND creations.client_request_id = $2
+            """, .text(creatorID), .text(key)
+        ).first
+    }
+
+    /// A person's rooms, those made last first.
+    /// - Parameter cursor: the id of the last room that is known already.
+    func rooms(
+        of personID: String, before cursor: String?, limit: Int
+    ) throws -> [Room] {
+        try rooms(
+            """
+            FROM (
+                SELECT room_id FROM participants
+                WHERE person_id = $1 AND room_id < $2
+                ORDER BY room_id DESC LIMIT $3
+            ) AS mine JOIN rooms ON rooms.id = mine.room_id
+            """, .text(personID), .text(cursor ?? Self.afterAllIDs), .int(limit))
+    }
+
+    /// The rooms that two people are in, those made last first.
+    func rooms(
+        sharedBy personID: String, _ otherID: String, before cursor: String?, limit: Int
+    ) throws -> [Room] {
+        try rooms(
+            """
+            FROM (
+                SELECT mine.room_id FROM participants AS mine
+                JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+                WHERE mine.person_id = $1 AND mine.room_id < $3
+                ORDER BY mine.room_id DESC LIMIT $4
+            ) AS shared JOIN rooms ON rooms.id = shared.room_id
+            """, .text(personID), .text(otherID), .text(cursor ?? Self.afterAllIDs), .int(limit))
+    }
+
+    /// The ids of the rooms that two people are in, in their order.
+    func roomIDs(
+        sharedBy personID: String, _ otherID: String, after cursor: String?, limit: Int
+    ) throws -> [String] {
+        try connection.all(
+            """
+            SELECT mine.room_id FROM participants AS mine
+            JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+            WHERE mine.person_id = $1 AND mine.room_id > $3
+            ORDER BY mine.room_id LIMIT $4
+            """, personID, otherID, cursor ?? "", limit
+        ) { $0.text(0) }
+    }
+
+    /// The ids of those who share a room with a person, in their order.
+    /// - Parameter cursor: the last id that is known already.
+    func partners(
+        of personID: String, after cursor: String?, limit: Int
+    ) throws -> [String] {
+        try connection.all(
+            """
+            SELECT DISTINCT theirs.person_id
+            FROM participants AS mine JOIN participants AS theirs ON theirs.room_id = mine.room_id
+            WHERE mine.person_id = $1 AND theirs.person_id <> $1 AND theirs.person_id > $2
+            ORDER BY theirs.person_id LIMIT $3
+            """, personID, cursor ?? "", limit
+        ) { $0.text(0) }
+    }
+
+    /// The ids of a person's rooms, in their order.
+    /// - Parameter cursor: the last id that is known already.
+    func roomIDs(
+        of personID: String, after cursor: String?, limit: Int
+    ) throws -> [String] {
+        try connection.all(
+            """
+            SELECT room_id FROM participants WHERE person_id = $1 AND room_id > $2 ORDER BY room_id LIMIT $3
+            """, personID, cursor ?? "", limit
+        ) { $0.text(0) }
+    }
+
+    /// The ids of those in a room, in the order in which they stand in it.
+    func members(of roomID: String) throws -> [String] {
+        try connection.all("SELECT person_id FROM participants WHERE room_id = $1 ORDER BY position", roomID) {
+            $0.text(0)
+        }
+    }
+
+    /// By room; those without a name are not among them.
+    func names(of roomIDs: [String]) throws -> [String: String] {
+        var names: [String: String] = [:]
+        try connection.query(
+            "SELECT id, name FROM rooms WHERE id IN (SELECT value FROM json_each($1)) AND name IS NOT NULL",
+            SQLValue.list(roomIDs)
+        ) { names[$0.text(0)] = $0.text(1) }
+        return names
+    }
+
+    /// Whether a person was ever in a room.
+    func isKnown(_ personID: String) throws -> Bool {
+        try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false
+    }
+
+    /// A text that sorts after every id: those have lower-case hexadecimal digits.
+    private static let afterAllIDs = "~"
+
+    /// Rooms with their participants, those made last first: a row for each participant, never a query for each room.
+    /// - Parameter source: which rooms, from `FROM` on; one of a few constants.
+    private func rooms(
+        _ source: String, _ parameters: SQLValue...
+    ) throws -> [Room] {
+        var found: [Room] = []
+        try connection.forEachRow(
+            """
+            SELECT room.id, room.name, room.created_by, room.created_at, room.updated_at,
+                participants.person_id, people.username, people.first_name, participants.joined_at
+            FROM (SELECT rooms.id, rooms.name, rooms.created_by, rooms.created_at, rooms.updated_at \(source)) AS room
+            JOIN participants ON participants.room_id = room.id
+            JOIN people ON people.id = participants.person_id
+            ORDER BY room.id DESC, participants.position
+            """, binding: parameters
+        ) { row in
+            let roomID = row.text(0)
+            if found.last?.id != roomID {
+                found.append(
+                    Room(
+                        id: roomID, name: row.textOrNil(1).flatMap(RoomName.init(stored:)), createdBy: row.text(2),
+                        createdAt: row.time(3), updatedAt: row.time(4),
+                        participants: []))
+            }
+            found[found.count - 1].participants.append(
+                Participant(
+                    userID: row.text(5), username: row.text(6), firstName: row.textOrNil(7),
+                    joinedAt: row.time(8)))
+            return true
+        }
+        return found
+    }
+}

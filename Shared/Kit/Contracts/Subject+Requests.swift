@@ -1,0 +1,26 @@
+// Requests that cross a service's border: asked by services or gateways of the one whose name they begin with, which
+// documents what they take in its README.
+extension Subject {
+    // MARK: Rooms
+
+    /// The participants of a room, whoever asks.
+    public static let membership = "rooms.membership"
+    /// The ids of the people with whom a person shares a room, in pages.
+    public static let partners = "rooms.partners"
+    /// The rooms that two people share, in pages.
+    public static let sharedRooms = "rooms.shared"
+    /// The names of rooms.
+    public static let roomNames = "rooms.names"
+
+    // MARK: Accounts
+
+    /// People by their ids.
+    public static let people = "accounts.people"
+
+    // MARK: Messaging
+
+    /// How much people have not read, and the texts of messages that they have yet to read.
+    public static let unread = "messaging.unread"
+    /// Whether anybody else has ever written in some of a person's rooms.
+    public static let answered = "messaging.answered"
+}

@@ -1,0 +1,96 @@
+import Edge
+import HTTP
+import JSON
+import Reactor
+import ServiceKit
+import SocketIO
+
+extension ComponentFactory {
+    /// The endpoints for operators, where `OPS_PORT` is set. The last of a program's components: it watches all before it.
+    public static let operations = ComponentFactory(
+        settings: [OperationsServer.port, OperationsServer.host]
+    ) { node, running in
+        guard let port = node.configuration[OperationsServer.port] else { return nil }
+        return try await OperationsServer.start(for: running, on: port, in: node)
+    }
+}
+
+/// The endpoints that operators and health checks ask: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
+struct OperationsServer: Component {
+    static let port = Setting(
+        "OPS_PORT", .port, "A port for /healthz, /readyz and /metrics of this process; none by default")
+    static let host = Setting(
+        "OPS_HOST", .text, default: "127.0.0.1", "The address of that port; it needs no login, so keep it inside")
+
+    private let server: EdgeServer
+
+    var address: String? { nil }
+
+    /// Health checks and a few scrapers: more are nobody's. Who has waited longest makes place, so that one who opens many keeps nobody out.
+    private static let maxConnections = 32
+
+    static func start(
+        for components: [any Component], on port: UInt16, in node: Node
+    ) async throws -> OperationsServer {
+        var configuration = EdgeConfiguration(endpoints: [])
+        configuration.limits.connections = .init(total: maxConnections, perAddress: nil)
+        configuration.limits.bufferedBytes = .init(total: 8 << 20, perAddress: nil)
+        configuration.limits.loopTimePerAddress = 25
+        configuration.http.maxBodyBytes = 0
+        let server = try await EdgeServer.start(
+            host: node.configuration[host], port: port, on: node.group, configuration: configuration
+        ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }
+        return OperationsServer(server: server)
+    }
+
+    func isHealthy() async -> Bool { true }
+
+    func stop(within deadline: Duration) async { await server.drain(within: deadline) }
+}
+
+private final class OperationsDelegate: EdgeDelegate {
+    private let components: [any Component]
+    private let metrics: Metrics
+
+    init(components: [any Component], metrics: Metrics) {
+        self.components = components
+        self.metrics = metrics
+    }
+
+    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+        switch (request.method, request.path) {
+        case ("GET", "/healthz"): responder.send(.text("ok\n"))
+        case ("GET", "/metrics"): responder.send(.metrics(metrics))
+        case ("GET", "/readyz"):
+            let components = components
+            Task {
+                var isReady = true
+                for component in components where !(await component.isHealthy()) { isReady = false }
+                let status = isReady ? 200 : 503
+                responder.loop.execute {
+                    responder.send(.text(status == 200 ? "ready\n" : "not ready\n", status: status))
+                }
+            }
+        default: responder.send(.text("There is nothing here.\n", status: 404))
+        }
+    }
+
+    // No sockets are served here.
+    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
+    func socket(_ socket: Socket, received event: SocketIOEvent) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
+}
+
+extension HTTPResponse {
+    public static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(
+            status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
+    }
+
+    public static func metrics(_ metrics: Metrics) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
+            body: metrics.page())
+    }
+}

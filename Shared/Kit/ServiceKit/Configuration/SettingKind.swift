@@ -1,0 +1,130 @@
+import MessageBus
+import Reactor
+import Storage
+
+/// How a text becomes the value of a setting.
+public struct SettingKind<Value: Sendable>: Sendable {
+    /// In words that finish "PORT …".
+    let rule: @Sendable () -> String
+    let valueOfBareFlag: String?
+    /// nil for a text that is no value.
+    let read: @Sendable (String) -> Value?
+
+    public init(
+        _ rule: @escaping @autoclosure @Sendable () -> String, bareFlag: String? = nil,
+        read: @escaping @Sendable (String) -> Value?
+    ) {
+        self.rule = rule
+        valueOfBareFlag = bareFlag
+        self.read = read
+    }
+
+    /// One of a few values, by their names.
+    public static func choice(_ values: [Value], named name: @escaping @Sendable (Value) -> String) -> SettingKind {
+        SettingKind("has to be one of \(values.map(name).joined(separator: ", "))") { text in
+            values.first { name($0) == text }
+        }
+    }
+}
+
+extension SettingKind
+where Value: CaseIterable & RawRepresentable, Value.RawValue == String, Value.AllCases == [Value] {
+    /// One of an enumeration's cases, by their raw values.
+    public static func choice(_ type: Value.Type) -> SettingKind { choice(type.allCases) { $0.rawValue } }
+}
+
+extension SettingKind where Value == String {
+    public static var text: SettingKind { SettingKind("has to be a text") { $0 } }
+    public static var path: SettingKind { text }
+}
+
+extension SettingKind where Value == Bool {
+    /// `on` or `off`.
+    public static var onOrOff: SettingKind { .choice([true, false]) { $0 ? "on" : "off" } }
+
+    /// `on` or `off`; the flag alone is `on`.
+    public static var toggle: SettingKind {
+        SettingKind("has to be on or off", bareFlag: "on") { ["on": true, "off": false][$0] }
+    }
+}
+
+extension SettingKind where Value == UInt16 {
+    /// A TCP port; 0 lets the system pick one.
+    public static var port: SettingKind { SettingKind("has to be a port number, 0 to 65535") { UInt16($0) } }
+}
+
+extension SettingKind where Value == Int {
+    public static func number(_ range: ClosedRange<Int>) -> SettingKind {
+        SettingKind("has to be a number, \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// Bytes: `65536`, `64k`, `1m`.
+    public static func size(_ range: ClosedRange<Int>) -> SettingKind {
+        SettingKind(
+            "has to be a size such as 65536, 64k or 1m, \(range.lowerBound) to \(range.upperBound) bytes"
+        ) { text in
+            Int(setting: text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension SettingKind where Value == Duration {
+    /// `500ms`, `25s`, `5m`, `1h`, `1d`; a bare number is milliseconds.
+    public static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
+        SettingKind("has to be a time such as 500ms, 25s or 5m, \(range.lowerBound) to \(range.upperBound)") { text in
+            Duration(setting: text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension SettingKind where Value == Rate {
+    /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`; of bytes `64m/1h,640m/1h`.
+    public static var rate: SettingKind {
+        SettingKind("has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s") { Rate(setting: $0) }
+    }
+}
+
+extension SettingKind where Value == [String] {
+    /// `rooms,messaging`: one at least, each once. A service's name is a token of its subjects, and the queue group that
+    /// its instances share.
+    public static var services: SettingKind {
+        SettingKind("has to be names of services, each once, such as rooms,messaging") { text in
+            let names = text.settingList
+            return names.allSatisfy(SubjectGrammar.isQueue) && Set(names).count == names.count ? names : nil
+        }
+    }
+}
+
+extension SettingKind where Value == [IPNetwork] {
+    /// Addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
+    public static var networks: SettingKind {
+        SettingKind("has to be addresses or ranges of them, such as 10.0.0.1,10.1.0.0/16") { text in
+            let networks = text.settingList.map { IPNetwork($0) }
+            return networks.contains(nil) ? nil : networks.compactMap { $0 }
+        }
+    }
+}
+
+extension SettingKind where Value == CrashPoint {
+    /// `after-commit:37`.
+    public static var crashPoint: SettingKind {
+        SettingKind(
+            "has to be \(CrashPoint.Place.allCases.map(\.rawValue).joined(separator: ", ")) with a count, such as after-commit:37"
+        ) { CrashPoint($0) }
+    }
+}
+
+extension SettingKind where Value == BusURL {
+    public static var bus: SettingKind {
+        SettingKind("has to be tcp://HOST:PORT or nats://HOST:PORT") { BusURL($0) }
+    }
+}
+
+extension String {
+    /// What stands between commas.
+    fileprivate var settingList: [String] {
+        split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
+    }
+}

@@ -1,0 +1,74 @@
+/// How often each person, and each address, may do something.
+public struct Rate: Sendable, Equatable {
+    public let perPerson: Int
+    public let perAddress: Int
+    public let personWindow: Duration
+    public let addressWindow: Duration
+
+    public init(perPerson: Int, perAddress: Int, window: Duration) {
+        self.perPerson = perPerson
+        self.perAddress = perAddress
+        personWindow = window
+        addressWindow = window
+    }
+
+    public init?(setting value: String) {
+        let parts = value.split(separator: ",", omittingEmptySubsequences: false).map {
+            $0.split(separator: "/", omittingEmptySubsequences: false)
+        }
+        guard parts.count == 2, parts.allSatisfy({ $0.count == 2 }),
+            let perPerson = Int(setting: String(parts[0][0])), let perAddress = Int(setting: String(parts[1][0])),
+            perPerson > 0, perAddress > 0,
+            let personWindow = Duration(setting: String(parts[0][1])), personWindow > .zero,
+            let addressWindow = Duration(setting: String(parts[1][1])), addressWindow > .zero
+        else { return nil }
+        self.perPerson = perPerson
+        self.perAddress = perAddress
+        self.personWindow = personWindow
+        self.addressWindow = addressWindow
+    }
+}
+
+extension Duration {
+    /// `500ms`, `25s`, `5m`, `1h`, `1d`; a bare number is milliseconds. nil for anything else.
+    init?(setting text: String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Int(digits) else { return nil }
+        let unit: Int
+        switch text.dropFirst(digits.count) {
+        case "", "ms": unit = 1
+        case "s": unit = 1000
+        case "m": unit = 60_000
+        case "h": unit = 3_600_000
+        case "d": unit = 86_400_000
+        default: return nil
+        }
+        let (milliseconds, over) = count.multipliedReportingOverflow(by: unit)
+        guard !over else { return nil }
+        self = .milliseconds(milliseconds)
+    }
+
+    /// Whole milliseconds, cut off.
+    public var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension Int {
+    /// `65536`, `64k`, `1m`. nil for anything else.
+    init?(setting text: String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Int(digits) else { return nil }
+        let unit: Int
+        switch text.dropFirst(digits.count) {
+        case "": unit = 1
+        case "k": unit = 1024
+        case "m": unit = 1024 * 1024
+        default: return nil
+        }
+        let (bytes, over) = count.multipliedReportingOverflow(by: unit)
+        guard !over else { return nil }
+        self = bytes
+    }
+}

@@ -1,0 +1,54 @@
+import Contracts
+import JSON
+
+/// A service's contribution to a Room as one person sees it: each field with the value that it gets, so that the manifest
+/// and the answers cannot disagree.
+///
+///     static let contribution = RoomContribution<BoardSummary>(
+///         "elements.contribute",
+///         [.init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) }])
+///
+/// `Summary` is what the service knows of a room that its values are made of.
+public struct RoomContribution<Summary: Sendable>: Sendable {
+    public struct Field: Sendable {
+        let declaration: Contribution.Field
+        let write: @Sendable (inout JSONWriter, Summary) -> Void
+
+        /// - Parameter write: writes one value.
+        public init(
+            _ declaration: Contribution.Field, _ write: @escaping @Sendable (inout JSONWriter, Summary) -> Void
+        ) {
+            self.declaration = declaration
+            self.write = write
+        }
+    }
+
+    public let subject: String
+    private let fields: [Field]
+    private let bytesOfRoom: Int
+
+    /// - Parameter bytesOfRoom: about as many as the values of one room take.
+    public init(_ subject: String, bytesOfRoom: Int = 32, _ fields: [Field]) {
+        self.subject = subject
+        self.fields = fields
+        self.bytesOfRoom = bytesOfRoom
+    }
+
+    /// As the manifest has it.
+    public var declaration: Contribution { Contribution(subject: subject, fields: fields.map(\.declaration)) }
+
+    /// `{rooms}`: the values of each room in turn, null for a room without a summary.
+    func reply(for roomIDs: [String], _ summaries: [String: Summary]) -> Reply {
+        Reply(
+            .ok,
+            JSONWriter.object(reservingCapacity: bytesOfRoom * roomIDs.count + 64) {
+                $0.name("rooms")
+                $0.array(of: roomIDs) { json, id in
+                    guard let summary = summaries[id] else { return json.null() }
+                    json.array { json in
+                        for field in fields { field.write(&json, summary) }
+                    }
+                }
+            })
+    }
+}

@@ -1,0 +1,54 @@
+import Accounts
+import Contracts
+import Elements
+import Foundation
+import JSON
+import MessageBus
+import Messaging
+import Push
+import Reactor
+import Rooms
+import ServiceKit
+import Synchronization
+import TestSupport
+import Testing
+
+/// The manifests as gateways of other versions know them: what each service announces, byte by byte. A file in `Manifests`
+/// changes only with the contract between services and gateways.
+@Suite("The manifests on the bus")
+struct ManifestTests {
+    @Test("are as gateways of other versions know them")
+    func unchanged() async throws {
+        try await check(AccountsService.self)
+        try await check(RoomsService.self)
+        try await check(MessagingService.self)
+        try await check(ElementsService.self)
+        try await check(PushService.self)
+    }
+
+    private func check<S: Service>(_ service: S.Type) async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Manifests/\(service.name).json")
+        let expected = try String(contentsOf: file, encoding: .utf8)
+        #expect(try await announced(service) + "\n" == expected, "\(service.name)")
+    }
+
+    /// The manifest in the first announcement of a service that starts.
+    private func announced<S: Service>(_ service: S.Type) async throws -> String {
+        let folder = TemporaryFolder()
+        let bus = InProcessBus()
+        let heard = Mutex<String?>(nil)
+        try bus.subscribe(Subject.announce(of: service.name)) { message in
+            heard.withLock { $0 = message.data["manifest"]?.text }
+        }
+        let group = try EventLoopGroup(loopCount: 1)
+        let factory = ComponentFactory.service(service)
+        let node = Node(
+            configuration: try Configuration(factory.settings, arguments: ["--data", folder.path]), bus: bus,
+            isBusShared: false, group: group, log: .silent)
+        let component = try #require(try await factory.start(node, []))
+        await component.stop(within: .seconds(1))
+        await Task.detached { group.shutdown() }.value
+        return try #require(heard.withLock { $0 })
+    }
+}

@@ -1,0 +1,70 @@
+import Contracts
+import JSON
+import Storage
+import Testing
+
+@testable import ServiceKit
+
+@Suite("Endpoints and the manifest that is made of them")
+struct RequestTableTests {
+    private struct Things: Service {
+        static let name = "things"
+        static let migrations: [Migration] = []
+        static let log: LogContents = [.clientEvents, .roomChanges]
+        static let limits = [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)]
+
+        static let contribution = RoomContribution<Int>(
+            "things.contribute",
+            [
+                .init(Contribution.Field("count", zero: JSONValue(0))) { $0.number($1) },
+                .init(Contribution.Field("badges.things", .value, zero: JSONValue(0))) { $0.number($1 * 10) },
+            ])
+
+        init() {}
+        init(_ context: ServiceContext) {}
+
+        func register(in requests: inout RequestTable) {
+            let path = "/api/rooms/:roomId/things"
+            requests.onRoom(
+                Endpoint("things.make").route("POST", path, limits: ["things"]).route("PUT", path, isHeavy: true)
+                    .socketEvent("thing:make", ackName: "thing", ackCopies: [("id", "thingId")], limits: ["things"])
+            ) { _ in Reply() }
+            requests.onRead(Endpoint("things.find")) { _, _ in Reply() }
+            requests.onContribution(Self.contribution) { rooms, _, _ in rooms.contains("a") ? ["a": 7] : [:] }
+            requests.onPresence(Endpoint("things.presence")) { _ in Reply() }
+            requests.on(Endpoint("things.list").route("GET", path)) { _ in Reply() }
+        }
+    }
+
+    @Test("the manifest lists what is registered, in that order")
+    func manifest() {
+        let path = "/api/rooms/:roomId/things"
+        var expected = Manifest(
+            service: "things",
+            routes: [
+                Route("POST", path, "things.make", limits: ["things"]),
+                Route("PUT", path, "things.make", isHeavy: true), Route("GET", path, "things.list"),
+            ],
+            socketEvents: [
+                SocketEvent(
+                    "thing:make", "things.make", ackName: "thing", ackCopies: [("id", "thingId")], limits: ["things"])
+            ],
+            contribution: Contribution(
+                subject: "things.contribute",
+                fields: [
+                    Contribution.Field("count", zero: JSONValue(0)),
+                    Contribution.Field("badges.things", zero: JSONValue(0)),
+                ]), hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "things.presence",
+            limits: [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)])
+        expected.batched = ["things.find", "things.contribute"]
+        #expect(Things().manifest == expected)
+        #expect(Things().manifest.foreignSubject == nil)
+    }
+
+    @Test("a contribution has the values of its fields in their order, and null for a room that nothing is known of")
+    func contribution() {
+        let reply = Things.contribution.reply(for: ["a", "b", "a"], ["a": 7])
+        #expect(reply.data.text == #"{"rooms":[[7,70],null,[7,70]]}"#)
+        #expect(Things.contribution.reply(for: [], [:]).data.text == #"{"rooms":[]}"#)
+    }
+}
