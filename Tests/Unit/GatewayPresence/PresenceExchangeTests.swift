@@ -97,27 +97,20 @@ struct PresenceExchangeTests {
     @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
     func busAway() async throws {
         let bus = LossyBus()
-        let group = try EventLoopGroup(loopCount: 1)
+        let group = try EventLoopGroup(loopCount: 2)
         let side = PresenceSide("a", bus, on: group.loops[0], typingTimeout: .milliseconds(50))
-        try side.presence.start()
-        func publish(_ topic: PeerMessage.Topic, _ number: Int, _ member: RoomMember, isOn: Bool) throws {
-            let data = JSONWriter.object {
-                $0.member("gateway", "b")
-                $0.member("number", number)
-                PeerMessage.writeChange(member, isOn: isOn, to: &$0)
-            }
-            try bus.publish(topic.subject, data)
-        }
-        try publish(.presence, 1, ada, isOn: true)
-        try publish(.typing, 2, bob, isOn: true)
+        let other = PresenceSide("b", bus, on: group.loops[1])
+        for side in [side, other] { try side.presence.start() }
+        await other.presence.join(ada, socketID: "1")
+        await other.presence.setTyping(true, bob, socketID: "2")
         await side.hears("presence ada@r on", "typing bob@r on")
         bus.setConnected(false)
         await side.hears("typing bob@r off")
         bus.setConnected(true)
-        try publish(.typing, 3, ada, isOn: true)
-        try publish(.presence, 4, ada, isOn: false)
-        await side.hears("typing ada@r on", "presence ada@r off")
-        await side.presence.stop()
+        await side.hears("typing bob@r on")
+        await other.presence.leave(ada, socketID: "1")
+        await side.hears("presence ada@r off")
+        for side in [side, other] { await side.presence.stop() }
         await Task.detached { group.shutdown() }.value
     }
 
