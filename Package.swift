@@ -86,7 +86,7 @@ func gateway() -> [Target] {
         part(
             "GatewayEdge", "Edge",
             [
-                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "RoomViews",
+                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Operations", "RoomViews",
                 "Security", "SocketIO",
             ]),
     ]

@@ -1,6 +1,7 @@
 import GatewayCatalog
 import HTTP
 import JSON
+import Operations
 import ServiceKit
 
 /// `/healthz`, and where it is shown on the clients' port, `/readyz` and `/metrics`.

@@ -88,18 +88,16 @@ struct GatewayWatchTests {
     func failingDatabase() async throws {
         let bus = InProcessBus()
         let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
-        let elements = ElementsDatabase(
-            database: database, limits: BoardLimits(try Configuration(ElementsService.settings, arguments: [])))
         let watch = GatewayWatch(
-            database: elements, membership: GatewayMembership(bus, turn: .seconds(86_400)), bus: bus, log: .silent)
+            database: database, membership: GatewayMembership(bus, turn: .seconds(86_400)), bus: bus, log: .silent)
         let group = try EventLoopGroup(loopCount: 1)
         let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
-        _ = try await elements.open(left, on: "g", at: ManualClock())
+        _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }
         try watch.start(on: group.loops[0])
         watch.renew("g")
         database.failNextWrite()
         for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
-        #expect(try await elements.gatewaysWithOpenRooms() == [])
+        #expect(try await database.read { try OpenRoomsStore($0).gateways() } == [])
         #expect(!database.isFailing)
         await watch.stop()
         await database.close()
