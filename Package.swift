@@ -63,6 +63,13 @@ func service(
     ]
 }
 
+/// A part of the gateway that stands in a folder of it, on the parts below it alone.
+func gatewayPart(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Services/Gateway/\(folder)", exclude: ["README.md"],
+        swiftSettings: settings)
+}
+
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
 func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
     .testTarget(
@@ -138,7 +145,7 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["Reactor", "Storage", "Workers"]),
+        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -218,6 +225,11 @@ let package = Package(
                 "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
         tests(
+            "GatewayPresence",
+            [
+                "GatewayPresence", "Bus", "Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit", "TestSupport",
+            ]),
+        tests(
             "Access",
             [
                 "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
@@ -234,12 +246,17 @@ let package = Package(
         + service(
             "Messaging", executable: "parlor-messaging",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+        + [
+            gatewayPart(
+                "GatewayPresence", in: "Presence", ["Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit"])
+        ]
         + service(
             "Gateway", executable: "parlor-gateway",
             [
-                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO",
-                "Workers",
-            ])
+                "GatewayPresence", "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor",
+                "Security", "SocketIO", "Workers",
+            ],
+            documents: ["README.md", "Presence"])
         + service(
             "Rooms", executable: "parlor-rooms",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])

@@ -17,7 +17,7 @@ struct GatewayPeers: Sendable {
         /// It was asked for a snapshot a beat ago at most, or is sending one.
         var isAnswering = false
         /// While a snapshot comes in: what it held by what was known before, and has not been said again.
-        var unconfirmed: Set<Presence.Holding>?
+        var unconfirmed: Set<Presence.Entry>?
     }
 
     private var peers: [String: Peer] = [:]
@@ -67,13 +67,13 @@ struct GatewayPeers: Sendable {
         return unknown
     }
 
-    mutating func snapshotBegins(of id: String, knowing known: Set<Presence.Holding>) { peers[id]?.unconfirmed = known }
+    mutating func snapshotBegins(of id: String, knowing known: Set<Presence.Entry>) { peers[id]?.unconfirmed = known }
 
     /// It has said what became of this: a snapshot that began before has nothing to add.
-    mutating func confirm(_ holding: Presence.Holding, of id: String) { peers[id]?.unconfirmed?.remove(holding) }
+    mutating func confirm(_ holding: Presence.Entry, of id: String) { peers[id]?.unconfirmed?.remove(holding) }
 
     /// - Returns: what it holds no more; nothing if a part of the snapshot was missed.
-    mutating func snapshotEnds(of id: String) -> Set<Presence.Holding> {
+    mutating func snapshotEnds(of id: String) -> Set<Presence.Entry> {
         guard let left = peers[id]?.unconfirmed else { return [] }
         peers[id]?.unconfirmed = nil
         peers[id]?.isWhole = true

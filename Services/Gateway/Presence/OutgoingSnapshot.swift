@@ -12,18 +12,18 @@ struct OutgoingSnapshot: Sendable {
     /// Somebody asked who has missed the beginning.
     var isWantedAgain = false
     private(set) var nextPart = 0
-    private var rest: ArraySlice<Presence.Holding>
+    private var rest: ArraySlice<Presence.Entry>
 
-    init(of holdings: [Presence.Holding]) { rest = holdings[...] }
+    init(of holdings: [Presence.Entry]) { rest = holdings[...] }
 
     var isOver: Bool { rest.isEmpty && nextPart > 0 }
 
     /// The next part: some of what is still held; at least one part, though there is nothing.
-    mutating func takePart(where isHeld: (Presence.Holding) -> Bool) -> [Presence.Holding] {
-        var part: [Presence.Holding] = []
+    mutating func takePart(where isHeld: (Presence.Entry) -> Bool) -> [Presence.Entry] {
+        var part: [Presence.Entry] = []
         var bytes = 0
         while let holding = rest.first {
-            bytes += holding.place.roomID.utf8.count + holding.place.userID.utf8.count + Self.bytesAround
+            bytes += holding.member.roomID.utf8.count + holding.member.userID.utf8.count + Self.bytesAround
             if bytes > Self.maxPartBytes, !part.isEmpty { break }
             rest.removeFirst()
             if isHeld(holding) { part.append(holding) }

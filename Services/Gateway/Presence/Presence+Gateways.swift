@@ -4,7 +4,7 @@ import Reactor
 
 // What gateways tell each other: each change as it happens, and all of it part by part to those who ask.
 extension Presence {
-    nonisolated func start() throws(BusError) {
+    package nonisolated func start() throws(BusError) {
         var made: [BusSubscription] = []
         for subject in ["presence", "typing", "alive", "hello", "snapshot"] {
             made.append(
@@ -29,7 +29,7 @@ extension Presence {
         }
     }
 
-    func stop() {
+    package func stop() {
         heart?.cancel()
         partTimer?.cancel()
         for subscription in subscriptions { subscription.cancel() }
@@ -69,7 +69,7 @@ extension Presence {
     // MARK: Saying
 
     /// Tells the other gateways what changed here, and clients if that makes a difference.
-    func tell(_ kind: Kind, _ place: Place, isOn: Bool) {
+    func tell(_ kind: Kind, _ place: RoomMember, isOn: Bool) {
         publishNumbered("gateways.\(kind.rawValue)") {
             Self.write(place, to: &$0)
             $0.member("isOn", isOn)
@@ -104,7 +104,7 @@ extension Presence {
         if sending.isOver { sending = OutgoingSnapshot(of: holdingsHere) }
         let number = sending.nextPart
         let part = sending.takePart { holding in
-            holding.kind == .presence ? told.contains(holding.place) : typing.isHeldHere(holding.place)
+            holding.kind == .presence ? told.contains(holding.member) : typing.isHeldHere(holding.member)
         }
         let isSent = publishNumbered("gateways.snapshot") {
             $0.member("part", number)
@@ -114,7 +114,7 @@ extension Presence {
                     kind.rawValue,
                     array: { json in
                         for holding in part where holding.kind == kind {
-                            json.object { Self.write(holding.place, to: &$0) }
+                            json.object { Self.write(holding.member, to: &$0) }
                         }
                     })
             }
@@ -128,8 +128,8 @@ extension Presence {
     }
 
     /// What is open here is for others to know once the services do.
-    private var holdingsHere: [Holding] {
-        told.map { Holding(kind: .presence, place: $0) } + typing.placesHere.map { Holding(kind: .typing, place: $0) }
+    private var holdingsHere: [Entry] {
+        told.map { Entry(kind: .presence, member: $0) } + typing.placesHere.map { Entry(kind: .typing, member: $0) }
     }
 
     /// Says something of the places here.
@@ -158,7 +158,7 @@ extension Presence {
         }
     }
 
-    static func write(_ place: Place, to json: inout JSONWriter) {
+    static func write(_ place: RoomMember, to json: inout JSONWriter) {
         json.member("roomId", place.roomID)
         json.member("userId", place.userID)
     }
@@ -188,37 +188,37 @@ extension Presence {
             else { return }
             if isNew { ask(id) }
             peers.said(number, by: id)
-            set(isOn, Holding(kind: kind, place: place), from: id)
+            set(isOn, Entry(kind: kind, member: place), from: id)
         }
     }
 
     private func takePart(_ object: JSONObject, from id: String) {
         if object["part"]?.int == 0 {
             let known =
-                open.places(ofGateway: id).map { Holding(kind: .presence, place: $0) }
-                + typing.places(ofGateway: id).map { Holding(kind: .typing, place: $0) }
+                open.places(ofGateway: id).map { Entry(kind: .presence, member: $0) }
+                + typing.places(ofGateway: id).map { Entry(kind: .typing, member: $0) }
             peers.snapshotBegins(of: id, knowing: Set(known))
         }
         for kind in [Kind.presence, .typing] {
             for place in object[kind.rawValue]?.array?.lazy.compactMap({ $0.object.flatMap(Self.place) }) ?? [] {
-                set(true, Holding(kind: kind, place: place), from: id)
+                set(true, Entry(kind: kind, member: place), from: id)
             }
         }
         guard object["isLast"]?.bool == true else { return }
         for holding in peers.snapshotEnds(of: id) { set(false, holding, from: id) }
     }
 
-    private func set(_ isOn: Bool, _ holding: Holding, from id: String) {
+    private func set(_ isOn: Bool, _ holding: Entry, from id: String) {
         peers.confirm(holding, of: id)
         switch holding.kind {
-        case .presence: open.set(isOn, at: holding.place, byGateway: id)
-        case .typing: typing.set(isOn, at: holding.place, byGateway: id)
+        case .presence: open.set(isOn, at: holding.member, byGateway: id)
+        case .typing: typing.set(isOn, at: holding.member, byGateway: id)
         }
-        announceChange(holding.kind, holding.place)
+        announceChange(holding.kind, holding.member)
     }
 
-    private static func place(_ object: JSONObject) -> Place? {
+    private static func place(_ object: JSONObject) -> RoomMember? {
         guard let roomID = object["roomId"]?.string, let userID = object["userId"]?.string else { return nil }
-        return Place(roomID: roomID, userID: userID)
+        return RoomMember(roomID: roomID, userID: userID)
     }
 }

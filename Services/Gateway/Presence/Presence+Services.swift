@@ -9,7 +9,7 @@ extension Presence {
     /// that anyone hears is how it is.
     ///
     /// - Returns: what ends when all is told; nil if it is already.
-    func settle(_ place: Place) -> Task<Void, Never>? {
+    func settle(_ place: RoomMember) -> Task<Void, Never>? {
         if let task = telling[place] { return task }
         guard open.isHeldHere(place) != told.contains(place) else { return nil }
         let task = Task {
@@ -25,12 +25,12 @@ extension Presence {
     }
 
     /// A service has announced itself: it is told all that is open here, as it may have forgotten.
-    nonisolated func learn(_ manifest: Manifest) {
+    package nonisolated func learn(_ manifest: Manifest) {
         loop.execute { self.assumeIsolated { $0.note(manifest) } }
     }
 
     /// A service is gone for good: nothing is sent to it any more.
-    nonisolated func forget(service: String) {
+    package nonisolated func forget(service: String) {
         loop.execute {
             self.assumeIsolated { presence in
                 guard let subject = presence.subjects.removeValue(forKey: service) else { return }
@@ -47,7 +47,7 @@ extension Presence {
         retell(subject)
     }
 
-    private func tellService(_ subject: String, _ place: Place, isOpen: Bool) async {
+    private func tellService(_ subject: String, _ place: RoomMember, isOpen: Bool) async {
         // One that is to be told again stays so: what it was told before may be carried out after this.
         if await ask(subject, [place], isOpen: isOpen) { return }
         if untold[subject, default: []].isEmpty {
@@ -74,14 +74,14 @@ extension Presence {
         }
     }
 
-    private func nextUntold(_ subject: String) -> (places: [Place], isOpen: Bool)? {
+    private func nextUntold(_ subject: String) -> (places: [RoomMember], isOpen: Bool)? {
         guard let places = untold[subject], let first = places.first else { return nil }
         let isOpen = open.isHeldHere(first)
         return (Array(places.lazy.filter { self.open.isHeldHere($0) == isOpen }.prefix(Self.maxToldAtOnce)), isOpen)
     }
 
     /// - Returns: whether the service has taken it in.
-    private func ask(_ subject: String, _ places: [Place], isOpen: Bool) async -> Bool {
+    private func ask(_ subject: String, _ places: [RoomMember], isOpen: Bool) async -> Bool {
         let data = JSONWriter.object {
             $0.member("gateway", gatewayID)
             $0.member("isOpen", isOpen)

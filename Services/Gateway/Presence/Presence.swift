@@ -10,21 +10,22 @@ import Synchronization
 /// Each gateway answers for its own sockets and tells the others what changes. One that was silent for too many turns is
 /// dead, and what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
 /// right from then on; one that could not be told is told later.
-actor Presence {
-    typealias Place = HolderTable.Place
+package actor Presence {
+    package enum Kind: String, Sendable { case presence, typing }
 
-    enum Kind: String, Sendable { case presence, typing }
-
-    struct Holding: Hashable, Sendable {
-        let kind: Kind
-        let place: Place
+    /// A person has a room open, or types in it.
+    package struct Entry: Hashable, Sendable {
+        package let kind: Kind
+        package let member: RoomMember
     }
 
     /// What clients are told: a person came or went, began or stopped typing.
-    struct Change: Sendable {
-        let kind: Kind
-        let place: Place
-        let isOn: Bool
+    package struct Change: Sendable {
+        package let entry: Entry
+        package let isOn: Bool
+
+        package var kind: Kind { entry.kind }
+        package var member: RoomMember { entry.member }
     }
 
     /// How often a gateway says that it lives: every 800 ms.
@@ -37,9 +38,9 @@ actor Presence {
     /// somebody left: the lease of this gateway ends that when the gateway does.
     static let maxUntold = 100_000
 
-    nonisolated let loop: EventLoop
+    package nonisolated let loop: EventLoop
     /// Counts what changes who has which room open, before anybody is told; from any thread.
-    nonisolated let changes = Atomic(0)
+    package nonisolated let changes = Atomic(0)
     /// Without a renewal, typing ends after this.
     let typingTimeout: Duration
     let gatewayID: String
@@ -50,7 +51,7 @@ actor Presence {
     var subjects: [String: String] = [:]
     var open: Holdings { didSet { changes.add(1, ordering: .releasing) } }
     var typing: Holdings
-    var typingTimers: [Place: [String: LoopTimer]] = [:]
+    var typingTimers: [RoomMember: [String: LoopTimer]] = [:]
     var peers = GatewayPeers()
     /// Counts what other gateways are told of the places here.
     var lastNumber = 0
@@ -59,18 +60,18 @@ actor Presence {
     var turn = 0
     var lastBeat = LoopInstant.now()
     /// The places that services and other gateways know to be open here.
-    var told: Set<Place> = []
-    var telling: [Place: Task<Void, Never>] = [:]
+    var told: Set<RoomMember> = []
+    var telling: [RoomMember: Task<Void, Never>] = [:]
     /// By subject: the places of which the service may not know what they are now.
-    var untold: [String: Set<Place>] = [:]
+    var untold: [String: Set<RoomMember>] = [:]
     var retelling: Set<String> = []
     var subscriptions: [BusSubscription] = []
     var heart: LoopTimer?
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameter announce: called on the loop, in the order of the changes of a place.
-    init(
+    package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
         announce: @escaping @Sendable (Change) -> Void
     ) {
@@ -87,20 +88,20 @@ actor Presence {
     // MARK: What sockets do
 
     /// A socket joined a room. Returns when the services know.
-    func join(_ place: Place, socketID: String) async {
+    package func join(_ place: RoomMember, socketID: String) async {
         open.add(socketID, at: place)
         await settle(place)?.value
     }
 
     /// A socket left a room: it stops typing there, too. Returns when the services know.
-    func leave(_ place: Place, socketID: String) async {
+    package func leave(_ place: RoomMember, socketID: String) async {
         stopTyping(place, socketID: socketID)
         open.remove(socketID, at: place)
         await settle(place)?.value
     }
 
     /// A socket is gone.
-    func disconnect(socketID: String) {
+    package func disconnect(socketID: String) {
         for place in typing.places(ofSocket: socketID) { stopTyping(place, socketID: socketID) }
         for place in open.places(ofSocket: socketID) {
             open.remove(socketID, at: place)
@@ -108,7 +109,7 @@ actor Presence {
         }
     }
 
-    func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
+    package func setTyping(_ isTyping: Bool, _ place: RoomMember, socketID: String) {
         guard isTyping else { return stopTyping(place, socketID: socketID) }
         typingTimers[place]?[socketID]?.cancel()
         typingTimers[place, default: [:]][socketID] = loop.schedule(after: typingTimeout) { [weak self] in
@@ -117,19 +118,19 @@ actor Presence {
         if typing.add(socketID, at: place) { tell(.typing, place, isOn: true) }
     }
 
-    private func stopTyping(_ place: Place, socketID: String) {
+    private func stopTyping(_ place: RoomMember, socketID: String) {
         typingTimers[place]?.removeValue(forKey: socketID)?.cancel()
         if typingTimers[place]?.isEmpty == true { typingTimers[place] = nil }
         if typing.remove(socketID, at: place) { tell(.typing, place, isOn: false) }
     }
 
     /// What was typed has been sent: every gateway sees that in the log, and ends the typing of its own sockets.
-    func endTyping(_ place: Place) {
+    package func endTyping(_ place: RoomMember) {
         for socketID in typing.sockets(holding: place) { stopTyping(place, socketID: socketID) }
     }
 
     /// Who has these rooms open now.
-    func present(in roomIDs: [String]) -> [String: Set<String>] {
+    package func present(in roomIDs: [String]) -> [String: Set<String>] {
         var found: [String: Set<String>] = [:]
         for id in roomIDs {
             let people = open.userIDs(in: id)
@@ -140,8 +141,8 @@ actor Presence {
 
     // MARK: Clients
 
-    func announceChange(_ kind: Kind, _ place: Place) {
+    func announceChange(_ kind: Kind, _ place: RoomMember) {
         let news = kind == .presence ? open.takeNews(of: place) : typing.takeNews(of: place)
-        if let news { announce(Change(kind: kind, place: place, isOn: news)) }
+        if let news { announce(Change(entry: Entry(kind: kind, member: place), isOn: news)) }
     }
 }

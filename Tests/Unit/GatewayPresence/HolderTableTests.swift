@@ -1,12 +1,11 @@
 import Testing
 
-@testable import Gateway
+@testable import GatewayPresence
 
 @Suite("Who holds what")
 struct HolderTableTests {
-    private typealias Place = HolderTable.Place
-    private let ada = Place(roomID: "r", userID: "ada")
-    private let bob = Place(roomID: "r", userID: "bob")
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let bob = RoomMember(roomID: "r", userID: "bob")
 
     @Test("the first holder makes a place held, the last one lets it go")
     func firstAndLast() {

@@ -1,11 +1,11 @@
 import Testing
 
-@testable import Gateway
+@testable import GatewayPresence
 
 @Suite("What is known of other gateways")
 struct GatewayPeersTests {
-    private let open = Presence.Holding(kind: .presence, place: .init(roomID: "r", userID: "ada"))
-    private let typing = Presence.Holding(kind: .typing, place: .init(roomID: "r", userID: "bob"))
+    private let open = Presence.Entry(kind: .presence, member: .init(roomID: "r", userID: "ada"))
+    private let typing = Presence.Entry(kind: .typing, member: .init(roomID: "r", userID: "bob"))
 
     private func peers(_ number: Int? = nil) -> GatewayPeers {
         var peers = GatewayPeers()
