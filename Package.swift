@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The dependency rule lives here: a service depends on Shared targets only, never on another service, and nothing
-// in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps stand on,
-// in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
+// The dependency rule lives here: a service depends on Shared targets and on parts of its own, never on another service,
+// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps
+// stand on, in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
 // `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
 
 // A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
@@ -262,7 +262,7 @@ let package = Package(
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
             ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "WebClient", "Workers"])
