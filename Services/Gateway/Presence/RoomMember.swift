@@ -8,3 +8,22 @@ package struct RoomMember: Hashable, Sendable {
         self.userID = userID
     }
 }
+
+extension Presence {
+    package enum Kind: String, Sendable, CaseIterable { case presence, typing }
+
+    /// A person has a room open, or types in it.
+    package struct Entry: Hashable, Sendable {
+        package let kind: Kind
+        package let member: RoomMember
+    }
+
+    /// What clients are sent: a person came or went, began or stopped typing.
+    package struct Change: Sendable {
+        package let entry: Entry
+        package let isOn: Bool
+
+        package var kind: Kind { entry.kind }
+        package var member: RoomMember { entry.member }
+    }
+}

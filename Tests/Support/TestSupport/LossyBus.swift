@@ -2,13 +2,15 @@ import JSON
 import MessageBus
 import Synchronization
 
-/// The bus within the process, which loses the events and refuses the subscriptions that the test says.
+/// The bus within the process, which loses the events and refuses the subscriptions that the test says, and goes away and returns.
 public final class LossyBus: MessageBus {
     private let real = InProcessBus()
     public let keepsKeysTogether: Bool
     private let isLost = Mutex<@Sendable (BusMessage) -> Bool>({ _ in false })
 
     private let refused = Mutex<String?>(nil)
+    private let isReachable = Mutex(true)
+    private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
     public init(keepsKeysTogether: Bool = true) { self.keepsKeysTogether = keepsKeysTogether }
 
@@ -47,10 +49,17 @@ public final class LossyBus: MessageBus {
         real.request(subject, data, context, completion: completion)
     }
 
-    public var isConnected: Bool { real.isConnected }
+    public var isConnected: Bool { isReachable.withLock { $0 } }
 
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
-        real.onStateChange(handler)
+        watchers.withLock { $0.append(handler) }
+        return real.onStateChange { _ in }
+    }
+
+    /// Says that the connection is lost, or made again. Events pass nevertheless.
+    public func setConnected(_ isConnected: Bool) {
+        isReachable.withLock { $0 = isConnected }
+        for watcher in watchers.withLock({ $0 }) { watcher(isConnected ? .connected : .disconnected) }
     }
 
     public func flush() async throws(BusError) { try await real.flush() }

@@ -36,7 +36,6 @@ struct PresenceExchangeTests {
 
     @Test("a gateway that falls silent is forgotten, with all it held")
     func silence() async throws {
-        #expect(GatewayPeers.turn * GatewayPeers.maxSilentTurns < .seconds(3))
         try await PresenceSide.run(on: InProcessBus()) { a, b in
             await b.presence.join(ada, socketID: "1")
             await b.presence.setTyping(true, bob, socketID: "2")
@@ -92,6 +91,33 @@ struct PresenceExchangeTests {
             #expect(told == ["typing ada@r on", "typing bob@r on"])
         }
         for side in sides { await side.presence.stop() }
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
+    func busAway() async throws {
+        let bus = LossyBus()
+        let group = try EventLoopGroup(loopCount: 1)
+        let side = PresenceSide("a", bus, on: group.loops[0], typingTimeout: .milliseconds(50))
+        try side.presence.start()
+        func publish(_ topic: PeerMessage.Topic, _ number: Int, _ member: RoomMember, isOn: Bool) throws {
+            let data = JSONWriter.object {
+                $0.member("gateway", "b")
+                $0.member("number", number)
+                PeerMessage.writeChange(member, isOn: isOn, to: &$0)
+            }
+            try bus.publish(topic.subject, data)
+        }
+        try publish(.presence, 1, ada, isOn: true)
+        try publish(.typing, 2, bob, isOn: true)
+        await side.hears("presence ada@r on", "typing bob@r on")
+        bus.setConnected(false)
+        await side.hears("typing bob@r off")
+        bus.setConnected(true)
+        try publish(.typing, 3, ada, isOn: true)
+        try publish(.presence, 4, ada, isOn: false)
+        await side.hears("typing ada@r on", "presence ada@r off")
+        await side.presence.stop()
         await Task.detached { group.shutdown() }.value
     }
 

@@ -120,6 +120,21 @@ struct PresenceTests {
         }
     }
 
+    @Test("services know before clients and other gateways do")
+    func servicesFirst() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let request = try #require(await asked.requests.next())
+            await a.presence.setTyping(true, bob, socketID: "2")
+            for side in [a, b] { await side.hears("typing bob@r on") }
+            request.reply(Reply().json)
+            await joined
+            for side in [a, b] { await side.hears("presence ada@r on") }
+        }
+    }
+
     @Test("who leaves while services are being told of their coming is gone in the end")
     func leavingEarly() async throws {
         try await run { a, b in
