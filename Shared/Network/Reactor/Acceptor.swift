@@ -88,7 +88,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
 
     /// Sends what the kernel takes at once, and closes. What has come is read, as unread input would turn the close into a reset.
     private func refuse(_ socket: Socket, with answer: [UInt8]) {
-        _ = socket.discard(atMost: Channel.droppedPortion)
+        _ = socket.discard(atMost: DroppedInput.portion)
         if !answer.isEmpty { _ = answer.withUnsafeBytes { socket.send($0) } }
         socket.close()
     }

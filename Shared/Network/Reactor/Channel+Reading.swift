@@ -17,7 +17,7 @@ extension Channel: PollSource {
     private var wantsInput: Bool {
         switch state {
         case .open: !peerFinished && !isReadingPaused
-        case .closing, .lingering: !peerFinished && !hasDropBreak
+        case .closing, .lingering: !peerFinished && !dropped.hasBreak
         case .ended: false
         }
     }
@@ -28,24 +28,14 @@ extension Channel: PollSource {
         var wanted: PollEvents = []
         if wantsInput { wanted.insert(.input) }
         if isBlocked { wanted.insert(.output) }
-        if let token {
-            guard wanted != interest else { return }
-            loop.poller.modify(socket, token, to: wanted)
-        } else {
-            do throws(SystemError) {
-                token = try loop.poller.add(socket, for: wanted, source: self)
-                loop.poller.unpark(self)
-            } catch {
-                return closeDescriptor(.failed(error))
-            }
+        do throws(SystemError) {
+            try pollWatch.update(to: wanted, socket, for: self, in: loop.poller)
+        } catch {
+            closeDescriptor(.failed(error))
         }
-        interest = wanted
     }
 
-    func unwatch() {
-        if let token { loop.poller.remove(socket, token) } else { loop.poller.unpark(self) }
-        token = nil
-    }
+    func unwatch() { pollWatch.end(socket, for: self, in: loop.poller) }
 
     func ready(_ events: PollEvents) {
         if events.contains(.output), isBlocked {
@@ -64,21 +54,16 @@ extension Channel: PollSource {
 
     /// Both directions are shut, and nobody reads: epoll would report that for ever.
     private func hangUp() {
-        if peerFinished {
-            closeDescriptor(.peerClosed)
-        } else if let token {
-            // Reading is paused, and what came before the end is still to be received.
-            loop.poller.remove(socket, token)
-            loop.poller.park(self)
-            self.token = nil
-        }
+        if peerFinished { return closeDescriptor(.peerClosed) }
+        // Reading is paused, and what came before the end is still to be received.
+        pollWatch.park(socket, for: self, in: loop.poller)
     }
 
     /// One read a turn: a connection that has more is reported again, after the others.
     private func receive() {
         loop.counters.reads.increment()
         let transfer =
-            state == .open ? socket.receive(into: loop.readBuffer) : socket.discard(atMost: Self.droppedPortion)
+            state == .open ? socket.receive(into: loop.readBuffer) : socket.discard(atMost: DroppedInput.portion)
         switch transfer {
         case .bytes(0):
             peerFinished = true
@@ -99,12 +84,10 @@ extension Channel: PollSource {
     }
 
     private func noteDropped(_ count: Int) {
-        droppedBytes += count
-        if droppedBytes > Self.maxDroppedBytes { return closeDescriptor(.closed) }
-        hasDropBreak = true
+        guard dropped.add(count) else { return closeDescriptor(.closed) }
         watch()
-        loop.schedule(after: Self.dropBreak) { [weak self] in
-            self?.hasDropBreak = false
+        loop.schedule(after: DroppedInput.breakTime) { [weak self] in
+            self?.dropped.hasBreak = false
             self?.watch()
         }
     }
@@ -129,7 +112,26 @@ extension Channel: PollSource {
         // What the kernel takes at once is still written, and FIN after it.
         if state == .open || state == .closing { flush() }
         // Unread input would turn the close into a reset.
-        if state != .ended { _ = socket.discard(atMost: Self.droppedPortion) }
+        if state != .ended { _ = socket.discard(atMost: DroppedInput.portion) }
         closeDescriptor(.loopStopped)
+    }
+}
+
+/// What a peer sends after `close()`: the rest of a request that was refused, but no flood.
+struct DroppedInput {
+    /// Until it is hung up on.
+    private static let maxBytes = 16 << 20
+    /// It is dropped so much at a time at most, with a break after it: TCP holds a flood back meanwhile, of large pieces or of small ones.
+    static let portion = 64 << 10
+    static let breakTime: Duration = .milliseconds(10)
+
+    private var bytes = 0
+    var hasBreak = false
+
+    /// - Returns: false if it is too much.
+    mutating func add(_ count: Int) -> Bool {
+        bytes += count
+        hasBreak = bytes <= Self.maxBytes
+        return hasBreak
     }
 }

@@ -18,12 +18,6 @@ public final class Channel: @unchecked Sendable {
     /// end, peers that are hung up on and stay would use up the descriptors.
     public static let maxLingering = 64
 
-    /// What a peer may send after `close()` until it is hung up on: the rest of a request that was refused, but no flood.
-    static let maxDroppedBytes = 16 << 20
-    /// It is dropped so much at a time at most, with a break after it: TCP holds a flood back meanwhile, of large pieces or of small ones.
-    static let droppedPortion = 64 << 10
-    static let dropBreak: Duration = .milliseconds(10)
-
     enum State {
         case open
         /// `close()` was called; output is pending.
@@ -49,15 +43,12 @@ public final class Channel: @unchecked Sendable {
     var lastProgress = LoopInstant(nanoseconds: 0)
 
     public let peer: PeerAddress
-    /// nil while epoll does not watch the descriptor.
-    var token: Poller.Token?
-    var interest: PollEvents = []
+    var pollWatch = PollWatch()
     var isReadingPaused = false
     var peerFinished = false
     var closeReason: CloseReason?
     var closeTimer: LoopTimer?
-    var droppedBytes = 0
-    var hasDropBreak = false
+    var dropped = DroppedInput()
 
     /// Takes the socket over. `start` registers it.
     init(_ socket: Socket, peer: PeerAddress, loop: EventLoop) {
@@ -126,7 +117,7 @@ public final class Channel: @unchecked Sendable {
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
         guard loop.lingeringChannels < Self.maxLingering else {
             // Unread input would turn the close into a reset.
-            _ = socket.discard(atMost: Self.droppedPortion)
+            _ = socket.discard(atMost: DroppedInput.portion)
             return closeDescriptor(.closed)
         }
         loop.lingeringChannels += 1

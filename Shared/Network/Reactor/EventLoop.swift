@@ -5,10 +5,8 @@ import Workers
 
 /// One thread with one epoll: connections, timers and tasks, one after the other.
 ///
-/// It is a Swift executor. An actor lives on it with
-/// `nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }`, and what the loop calls
-/// (handlers, timers) enters that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs
-/// on it with `Task(executorPreference: loop)`.
+/// It is a Swift executor. An actor lives on it as a `LoopIsolated`, and what the loop calls (handlers, timers) enters that actor with
+/// `assumeIsolated`, checked and without a hop. A task without an actor runs on it with `Task(executorPreference: loop)`.
 ///
 /// A turn: events, then what an earlier turn left (`inNextTurn`), then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
 /// output, then the closing notices. Nothing on a loop may block.

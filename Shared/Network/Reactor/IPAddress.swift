@@ -99,3 +99,16 @@ public struct IPNetwork: Hashable, Sendable {
         address.isIPv6 == first.isIPv6 && address.keeping(firstBits: prefixLength) == first
     }
 }
+
+/// The address and port of the other end of a connection.
+public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
+    public let ip: IPAddress
+    public let port: UInt16
+
+    init(_ address: SocketAddress) {
+        ip = IPAddress(address)
+        port = address.port
+    }
+
+    public var description: String { ip.isIPv6 ? "[\(ip)]:\(port)" : "\(ip):\(port)" }
+}

@@ -149,3 +149,39 @@ final class Poller {
     /// All that must hear of the loop's end.
     var sources: [any PollSource] { slots.compactMap(\.source) + parked.values }
 }
+
+/// What epoll watches for one source: nothing before the first update, and nothing while it is parked.
+struct PollWatch {
+    private var token: Poller.Token?
+    private var interest: PollEvents = []
+
+    var isWatching: Bool { token != nil }
+
+    /// Brings epoll in line with what is wanted.
+    @inline(__always)
+    mutating func update(
+        to wanted: PollEvents, _ socket: Socket, for source: some PollSource, in poller: Poller
+    ) throws(SystemError) {
+        if let token {
+            guard wanted != interest else { return }
+            poller.modify(socket, token, to: wanted)
+        } else {
+            token = try poller.add(socket, for: wanted, source: source)
+            poller.unpark(source)
+        }
+        interest = wanted
+    }
+
+    /// Nothing is watched until the next update; the source still hears of the loop's end.
+    mutating func park(_ socket: Socket, for source: some PollSource, in poller: Poller) {
+        guard let token else { return }
+        poller.remove(socket, token)
+        poller.park(source)
+        self.token = nil
+    }
+
+    mutating func end(_ socket: Socket, for source: some PollSource, in poller: Poller) {
+        if let token { poller.remove(socket, token) } else { poller.unpark(source) }
+        token = nil
+    }
+}
