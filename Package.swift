@@ -79,7 +79,7 @@ func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func fuzzing() -> [Target] {
     let dependencies: [Target.Dependency] = [
         "Accounts", "Bus", "Contracts", "Edge", "Gateway", "HTTP", "JSON", "MessageBus", "Messaging", "Push", "Reactor",
-        "Security", "ServiceKit", "SocketIO", "WebClient", "WebSocket",
+        "Security", "ServiceKit", "SocketIO", "TestSupport", "WebClient", "WebSocket",
     ]
     let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
     guard Context.environment["FUZZ"] != nil else {
@@ -138,7 +138,7 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["Reactor", "Storage", "Workers"]),
+        support("TestSupport", ["Reactor", "Security", "Storage", "Workers"]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
