@@ -51,4 +51,18 @@ extension Broker {
             subscribers.remove(held.id)
         }
     }
+
+    // MARK: Rights
+
+    /// Whether the peer may; if not, it has been notified. It stays connected: a service that lacks one right still serves all else. Where the
+    /// bus has no table of peers, anyone may do anything.
+    func allows(
+        _ operation: BusRights.Operation, on subject: String, by peer: BrokerPeer, id: UInt64? = nil, sub: UInt64? = nil
+    ) -> Bool {
+        guard let rights = peer.rights, !rights.allow(operation, on: subject) else { return true }
+        counters.forbidden += 1
+        if forbiddenNotices.take(at: now) { notify(.forbidden(peer: peer.name, operation, subject: subject)) }
+        refuse(peer, "forbidden", "`\(peer.name)` may not \(operation) `\(subject)`", id: id, sub: sub)
+        return false
+    }
 }

@@ -1,6 +1,45 @@
 import MessageBus
 
+// What peers say to each other: events, requests and replies.
 extension Broker {
+    func publish(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
+        guard let data = parsed.data else { return malformed(peer, "`data` is missing") }
+        guard let subject = parsed.subject else { return malformed(peer, "`subject` has to come before `data`") }
+        guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer) }
+        let name = UnsafeRawBufferPointer(rebasing: line[subject])
+        let payload = UnsafeRawBufferPointer(rebasing: line[data])
+        guard let route = route(name, from: peer) else { return }
+        for subscription in route.match.everyone { deliver(payload, by: route, to: subscription) }
+        for group in route.match.groups {
+            turn &+= 1
+            deliver(payload, by: route, to: group.pick(key: nil, turn: turn))
+        }
+    }
+
+    /// nil if it is no subject, or none of those that the peer may publish; it was told then. A peer's last route stands for what was
+    /// found out of its subject.
+    private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
+        if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
+        let name = String(decoding: subject, as: UTF8.self)
+        guard SubjectGrammar.isSubject(name) else {
+            refuse(peer, BusError.badSubject.code, "`subject` is none")
+            return nil
+        }
+        guard allows(.publish, on: name, by: peer) else { return nil }
+        let route = BrokerRoute(subject, to: subscribers.match(name), version: routesVersion)
+        peer.lastRoute = route
+        return route
+    }
+
+    private func deliver(_ payload: UnsafeRawBufferPointer, by route: BrokerRoute, to subscription: BrokerSubscription)
+    {
+        counters.delivered += 1
+        counters.deliveredBytes += payload.count
+        send(to: subscription.peer) { subscription.write(payload, by: route, to: &$0) }
+    }
+
+    // MARK: Requests
+
     func request(
         _ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer, at now: Duration
     ) {
@@ -34,38 +73,7 @@ extension Broker {
         counters.requestsUnderWay += 1
         counters.delivered += 1
         counters.deliveredBytes += data.count
-        send(to: subscription.peer) { out in
-            out += subscription.prefix
-            out += #","reply":"#
-            out += String(reply).utf8
-            out += #","subject":""#
-            out += UnsafeRawBufferPointer(rebasing: line[subject])
-            out += #"","timeout":"#
-            out += String(timeout.wholeMilliseconds).utf8
-            Self.pass(.quoted, "request", parsed.request, of: line, to: &out)
-            Self.pass(.bare, "caller", parsed.caller, of: line, to: &out)
-            Self.pass(.quoted, "key", parsed.key, of: line, to: &out)
-            Self.pass(.quoted, "trace", parsed.trace, of: line, to: &out)
-            out += #","data":"#
-            out += UnsafeRawBufferPointer(rebasing: line[data])
-            out += "}\n"
-        }
-    }
-
-    private enum Form { case quoted, bare }
-
-    /// A member as it stands in the other line, if it does.
-    private static func pass(
-        _ form: Form, _ name: StaticString, _ range: Range<Int>?, of line: UnsafeRawBufferPointer,
-        to out: inout [UInt8]
-    ) {
-        guard let range else { return }
-        out += #",""#
-        out += name
-        out += #"":"#
-        // The quotation marks stand beside the range.
-        let written = form == .quoted ? range.lowerBound - 1..<range.upperBound + 1 : range
-        out += UnsafeRawBufferPointer(rebasing: line[written])
+        send(to: subscription.peer) { subscription.write(parsed, of: line, reply: reply, timeout: timeout, to: &$0) }
     }
 
     func reply(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
