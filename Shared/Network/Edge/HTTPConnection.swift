@@ -41,12 +41,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// The channel is another's now.
     private var isReleased = false
 
-    private var timer: LoopTimer?
-    /// What the time-out is about. A connection that just opened has to send its first request.
-    private var awaited = HTTPRequestParser.Progress.head
     private var hasReceived = false
-    /// Ends what is awaited; nil while a request is answered.
-    private var deadline: LoopInstant?
+    private var deadline = HTTPDeadline()
     /// Of answers that are written and not yet in the kernel's hands.
     private var whenTaken: [() -> Void] = []
 
@@ -61,8 +57,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         self.edge = edge
         countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
         parser = HTTPRequestParser(limits: edge.configuration.http)
-        deadline = edge.loop.now + edge.configuration.headTimeout
-        timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [unowned self] in timerFired() }
+        deadline.start(after: edge.configuration.headTimeout, on: edge.loop) { [unowned self] in timerFired() }
         noteWaiting()
     }
 
@@ -114,8 +109,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         isReleased = true
         exchange = nil
         noteTaken()
-        timer?.cancel()
-        timer = nil
+        deadline.cancel()
         _ = edge.count(0, of: countedAddress, in: &countedBytes, isConnected: false)
         edge.forget(self, goesOn: goesOn)
     }
@@ -181,7 +175,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         } catch {
             fail(open(nil), status: error.status, reason: error.reason)
         }
-        if exchange == nil { setDeadline() }
+        if exchange == nil { deadline.set(for: parser.progress, on: edge, isStalled: channel.isStalled) }
         if isProxys, held == nil { spell.pass(to: nil) }
         let goesOn = spell.goesOn()
         if isReleased { return }
@@ -230,8 +224,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
         let response: HTTPResponse?
         let id = open(request)
         if let endpoint = edge.endpoint(at: request.path) {
-            let isTaken = mayHaveLargeBody(request, at: endpoint)
-            response = isTaken ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
+            let asked = EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id)
+            response =
+                asked.mayHaveLargeBody ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
         } else {
             response = edge.delegate.refusal(ofLargeBody: request, from: client, requestID: requestID)
         }
@@ -258,7 +253,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
                 headers: [("Retry-After", String(wait))])
         }
         if let endpoint {
-            serve(request, at: endpoint, exchange: id)
+            EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
         } else {
             edge.delegate.respond(to: request, from: client(of: request), using: responder(id))
         }
@@ -275,7 +270,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
         edge.loop.atEndOfTurn { [self] in
             guard exchange?.id == id, let endpoint else { return }
-            serve(request, at: endpoint, exchange: id)
+            EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
         }
     }
 
@@ -297,7 +292,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
         exchangeCount += 1
-        deadline = nil
+        deadline.end()
         edge.noteBusy(self)
         exchange = Exchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
@@ -340,7 +335,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
             channel.write(piece)
         }
         // Who has read nothing since gets no more time by asking for more.
-        if !channel.isStalled { timer?.rearm(after: edge.configuration.writeTimeout) }
+        if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
         // Less is always granted.
@@ -360,38 +355,13 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     // MARK: Time
 
-    private func setDeadline() {
-        let progress = parser.progress
-        guard deadline == nil || progress != awaited else { return }
-        awaited = progress
-        let timeout =
-            switch progress {
-            case .idle: edge.configuration.idleTimeout
-            case .head: edge.configuration.headTimeout
-            case .body: edge.configuration.bodyTimeout
-            }
-        deadline = edge.loop.now + timeout
-        // Sooner, to see whether the last answer is being taken; but not later than that is looked at anyway.
-        if !channel.isStalled { timer?.rearm(after: min(timeout, edge.configuration.writeTimeout)) }
-    }
-
     private func timerFired() {
-        let now = LoopInstant.now()
-        if let stalled = channel.stalledSince {
-            let left = edge.configuration.writeTimeout - (now - stalled)
-            if left > .zero {
-                timer?.rearm(after: left)
-            } else {
-                cutOff()
-            }
-        } else if let deadline {
-            if deadline > now {
-                timer?.rearm(after: deadline - now)
-            } else if awaited == .idle || !hasReceived {
-                channel.close()
-            } else {
-                fail(open(nil), status: 408, reason: "the request took too long")
-            }
+        switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
+        case .notYet: break
+        case .notRead: cutOff()
+        case .notSent(.idle): channel.close()
+        case .notSent where !hasReceived: channel.close()
+        case .notSent: fail(open(nil), status: 408, reason: "the request took too long")
         }
     }
 
@@ -402,8 +372,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {
-            deadline = .now() + Self.drainGrace
-            timer?.rearm(after: Self.drainGrace)
+            deadline.shorten(to: Self.drainGrace)
         } else if parser.progress == .idle {
             channel.close()
         }

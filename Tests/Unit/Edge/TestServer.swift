@@ -11,9 +11,7 @@ enum Told: Sendable, Equatable {
     case asked(namespace: String, auth: String?, query: String?, authorization: String?)
     case event(String, [String], ack: Int?)
     case refused(String, ack: Int?, SocketIORefusal)
-    case ack(Int, [String])
     case left(String)
-    case message(String)
     case closed(SocketCloseReason)
 }
 
@@ -65,10 +63,6 @@ final class TestDelegate: EdgeDelegate {
     func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
         told.yield(.refused(event.name, ack: event.ackID, refusal))
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
-    }
-
-    func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {
-        told.yield(.ack(id, arguments.map(\.text)))
     }
 
     func socket(_ socket: Socket, leftNamespace namespace: String) { told.yield(.left(namespace)) }

@@ -1,94 +1,94 @@
 import HTTP
+import Security
 import SocketIO
-import WebSocket
 
-/// Requests to an endpoint: handshakes, polls, and upgrades to WebSocket.
-extension HTTPConnection {
-    func serve(_ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int) {
-        if request.method == "OPTIONS" { return answer(id, with: .preflight(of: request)) }
-        guard endpoint.engine != nil else { return serveWebSocket(request, at: endpoint, exchange: id) }
+/// A request to an endpoint: a handshake, a poll, a POST, or an upgrade to WebSocket.
+struct EndpointRequest {
+    let request: HTTPRequest
+    let endpoint: ServedEndpoint
+    let connection: HTTPConnection
+    /// The connection's number for it.
+    let exchange: Int
+
+    private var edge: EdgeLoop { connection.edge }
+
+    func serve() {
+        if request.method == "OPTIONS" { return connection.answer(exchange, with: .preflight(of: request)) }
         do throws(EngineError) {
-            try serveEngine(request, at: endpoint, exchange: id)
+            try route()
         } catch {
-            answer(id, with: .engineError(error))
+            connection.answer(exchange, with: .engineError(error))
         }
     }
 
-    private func serveWebSocket(_ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int) {
-        if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
-        openWebSocket(request, at: endpoint, exchange: id)?.start()
-    }
-
     /// The checks are the reference server's, in its order.
-    private func serveEngine(
-        _ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int
-    ) throws(EngineError) {
+    private func route() throws(EngineError) {
         guard let query = request.queryItems else { throw .badRequest }
         let transport = query["transport"]
         guard transport == "polling" || transport == "websocket" else { throw .unknownTransport }
         let isUpgrade = request.headers.list("Upgrade", contains: "websocket")
         guard isUpgrade == (transport == "websocket") else { throw .badRequest }
 
-        guard let sid = query["sid"], !sid.isEmpty else {
-            return try openSession(request, query, at: endpoint, exchange: id)
-        }
+        guard let sid = query["sid"], !sid.isEmpty else { return try openSession(query) }
         let parsed = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
         guard let parsed else { throw .unknownSession }
-        if parsed.loop != edge.loop.index { return edge.move(self, with: request, to: parsed.loop) }
+        if parsed.loop != edge.loop.index { return edge.move(connection, with: request, to: parsed.loop) }
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
         // A deadline that has passed counts, also when its timer's turn comes after this request's.
         session.settleHeartbeat()
 
         if isUpgrade {
             guard session.engine.isOpen else { throw .unknownSession }
-            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else { return }
+            guard let webSocket = openWebSocket() else { return }
             return session.attach(webSocket)
         }
         switch request.method {
-        case "GET": session.poll(self, exchange: id)
+        case "GET": session.poll(connection, exchange: exchange)
         case "POST" where request.body.count > session.maxMessageBytes:
-            fail(id, status: 413, reason: "the payload is too large")
-        case "POST": session.post(request.body, on: self, exchange: id)
+            connection.fail(exchange, status: 413, reason: "the payload is too large")
+        case "POST": session.post(request.body, on: connection, exchange: exchange)
         default: throw .badRequest
         }
     }
 
-    private func openSession(
-        _ request: HTTPRequest, _ query: HTTPQuery, at endpoint: ServedEndpoint, exchange id: Int
-    ) throws(EngineError) {
+    private func openSession(_ query: HTTPQuery) throws(EngineError) {
         guard request.method == "GET" else { throw .badHandshakeMethod }
         let version = query["EIO"]
         guard version == "4" || (version == nil && endpoint.settings.takesMissingVersion) else {
             throw .unsupportedVersion
         }
-        guard let engine = endpoint.engine else { throw .badRequest }
-        if edge.isDraining { return fail(id, status: 503, reason: "the server is shutting down") }
+        if edge.isDraining {
+            return connection.fail(exchange, status: 503, reason: "the server is shutting down")
+        }
 
-        let handshake = SocketHandshake(of: request, query, from: client(of: request))
-        if endpoint.socketIO != nil {
+        let handshake = SocketHandshake(of: request, query, from: connection.client(of: request))
+        if endpoint.needsConnect {
             do throws(ClientUsage.Excess) {
                 try edge.addPendingSocket(of: handshake.client)
             } catch {
-                return fail(
-                    id, status: error.status, reason: error.reason("sockets that have not connected"),
+                return connection.fail(
+                    exchange, status: error.status, reason: error.reason("sockets that have not connected"),
                     headers: [("Retry-After", HTTPFailure.retryAfter)])
             }
         }
         if query["transport"] == "websocket" {
-            guard let webSocket = openWebSocket(request, at: endpoint, exchange: id) else {
-                if endpoint.socketIO != nil { edge.usage.removePendingSocket(of: handshake.client.subscriber) }
+            guard let webSocket = openWebSocket() else {
+                if endpoint.needsConnect { edge.usage.removePendingSocket(of: handshake.client.subscriber) }
                 return
             }
-            edge.makeSession(.webSocket, at: endpoint, configuration: engine, handshake: handshake).start(on: webSocket)
+            edge.makeSession(.webSocket, at: endpoint, handshake: handshake).start(on: webSocket)
         } else {
-            edge.makeSession(.polling, at: endpoint, configuration: engine, handshake: handshake)
-                .start(on: self, exchange: id)
+            edge.makeSession(.polling, at: endpoint, handshake: handshake).start(on: connection, exchange: exchange)
         }
+    }
+
+    private func openWebSocket() -> WebSocketConnection? {
+        .open(for: request, on: connection, exchange: exchange, maxMessageBytes: endpoint.settings.maxMessageBytes)
     }
 
     /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
     /// and up to `maxPendingMessageBytes` of anyone. Who is connected on another loop is seen there.
-    func mayHaveLargeBody(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
+    var mayHaveLargeBody: Bool {
         guard let sid = request.queryItems?["sid"],
             let id = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
         else { return false }
@@ -97,23 +97,6 @@ extension HTTPConnection {
         if !session.isPending { return true }
         let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
         return length <= edge.configuration.limits.maxPendingMessageBytes
-    }
-
-    /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered.
-    private func openWebSocket(
-        _ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int
-    ) -> WebSocketConnection? {
-        do throws(WebSocketRefusal) {
-            let response = try WebSocketHandshake.accept(
-                method: request.method, isHTTP11: request.version == .http11,
-                additionalHeaders: [(RequestID.header, requestID)], header: request.headers.all)
-            let client = client(of: request)
-            return WebSocketConnection(
-                channel, of: client, at: endpoint, received: upgrade(with: response), edge: edge)
-        } catch {
-            fail(id, status: error.status, reason: error.reason, headers: error.headers)
-            return nil
-        }
     }
 }
 
@@ -144,5 +127,30 @@ extension HTTPResponse {
             headers.add("Access-Control-Allow-Headers", asked)
         }
         return HTTPResponse(status: 204, headers: headers)
+    }
+}
+
+/// The id of an Engine.IO session: `INSTANCE.LOOP.RANDOM`, without the first part where no instance is named. It says on
+/// which loop the session lives, and its random part is what keeps others from guessing it.
+struct SessionID {
+    let text: String
+    let loop: Int
+
+    init(instance: String, loop: Int, randomness: any Randomness) {
+        self.loop = loop
+        let parts = [instance, String(loop), Base64URL.encode(randomness.bytes(15))]
+        text = parts.filter { !$0.isEmpty }.joined(separator: ".")
+    }
+
+    /// nil if it is none of this instance's.
+    init?(_ text: String, instance: String, loopCount: Int) {
+        var parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        if !instance.isEmpty, parts.removeFirst() != instance { return nil }
+        guard parts.count == 2, parts[0].utf8.count <= 4, let loop = Int(parts[0]), (0..<loopCount).contains(loop)
+        else {
+            return nil
+        }
+        self.text = text
+        self.loop = loop
     }
 }
