@@ -67,7 +67,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     enum Job {
         case task(UnownedJob)
         case work(@Sendable () -> Void)
+        case entry(any Resident, Entry)
     }
+
+    /// An actor of this loop, and what enters it, which takes that actor and no other (`LoopIsolated.enter`).
+    typealias Resident = AnyObject & Sendable
+    typealias Entry = @Sendable (any Resident) -> Void
 
     init(index: Int, resolver: WorkerPool) throws(SystemError) {
         self.index = index
@@ -208,6 +213,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
             if left.isMultiple(of: Self.jobsBetweenWakeups) { wakeups?.deliver() }
             switch job {
             case .work(let work): work()
+            case .entry(let actor, let work): work(actor)
             case .task(let task):
                 task.runSynchronously(
                     isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())

@@ -1,6 +1,6 @@
 /// An actor that lives on one event loop: the loop is its executor.
 ///
-/// Conform with `nonisolated let loop: EventLoop`. What the loop calls itself (handlers, timers) enters the actor with `assumeIsolated`,
+/// Conform with `nonisolated let loop: EventLoop`, and leave `unownedExecutor` as it is. What the loop calls itself (handlers, timers) enters the actor with `assumeIsolated`,
 /// checked and without a hop; code that may run anywhere calls `enter`.
 public protocol LoopIsolated: Actor {
     nonisolated var loop: EventLoop { get }
@@ -13,14 +13,14 @@ extension LoopIsolated {
     /// same turn. Keeps the actor alive until then: `self?.enter` in a closure with `[weak self]` does not beforehand.
     ///
     /// After the group's shutdown `work` is dropped.
-    @inlinable
     public nonisolated func enter(_ work: @escaping @Sendable (isolated Self) -> Void) {
-        loop.execute { self.assumeIsolated(work) }
+        // A closure around `work` would be an allocation for each entry. Without the actor's type it is the same function: isolation and the
+        // class of what it takes are no part of how it is called (`assumeIsolated` relies on that, too), and the loop gives it this actor.
+        loop.submit(.entry(self, unsafeBitCast(work, to: EventLoop.Entry.self)))
     }
 
     /// `work` as a call for the loop to make (`schedule`, `atEndOfTurn`, `inNextTurn`, `whenIdle`). The call does not keep the actor alive,
     /// and does nothing once the actor is gone.
-    @inlinable
     public nonisolated func weakly(_ work: @escaping (isolated Self) -> Void) -> () -> Void {
         { [weak self] in self?.assumeIsolated(work) }
     }
