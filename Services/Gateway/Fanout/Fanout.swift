@@ -1,4 +1,5 @@
 import Contracts
+import GatewayPresence
 import Synchronization
 
 /// Hands what is to be told to every shard, on its loop, in the order of the calls.

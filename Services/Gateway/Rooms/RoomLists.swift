@@ -1,4 +1,5 @@
 import Contracts
+import GatewayPresence
 
 /// Answers lists of rooms: the last one again, if nothing has changed since; that one with what has changed; or a new one.
 ///

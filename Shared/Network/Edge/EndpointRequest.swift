@@ -30,12 +30,12 @@ struct EndpointRequest {
         guard isUpgrade == (transport == "websocket") else { throw .badRequest }
 
         guard let sid = query["sid"], !sid.isEmpty else { return try openSession(query) }
-        let parsed = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
-        guard let parsed else { throw .unknownSession }
-        if parsed.loop != edge.loop.index { return edge.move(connection, with: request, to: parsed.loop) }
+        guard let loop = edge.loop(ofSession: sid) else { throw .unknownSession }
+        if loop != edge.loop.index { return edge.move(connection, with: request, isWhole: true, to: loop) }
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
         // A deadline that has passed counts, also when its timer's turn comes after this request's.
         session.settleHeartbeat()
+        if !session.isPending { connection.noteConnected() }
 
         if isUpgrade {
             guard session.engine.isOpen else { throw .unknownSession }
@@ -86,14 +86,13 @@ struct EndpointRequest {
         .open(for: request, on: connection, exchange: exchange, maxMessageBytes: endpoint.settings.maxMessageBytes)
     }
 
+    /// On which loop the session is that it names, if it is there.
+    var sessionLoop: Int? { request.queryItems?["sid"].flatMap(edge.loop(ofSession:)) }
+
     /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
-    /// and up to `maxPendingMessageBytes` of anyone. Who is connected on another loop is seen there.
+    /// and up to `maxPendingMessageBytes` of anyone. Asked on the session's loop.
     var mayHaveLargeBody: Bool {
-        guard let sid = request.queryItems?["sid"],
-            let id = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
-        else { return false }
-        guard id.loop == edge.loop.index else { return true }
-        guard let session = edge.session(sid, at: endpoint) else { return false }
+        guard let session = edge.session(of: request, at: endpoint) else { return false }
         if !session.isPending { return true }
         let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
         return length <= edge.configuration.limits.maxPendingMessageBytes

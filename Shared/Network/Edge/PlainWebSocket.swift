@@ -16,7 +16,7 @@ package final class PlainWebSocket {
 
     /// Sends one message. A client that does not read is no longer read from, and is cut off after
     /// `EdgeConfiguration.writeTimeout`.
-    package func send(_ message: ArraySlice<UInt8>, isBinary: Bool) {
+    package func send(_ message: some Collection<UInt8>, isBinary: Bool) {
         connection.write(WebSocketFrame.encode(isBinary ? .binary : .text, Array(message)))
     }
 

@@ -41,21 +41,25 @@ final class WebSocketConnection: ChannelHandler {
     private let client: IPAddress
     /// Whose connection it is counted as; nil once its socket has connected.
     private(set) var countedAddress: IPAddress?
-    private var countedBytes = 0
+    private var counted = ClientUsage.Buffered()
 
     /// There is one while something was written lately.
     private var stallTimer: LoopTimer?
 
-    /// Answers a handshake with 101, and puts a WebSocket in the connection's place. nil: it is refused and answered.
+    /// Answers a handshake with 101, and puts a WebSocket in the connection's place. nil: it is refused and answered, or the connection has
+    /// closed.
     static func open(
         for request: HTTPRequest, on connection: HTTPConnection, exchange id: Int, maxMessageBytes: Int
     ) -> WebSocketConnection? {
+        guard connection.channel.isOpen else { return nil }
+        let client = connection.client(of: request)
         do throws(WebSocketRefusal) {
             let response = try WebSocketHandshake.accept(
                 method: request.method, isHTTP11: request.version == .http11,
                 additionalHeaders: [(RequestID.header, connection.requestID)], header: request.headers.all)
+            guard connection.countAsClients(client, exchange: id) else { return nil }
             return WebSocketConnection(
-                connection.channel, of: connection.client(of: request), maxMessageBytes: maxMessageBytes,
+                connection.channel, of: client, maxMessageBytes: maxMessageBytes,
                 received: connection.upgrade(with: response), edge: connection.edge)
         } catch {
             connection.fail(id, status: error.status, reason: error.reason, headers: error.headers)
@@ -63,17 +67,14 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// The connection has been counted as its peer's.
+    /// The connection has been counted as its client's.
     private init(
         _ channel: Channel, of client: IPAddress, maxMessageBytes: Int, received: [UInt8], edge: EdgeLoop
     ) {
         self.channel = channel
         self.edge = edge
         self.client = client
-        // Behind a proxy only the request says whose it is.
         countedAddress = client.subscriber
-        edge.usage.moveConnection(
-            from: edge.configuration.countedAddress(of: channel.peer.ip), to: client.subscriber)
         parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
@@ -82,30 +83,44 @@ final class WebSocketConnection: ChannelHandler {
 
     /// Its socket has connected to a namespace, or left the last one: it may send messages of this size, and is counted by address only
     /// while it has not.
-    func note(isConnected: Bool, maxMessageBytes: Int) {
+    ///
+    /// - Returns: false if there are too many of its address that have not: it has to end.
+    @discardableResult
+    func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
         let address = isConnected ? nil : client.subscriber
-        if isReleased || address == countedAddress { return }
-        edge.usage.moveConnection(from: countedAddress, to: address)
-        countedAddress = address
+        if isReleased || address == countedAddress { return true }
+        do throws(ClientUsage.Excess) {
+            try edge.usage.moveConnection(from: countedAddress, to: address)
+            countedAddress = address
+            return true
+        } catch {
+            edge.counters.refusedConnections.note(error)
+            return false
+        }
     }
 
     /// Starts to read, beginning with what came along with the handshake.
     func start(for session: EngineConnection) {
         receiver = .session(session)
-        process()
+        goOn()
     }
 
     func start(for plain: PlainWebSocket) {
         receiver = .plain(plain)
-        process()
+        goOn()
     }
 
     // MARK: From the channel
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         parser.append(bytes)
-        process(received: bytes.count)
+        goOn(received: bytes.count)
+    }
+
+    /// Takes what has come, and counts what is left of it.
+    private func goOn(received: Int = 0) {
+        process(received: received)
         if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
     }
 
@@ -125,12 +140,12 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     private func process(received: Int = 0) {
-        guard !isResting else { return }
+        guard !isResting, !isReleased else { return }
         var left = Self.maxEventsPerTurn
         var spell = edge.shares.begin(for: client.subscriber, received: received)
         var pongsLeft = Self.maxPromptPongs
         do throws(WebSocketError) {
-            while !isClosing, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
+            while !isClosing, !isReleased, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
@@ -165,7 +180,7 @@ final class WebSocketConnection: ChannelHandler {
         isResting = true
         wakeUp { [self] in
             isResting = false
-            if !isClosing { process() }
+            if !isClosing { goOn() }
         }
     }
 
@@ -174,7 +189,7 @@ final class WebSocketConnection: ChannelHandler {
         if isReleased { return true }
         return edge.count(
             parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
-            in: &countedBytes, isConnected: countedAddress == nil)
+            in: &counted, as: countedAddress == nil ? .known : .stranger)
     }
 
     private func deliver(_ message: [UInt8], isBinary: Bool) {
@@ -243,7 +258,7 @@ final class WebSocketConnection: ChannelHandler {
     private func release() {
         if isReleased { return }
         stopWatching()
-        _ = edge.count(0, of: client.subscriber, in: &countedBytes, isConnected: true)
+        _ = edge.count(0, of: nil, in: &counted, as: .known)
         isReleased = true
         edge.forget(self)
     }

@@ -11,9 +11,9 @@ struct PlainSocketTests {
             responder.openWebSocket(for: request, maxMessageBytes: 10) { $0.send($1, isBinary: $2) }
         })
         try await TestServer.run(behaviour) { server in
-            #expect(try server.client().request("GET", "/ws").status == 426)
+            #expect(try server.client().request("GET", "/plain").status == 426)
             let client = try server.client()
-            #expect(try client.openWebSocket("/ws").status == 101)
+            #expect(try client.openWebSocket("/plain").status == 101)
             for message in ["a", "b"] { try client.sendFrame(message) }
             #expect(try client.receiveFrame() == "a" && client.receiveFrame() == "b")
             #expect(server.edge.counters.sockets.value == 0)

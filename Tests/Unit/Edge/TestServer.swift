@@ -5,6 +5,7 @@ import Reactor
 import SocketIO
 import Synchronization
 import TestSupport
+import Testing
 
 /// What a delegate was told.
 enum Told: Sendable, Equatable {
@@ -12,6 +13,7 @@ enum Told: Sendable, Equatable {
     case event(String, [String], ack: Int?)
     case refused(String, ack: Int?, SocketIORefusal)
     case left(String)
+    case message(String)
     case closed(SocketCloseReason)
 }
 
@@ -27,6 +29,8 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
+        /// Of a plain WebSocket, which `/ws` is.
+        var onMessage: @Sendable (PlainWebSocket, String) -> Void = { _, _ in }
     }
 
     private let behaviour: Behaviour
@@ -38,12 +42,19 @@ final class TestDelegate: EdgeDelegate {
     }
 
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
-        behaviour.onRequest(request, client, responder)
+        guard request.path == "/ws" else { return behaviour.onRequest(request, client, responder) }
+        responder.openWebSocket(for: request, maxMessageBytes: 1 << 20) { [told, behaviour] webSocket, message, _ in
+            let text = String(decoding: message, as: UTF8.self)
+            told.yield(.message(text))
+            behaviour.onMessage(webSocket, text)
+        }
     }
 
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
         behaviour.onLargeBody(request)
     }
+
+    func isSignedIn(_ request: HTTPRequest) -> Bool { request.headers.contains("Authorization") }
 
     func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
 
@@ -97,6 +108,9 @@ struct TestServer {
         }
         await edge.drain(within: .seconds(1))
         group.shutdown()
+        // Nothing is left then, and so nothing may be counted.
+        #expect(edge.counters.connections.value == 0 && edge.counters.sockets.value == 0)
+        #expect(edge.counters.pendingSockets == 0 && edge.counters.bufferedBytes == 0)
     }
 
     func next() async -> Told? {
@@ -134,6 +148,42 @@ struct TestServer {
         return client
     }
 
+    /// Asks for answers of 8 KiB, one after the other, until so much of them waits in this process for the client, which reads nothing.
+    ///
+    /// - Returns: how many requests that took.
+    func leaveUnread(by client: RawClient, atLeast bytes: Int, headers: [String] = []) async throws -> Int {
+        let before = edge.counters.bufferedBytes
+        let request = (["GET / HTTP/1.1", "Host: x"] + headers).joined(separator: "\r\n") + "\r\n\r\n"
+        var count = 0
+        while edge.counters.bufferedBytes - before < bytes {
+            let asked = edge.counters.requests.value
+            try client.send(request)
+            count += 1
+            guard await settles({ $0.requests.value > asked }) else { throw Refused() }
+            await turns()
+        }
+        return count
+    }
+
+    /// Waits until each loop has ended the turn that it is in.
+    func turns() async {
+        for loop in group.loops {
+            await withCheckedContinuation { continuation in
+                loop.execute { loop.inNextTurn { continuation.resume() } }
+            }
+        }
+    }
+
+    /// Whether something comes true, within more time than it takes on a busy machine.
+    func settles(_ condition: (EdgeCounters) -> Bool) async -> Bool {
+        let end = ContinuousClock.now + .seconds(30)
+        while !condition(edge.counters) {
+            if ContinuousClock.now > end { return false }
+            await Task.yield()
+        }
+        return true
+    }
+
     /// Opens a session by polling.
     func polling() throws -> String {
         let opened = try client().request("GET", "/socket.io/?EIO=4&transport=polling")
@@ -146,6 +196,11 @@ struct TestServer {
 }
 
 extension EdgeConfiguration {
+    /// Cuts off nobody for being slow: on a busy machine a test's clients are.
+    var patient: EdgeConfiguration {
+        with { ($0.writeTimeout, $0.bodyTimeout, $0.idleTimeout) = (.seconds(60), .seconds(60), .seconds(60)) }
+    }
+
     static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {
         EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), socketIO))])
     }

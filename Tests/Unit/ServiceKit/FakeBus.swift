@@ -13,6 +13,7 @@ final class FakeBus: MessageBus {
     }
 
     private let refusal = Mutex(Refusal())
+    private let isReachable = Mutex(true)
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
     /// The subjects of all requests.
@@ -22,6 +23,9 @@ final class FakeBus: MessageBus {
     func refusePublishing(_ error: BusError?, after passing: Int = 0) {
         refusal.withLock { $0 = Refusal(error: error, passing: passing) }
     }
+
+    /// What `isConnected` says from now on.
+    func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
 
     /// As if the connection had been lost and made again.
     func comeBack() {
@@ -60,7 +64,7 @@ final class FakeBus: MessageBus {
     }
 
     var keepsKeysTogether: Bool { real.keepsKeysTogether }
-    var isConnected: Bool { real.isConnected }
+    var isConnected: Bool { isReachable.withLock { $0 } }
 
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         watchers.withLock { $0.append(handler) }

@@ -59,7 +59,7 @@ public final class ServiceHost: Sendable {
     public func start() async throws {
         let log = LogRequests(database: context.database)
         context.database.onCommit { [weak self] entries in self?.publish(entries) }
-        try service.start()
+        try service.start(on: group.loops[0])
         var table = table
         table.on(Subject.health(of: name)) { [context] _ in
             // Only where writes have failed: it finds out whether they still do.
