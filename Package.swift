@@ -16,9 +16,9 @@ let settings = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")] + warn
 
 /// The groups of Shared/, and what each may depend on beside itself.
 enum Group: String {
-    /// Bytes to and from others: event loops, protocols, the edge that is made of them. On Platform and System.
+    /// Bytes to and from others: protocols, and the edge that is made of them. On Platform and System.
     case network = "Network"
-    /// What any server could use: text and JSON, secrets, threads, databases, the bus. On System; the bus on Reactor, too.
+    /// What any server could use: text and JSON, secrets, threads, event loops, databases, the bus. On System.
     case platform = "Platform"
     /// What a service is made with, and the words in which services talk. On all groups.
     case kit = "Kit"
@@ -118,9 +118,7 @@ func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func fuzzing() -> [Target] {
     let dependencies: [Target.Dependency] = [
         "Accounts", "Bus", "Contracts", "Delivery", "Edge", "GatewayEdge", "HTTP", "JSON", "MessageBus", "Messaging",
-        "Push",
-        "Reactor",
-        "Security", "ServiceKit", "SocketIO", "WebClient", "WebSocket",
+        "Push", "Reactor", "Security", "ServiceKit", "SocketIO", "TestSupport", "WebClient", "WebSocket",
     ]
     let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
     guard Context.environment["FUZZ"] != nil else {
@@ -156,9 +154,9 @@ let package = Package(
         shared(.platform, "JSON", ["Text"]),
         shared(.platform, "Security", ["CCrypto", "JSON"]),
         shared(.platform, "Workers", ["CLinux"]),
+        shared(.platform, "Reactor", ["CLinux", "Workers"]),
         shared(.platform, "Storage", ["CPostgres", "CSQLite", "JSON", "Workers"]),
         shared(.platform, "MessageBus", ["JSON", "Reactor"]),
-        shared(.network, "Reactor", ["CLinux", "Workers"]),
         shared(.network, "HTTP", ["Text"]),
         shared(.network, "WebSocket", ["Security"]),
         shared(.network, "SocketIO", ["JSON", "Security"]),
@@ -178,7 +176,7 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],

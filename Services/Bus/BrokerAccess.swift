@@ -1,3 +1,4 @@
+import MessageBus
 import Security
 import ServiceKit
 
@@ -24,5 +25,45 @@ public enum BrokerAccess: Sendable {
             constantTimeEquals(Array(given.utf8), Array(token.utf8)) ? .unrestricted : .refused
         case .peers(let table): table.peer(with: given).map { .restricted($0) } ?? .refused
         }
+    }
+}
+
+/// A peer's rights in the form in which they are looked up for each `pub` and `req`.
+struct BrokerRights {
+    private let serve: SubjectPatterns
+    private let request: SubjectPatterns
+    private let publish: SubjectPatterns
+    private let subscribe: SubjectPatterns
+
+    init(_ rights: BusRights) {
+        serve = SubjectPatterns(rights.serve)
+        request = SubjectPatterns(rights.request)
+        publish = SubjectPatterns(rights.publish)
+        subscribe = SubjectPatterns(rights.subscribe)
+    }
+
+    /// - Parameter pattern: a subject, or for `serve` and `subscribe` also a pattern: one right has to cover all that it matches.
+    func allow(_ operation: BusRights.Operation, on pattern: String) -> Bool {
+        switch operation {
+        case .serve: serve.covers(pattern)
+        case .request: request.covers(pattern)
+        case .publish: publish.covers(pattern)
+        case .subscribe: subscribe.covers(pattern)
+        }
+    }
+}
+
+/// How many refusals a minute are worth a line of the log. A peer that is not what it should be makes as many as it likes.
+struct NoticeBudget {
+    private static let perMinute = 20
+
+    private var minute = -1
+    private var count = 0
+
+    mutating func take(at now: Duration) -> Bool {
+        let current = Int(now.components.seconds / 60)
+        if current != minute { (minute, count) = (current, 0) }
+        count += 1
+        return count <= Self.perMinute
     }
 }

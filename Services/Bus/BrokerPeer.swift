@@ -59,3 +59,11 @@ final class BrokerPeer {
     /// Lines not yet handed over are lost; none is cut in the middle.
     func dropOutbox() { outbox = [] }
 }
+
+/// A request under way.
+struct BrokerRequest {
+    let requester: BrokerPeer
+    /// The requester's number for it.
+    let id: UInt64
+    let responder: BrokerPeer
+}

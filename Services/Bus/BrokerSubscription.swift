@@ -1,11 +1,89 @@
-/// A `sub` or `serve` of a peer.
+import Glibc
+import MessageBus
+
+/// A `sub` or `serve` of a peer, and the lines that come of it.
 final class BrokerSubscription {
     let peer: BrokerPeer
     /// The beginning of each line for it, up to the number.
-    let prefix: [UInt8]
+    private let prefix: [UInt8]
 
     init(peer: BrokerPeer, number: UInt64) {
         self.peer = peer
         prefix = Array(#"{"op":"msg","sub":\#(number)"#.utf8)
+    }
+
+    /// An event.
+    func write(_ payload: UnsafeRawBufferPointer, by route: BrokerRoute, to out: inout [UInt8]) {
+        out += prefix
+        out += route.middle
+        out += payload
+        out += "}\n"
+    }
+
+    /// A request. It has a subject and data.
+    ///
+    /// - Parameter reply: the broker's number for it.
+    func write(
+        _ request: BusLine, of line: UnsafeRawBufferPointer, reply: UInt64, timeout: Duration, to out: inout [UInt8]
+    ) {
+        guard let subject = request.subject, let data = request.data else { return }
+        out += prefix
+        out += #","reply":"#
+        out += String(reply).utf8
+        out += #","subject":""#
+        out += UnsafeRawBufferPointer(rebasing: line[subject])
+        out += #"","timeout":"#
+        out += String(timeout.wholeMilliseconds).utf8
+        Self.pass(.quoted, "request", request.request, of: line, to: &out)
+        Self.pass(.bare, "caller", request.caller, of: line, to: &out)
+        Self.pass(.quoted, "key", request.key, of: line, to: &out)
+        Self.pass(.quoted, "trace", request.trace, of: line, to: &out)
+        out += #","data":"#
+        out += UnsafeRawBufferPointer(rebasing: line[data])
+        out += "}\n"
+    }
+
+    private enum Form { case quoted, bare }
+
+    /// A member as it stands in the other line, if it does.
+    private static func pass(
+        _ form: Form, _ name: StaticString, _ range: Range<Int>?, of line: UnsafeRawBufferPointer,
+        to out: inout [UInt8]
+    ) {
+        guard let range else { return }
+        out += #",""#
+        out += name
+        out += #"":"#
+        // The quotation marks stand beside the range.
+        let written = form == .quoted ? range.lowerBound - 1..<range.upperBound + 1 : range
+        out += UnsafeRawBufferPointer(rebasing: line[written])
+    }
+}
+
+/// Whom the events on a subject go to, as long as subscriptions stay as they are.
+struct BrokerRoute {
+    let match: SubscriptionIndex<BrokerSubscription>.Match
+    /// What stands in each of their lines between the subscription's number and the data.
+    let middle: [UInt8]
+    private let subject: [UInt8]
+    private let version: Int
+
+    /// - Parameter version: `Broker.routesVersion`.
+    init(_ subject: UnsafeRawBufferPointer, to match: SubscriptionIndex<BrokerSubscription>.Match, version: Int) {
+        self.match = match
+        self.version = version
+        self.subject = Array(subject)
+        var middle: [UInt8] = []
+        middle += #","subject":""#
+        middle += subject
+        middle += #"","data":"#
+        self.middle = middle
+    }
+
+    func isOf(_ subject: UnsafeRawBufferPointer, version: Int) -> Bool {
+        guard version == self.version, subject.count == self.subject.count, let start = subject.baseAddress else {
+            return false
+        }
+        return memcmp(start, self.subject, subject.count) == 0
     }
 }

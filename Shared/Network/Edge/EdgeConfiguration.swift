@@ -30,3 +30,94 @@ public struct EdgeConfiguration: Sendable {
 
     public init(endpoints: [EdgeEndpoint]) { self.endpoints = endpoints }
 }
+
+extension EdgeConfiguration {
+    /// Whom a request comes from: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
+    /// theirs, or the farthest if all are.
+    ///
+    /// Each proxy writes whom it heard from behind what it was given, so that only what follows the first stranger, from the
+    /// end, was written by someone who is trusted. An entry there that is no address makes the peer count.
+    func client(of request: HTTPRequest, from peer: IPAddress) -> IPAddress {
+        guard isTrusted(peer) else { return peer }
+        var client = peer
+        for entry in request.headers.members("X-Forwarded-For").reversed() {
+            guard let address = IPAddress(entry) else { return peer }
+            client = address
+            if !isTrusted(address) { break }
+        }
+        return client
+    }
+
+    /// Whether a trusted proxy asks for itself, as its health checks do: it names nobody.
+    func isProxysOwn(_ request: HTTPRequest, from peer: IPAddress) -> Bool {
+        isTrusted(peer) && request.headers["X-Forwarded-For"] == nil
+    }
+
+    /// Who a connection's limits count; nil for a trusted proxy, which speaks for many.
+    func countedAddress(of peer: IPAddress) -> IPAddress? { isTrusted(peer) ? nil : peer.subscriber }
+
+    private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
+}
+
+/// A path at which sockets are served. All other paths go to the delegate as plain requests.
+public struct EdgeEndpoint: Sendable {
+    public struct Content: Sendable {
+        let engine: EngineConfiguration
+        let socketIO: SocketIOConfiguration
+        /// Takes Engine.IO's messages in place of Socket.IO, on the socket's loop.
+        let takeMessage: (@Sendable (Socket, EnginePacket) -> Void)?
+
+        public static func socketIO(_ engine: EngineConfiguration, _ socketIO: SocketIOConfiguration) -> Content {
+            Content(engine: engine, socketIO: socketIO, takeMessage: nil)
+        }
+
+        /// Engine.IO alone, as its conformance suite wants it.
+        package static func engineIO(
+            _ engine: EngineConfiguration, takeMessage: @escaping @Sendable (Socket, EnginePacket) -> Void
+        ) -> Content {
+            Content(engine: engine, socketIO: SocketIOConfiguration(), takeMessage: takeMessage)
+        }
+    }
+
+    /// Starts with a slash. One at the end may be left out by clients.
+    public let path: String
+    public var content: Content
+    /// Of WebSocket messages.
+    public var maxMessageBytes: Int
+
+    /// Engine.IO: whether a request without `EIO` is of version 4. The reference server refuses it.
+    public var takesMissingVersion = false
+    /// Socket.IO: a client that has connected to no namespace by then is closed.
+    public var connectTimeout: Duration? = .seconds(45)
+    /// Whether scripts of any web page may use it. No cookie is ever read here, so a page gains nothing by it.
+    public var allowsAnyOrigin = true
+
+    public init(path: String, _ content: Content) {
+        precondition(path.hasPrefix("/"), "an endpoint's path starts with a slash")
+        self.path = path
+        self.content = content
+        maxMessageBytes = content.engine.maxPayload
+    }
+}
+
+/// An endpoint as it is served: one object for all the sockets that it has.
+final class ServedEndpoint {
+    let settings: EdgeEndpoint
+    let engine: EngineConfiguration
+    let socketIO: SocketIOConfiguration
+    /// nil: Socket.IO takes the messages.
+    let takeMessage: (@Sendable (Socket, EnginePacket) -> Void)?
+
+    init(_ settings: EdgeEndpoint) {
+        self.settings = settings
+        (engine, socketIO) = (settings.content.engine, settings.content.socketIO)
+        takeMessage = settings.content.takeMessage
+    }
+
+    /// Whether a socket has to connect to a namespace.
+    var needsConnect: Bool { takeMessage == nil }
+
+    func matches(_ path: String) -> Bool {
+        path == settings.path || (settings.path.hasSuffix("/") && path + "/" == settings.path)
+    }
+}

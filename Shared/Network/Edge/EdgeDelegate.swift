@@ -39,9 +39,6 @@ public protocol EdgeDelegate: AnyObject {
     /// An event came that is not taken; the socket goes on. An ack, if it wants one, is still to be sent.
     func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal)
 
-    /// The answer to an event that was sent with an id.
-    func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue])
-
     /// The client left a namespace; the socket stays open, and may ask again. Or it is to leave for good, and polls: `socketDidClose`
     /// follows once it has fetched what was sent to it.
     func socket(_ socket: Socket, leftNamespace namespace: String)
@@ -52,14 +49,8 @@ public protocol EdgeDelegate: AnyObject {
     /// The client has answered the last ping: it has all that was sent before that.
     func socketAnsweredPing(_ socket: Socket)
 
-    /// Engine.IO without Socket.IO: a message.
-    func socket(_ socket: Socket, received message: EnginePacket)
-
     /// The last call for a socket; also for one whose client never asked to connect.
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason)
-
-    /// A message at a WebSocket endpoint.
-    func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool)
 }
 
 extension EdgeDelegate {
@@ -68,16 +59,58 @@ extension EdgeDelegate {
         ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
     ) -> HTTPResponse? { nil }
     public func isSignedIn(_ request: HTTPRequest) -> Bool { false }
-    public func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {}
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
     public func socketIsPinged(_ socket: Socket) {}
     public func socketAnsweredPing(_ socket: Socket) {}
-    public func socket(_ socket: Socket, received message: EnginePacket) {}
-    public func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {}
 
     public func response(to failure: HTTPFailure) -> HTTPResponse {
         HTTPResponse(
             status: failure.status, headers: ["Content-Type": "text/plain; charset=utf-8"],
             body: Array("\(failure.reason)\n".utf8))
     }
+}
+
+/// Why a request could not be served.
+public struct HTTPFailure: Sendable {
+    /// 400, 408, 413, 414, 417, 429, 431, 500, 501, 503 or 505.
+    public let status: Int
+    /// For a developer; never a byte of the request.
+    public let reason: String
+    public let requestID: String
+
+    /// When to come back after a refusal for want of room, in seconds: what waits for clients has changed by then.
+    static let retryAfter = "5"
+
+    init(status: Int, reason: String, requestID: String) {
+        self.status = status
+        self.reason = reason
+        self.requestID = requestID
+    }
+
+    init(_ excess: ClientUsage.Excess, of things: String, requestID: String) {
+        self.init(status: excess.status, reason: excess.reason(things), requestID: requestID)
+    }
+}
+
+extension ClientUsage.Excess {
+    var status: Int { self == .total ? 503 : 429 }
+
+    func reason(_ things: String) -> String {
+        self == .total ? "there are too many \(things)" : "there are too many \(things) from this address"
+    }
+}
+
+/// Why a socket ended.
+public enum SocketCloseReason: Sendable, Equatable {
+    case engine(EngineCloseReason)
+    /// The client did not take what it was sent.
+    case slowReader
+    /// No CONNECT in time.
+    case connectTimeout
+    /// Too much was sent before CONNECT.
+    case tooManyMessages
+    /// There are too many, or too much is buffered for them.
+    case overload
+    /// The server is shutting down.
+    case draining
 }

@@ -18,8 +18,6 @@ final class EdgeLoop {
     var all: [LoopBound<EdgeLoop>] = []
 
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
-    /// Those that are no session's.
-    private var webSockets: [ObjectIdentifier: WebSocketConnection] = [:]
     private var webSocketCount = 0
     private var sessions: [String: EngineConnection] = [:]
     /// Connections that have no request under way, and sockets that have not connected: who has waited longest makes place for a newcomer.
@@ -167,11 +165,7 @@ final class EdgeLoop {
         }
     }
 
-    /// Lists it, as one that no session closes.
-    func addPlain(_ webSocket: WebSocketConnection) { webSockets[ObjectIdentifier(webSocket)] = webSocket }
-
     func forget(_ webSocket: WebSocketConnection) {
-        webSockets[ObjectIdentifier(webSocket)] = nil
         webSocketCount -= 1
         usage.removeConnection(of: webSocket.countedAddress)
         counters.connections.add(-1)
@@ -221,13 +215,12 @@ final class EdgeLoop {
     }
 
     func makeSession(
-        _ transport: EngineSession.Transport, at endpoint: ServedEndpoint, configuration engine: EngineConfiguration,
-        handshake: SocketHandshake
+        _ transport: EngineSession.Transport, at endpoint: ServedEndpoint, handshake: SocketHandshake
     ) -> EngineConnection {
         let id = SessionID(instance: configuration.instance, loop: loop.index, randomness: randomness)
         let session = EngineConnection(
-            EngineSession(id: id.text, transport: transport, configuration: engine), at: endpoint, handshake: handshake,
-            on: self)
+            EngineSession(id: id.text, transport: transport, configuration: endpoint.engine), at: endpoint,
+            handshake: handshake, on: self)
         sessions[id.text] = session
         counters.sockets.add(1)
         return session
@@ -237,6 +230,20 @@ final class EdgeLoop {
     func session(_ id: String, at endpoint: ServedEndpoint) -> EngineConnection? {
         guard let session = sessions[id], session.endpoint === endpoint else { return nil }
         return session
+    }
+
+    /// nil for what is no session's id, or another instance's.
+    func loop(ofSession sid: String) -> Int? {
+        SessionID(sid, instance: configuration.instance, loopCount: all.count)?.loop
+    }
+
+    func session(of request: HTTPRequest, at endpoint: ServedEndpoint) -> EngineConnection? {
+        request.queryItems?["sid"].flatMap { session($0, at: endpoint) }
+    }
+
+    /// Whether a request is one of a socket that has connected.
+    func isConnected(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
+        session(of: request, at: endpoint)?.isPending == false
     }
 
     func forget(_ session: EngineConnection) {
@@ -251,7 +258,6 @@ final class EdgeLoop {
         onDrained = done
         all = []
         for session in Array(sessions.values) { session.drain() }
-        for webSocket in Array(webSockets.values) { webSocket.close(.goingAway) }
         for connection in Array(connections.values) { connection.drain() }
         drainTimer = loop.schedule(after: deadline) { [weak self] in self?.finishDrain() }
         finishDrainIfEmpty()

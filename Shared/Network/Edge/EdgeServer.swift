@@ -61,7 +61,7 @@ public final class EdgeServer: Sendable {
             for bound in loops {
                 group.addTask {
                     await withCheckedContinuation { continuation in
-                        bound.loop.execute { bound.object.drain(within: deadline) { continuation.resume() } }
+                        bound.enqueue { $0.drain(within: deadline) { continuation.resume() } }
                     }
                 }
             }

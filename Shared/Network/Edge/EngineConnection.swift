@@ -8,7 +8,7 @@ final class EngineConnection: Waiting {
     let handshake: SocketHandshake
     let edge: EdgeLoop
     private(set) var engine: EngineSession
-    var socketIO: SocketIOSession?
+    var socketIO: SocketIOSession
     /// For the application's use.
     var context: AnyObject?
 
@@ -22,13 +22,7 @@ final class EngineConnection: Waiting {
     /// Why it ends, if that is more than its engine knows.
     private var closeReason: SocketCloseReason?
 
-    /// A timer fires within a millisecond of its time, unless its loop is busy.
-    private static let usualLateness: Duration = .milliseconds(20)
-    /// All timers are cancelled when the session ends, before this object goes.
-    private var heartbeat: LoopTimer?
-    /// The others, which few sessions have.
-    private var timers: [EngineTimer: LoopTimer] = [:]
-    private var heartbeatDue = LoopInstant(nanoseconds: .max)
+    private var timers = EngineTimers()
     private var connectTimer: LoopTimer?
 
     /// Whether its client has still to connect to a namespace: it is held short, and others may take its place.
@@ -44,7 +38,7 @@ final class EngineConnection: Waiting {
         self.endpoint = endpoint
         self.handshake = handshake
         self.edge = edge
-        socketIO = endpoint.socketIO.map { SocketIOSession(configuration: $0) }
+        socketIO = SocketIOSession(configuration: endpoint.socketIO)
     }
 
     var socket: Socket { Socket(LoopBound(self, to: edge.loop)) }
@@ -72,7 +66,7 @@ final class EngineConnection: Waiting {
 
     private func start() {
         perform(engine.start())
-        if socketIO != nil { awaitConnect() }
+        if endpoint.needsConnect { awaitConnect() }
     }
 
     /// The client has to connect to a namespace from now on. It has been counted (`EdgeLoop.addPendingSocket`).
@@ -207,8 +201,10 @@ final class EngineConnection: Waiting {
                 let closed = probe
                 probe = nil
                 closed?.close(.normal)
-            case .startTimer(let timer, let delay): start(timer, after: delay)
-            case .stopTimer(let timer): stop(timer)
+            case .startTimer(let timer, let delay):
+                // An earlier action may have ended the session, and a timer must not outlive it.
+                if !engine.isClosed { timers.start(timer, after: delay, for: self) }
+            case .stopTimer(let timer): timers.stop(timer)
             case .deliver(let message): deliver(message)
             case .notePing: edge.delegate.socketIsPinged(socket)
             case .noteAnsweredPing: edge.delegate.socketAnsweredPing(socket)
@@ -289,32 +285,11 @@ final class EngineConnection: Waiting {
 
     // MARK: Timers
 
-    private func start(_ timer: EngineTimer, after delay: Duration) {
-        // An earlier one of the same actions may have ended the session, and a timer must not outlive it.
-        if engine.isClosed { return }
-        if timer == .heartbeat { return startHeartbeat(after: delay) }
-        stop(timer)
-        timers[timer] = edge.loop.schedule(after: delay) { [unowned self] in perform(engine.timerFired(timer)) }
-    }
-
-    private func stop(_ timer: EngineTimer) { timers.removeValue(forKey: timer)?.cancel() }
-
-    /// A pong's deadline counts from when the ping was due, so that lateness does not add up; but when the loop was held
-    /// up for longer, the client has its whole time.
-    private func startHeartbeat(after delay: Duration) {
-        let now = LoopInstant.now()
-        let isLate = heartbeatDue <= now && now - heartbeatDue < Self.usualLateness
-        heartbeatDue = (isLate ? heartbeatDue : now) + delay
-        if let heartbeat {
-            heartbeat.rearm(after: heartbeatDue - now)
-        } else {
-            heartbeat = edge.loop.schedule(after: delay) { [unowned self] in settleHeartbeat() }
-        }
-    }
+    func fired(_ timer: EngineTimer) { perform(engine.timerFired(timer)) }
 
     /// Lets the heartbeat's deadline count if it has passed.
     func settleHeartbeat() {
-        while engine.isOpen, heartbeatDue <= LoopInstant.now() { perform(engine.timerFired(.heartbeat)) }
+        while engine.isOpen, timers.isHeartbeatDue { fired(.heartbeat) }
     }
 
     // MARK: The end
@@ -335,11 +310,7 @@ final class EngineConnection: Waiting {
 
     private func end(_ reason: EngineCloseReason) {
         takesMessages = false
-        for timer in timers.values { timer.cancel() }
-        timers = [:]
-        heartbeat?.cancel()
-        heartbeat = nil
-        heartbeatDue = LoopInstant(nanoseconds: .max)
+        timers.cancelAll()
         endPending()
         edge.retire(self)
         heldBytes = 0

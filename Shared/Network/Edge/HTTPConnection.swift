@@ -43,12 +43,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// The request whose body is under way was counted for its client's rate when its body was asked about.
     private var isRequestCounted = false
 
-    private var timer: LoopTimer?
-    /// What the time-out is about. A connection that just opened has to send its first request.
-    private var awaited = HTTPRequestParser.Progress.head
     private var hasReceived = false
-    /// Ends what is awaited; nil while a request is answered.
-    private var deadline: LoopInstant?
+    private var deadline = HTTPDeadline()
     /// Of answers that are written and not yet in the kernel's hands.
     private var whenTaken: [() -> Void] = []
 
@@ -68,8 +64,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         self.edge = edge
         countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
         self.parser = parser ?? HTTPRequestParser(limits: edge.configuration.http)
-        deadline = edge.loop.now + edge.configuration.headTimeout
-        timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [unowned self] in timerFired() }
+        deadline.start(after: edge.configuration.headTimeout, on: edge.loop) { [unowned self] in timerFired() }
         noteWaiting()
     }
 
@@ -128,8 +123,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         exchange = nil
         latest = nil
         noteTaken()
-        timer?.cancel()
-        timer = nil
+        deadline.cancel()
         _ = edge.count(0, of: nil, in: &counted, as: .stranger)
         edge.forget(self, goesOn: goesOn)
     }
@@ -176,7 +170,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func standing(unread: Int, taken: Int) -> ClientUsage.Standing {
         if isKnown == nil, unread + taken > EdgeLimits.smallBuffer, let subject {
             let endpoint = edge.endpoint(at: subject.path)
-            isKnown = endpoint.map { isConnected(subject, at: $0) } ?? edge.delegate.isSignedIn(subject)
+            isKnown = endpoint.map { edge.isConnected(subject, at: $0) } ?? edge.delegate.isSignedIn(subject)
         }
         guard isKnown == true else { return .stranger }
         // An answer that was made for somebody who may have it is not to end in its middle because others have much.
@@ -227,7 +221,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
         } catch {
             fail(open(nil), status: error.status, reason: error.reason)
         }
-        if exchange == nil, !isReleased { setDeadline() }
+        if exchange == nil, !isReleased {
+            deadline.set(for: parser.progress, on: edge, isStalled: channel.isStalled)
+        }
         if isProxys, held == nil { spell.pass(to: nil) }
         let goesOn = spell.goesOn()
         if isReleased { return }
@@ -280,12 +276,13 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func ask(about request: HTTPRequest, at endpoint: ServedEndpoint?, exchange id: Int) {
         let response: HTTPResponse?
         if let endpoint {
+            let asked = EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id)
             // Who has connected is seen where the session is.
-            if let loop = sessionLoop(of: request), loop != edge.loop.index {
+            if let loop = asked.sessionLoop, loop != edge.loop.index {
                 return edge.move(self, with: request, isWhole: false, to: loop)
             }
-            let isTaken = mayHaveLargeBody(request, at: endpoint)
-            response = isTaken ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
+            response =
+                asked.mayHaveLargeBody ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
         } else {
             response = edge.delegate.refusal(ofLargeBody: request, from: client(of: request), requestID: requestID)
         }
@@ -323,7 +320,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
         guard mayAsk(request, exchange: id) else { return }
         if let endpoint {
-            serve(request, at: endpoint, exchange: id)
+            EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
         } else {
             edge.delegate.respond(to: request, from: client(of: request), using: responder(id))
         }
@@ -345,7 +342,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
             // It may have been closed since: a successor on its channel would never hear of that.
             guard exchange?.id == id, channel.isOpen, let endpoint else { return }
             if isWhole {
-                serve(request, at: endpoint, exchange: id)
+                EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
             } else {
                 ask(about: request, at: endpoint, exchange: id)
             }
@@ -370,10 +367,26 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return received
     }
 
+    /// Counts the connection as its client's: behind a proxy only the request says whose it is.
+    ///
+    /// - Returns: false if that client may have no more, and was told so.
+    func countAsClients(_ client: IPAddress, exchange id: Int) -> Bool {
+        do throws(ClientUsage.Excess) {
+            try edge.usage.moveConnection(from: countedAddress, to: client.subscriber)
+            return true
+        } catch {
+            edge.counters.refusedConnections.note(error)
+            fail(
+                id, status: error.status, reason: error.reason("connections"),
+                headers: [("Retry-After", HTTPFailure.retryAfter)])
+            return false
+        }
+    }
+
     private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
         if isReleased { return 0 }
         exchangeCount += 1
-        deadline = nil
+        deadline.end()
         edge.noteBusy(self)
         // What is still unread is an earlier answer's.
         if channel.pendingCost == 0 || isKnown == false { isKnown = nil }
@@ -420,7 +433,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
             channel.write(piece)
         }
         // Who has read nothing since gets no more time by asking for more.
-        if !channel.isStalled { timer?.rearm(after: edge.configuration.writeTimeout) }
+        if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
         // Less is always granted.
@@ -440,38 +453,13 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     // MARK: Time
 
-    private func setDeadline() {
-        let progress = parser.progress
-        guard deadline == nil || progress != awaited else { return }
-        awaited = progress
-        let timeout =
-            switch progress {
-            case .idle: edge.configuration.idleTimeout
-            case .head: edge.configuration.headTimeout
-            case .body: edge.configuration.bodyTimeout
-            }
-        deadline = edge.loop.now + timeout
-        // Sooner, to see whether the last answer is being taken; but not later than that is looked at anyway.
-        if !channel.isStalled { timer?.rearm(after: min(timeout, edge.configuration.writeTimeout)) }
-    }
-
     private func timerFired() {
-        let now = LoopInstant.now()
-        if let stalled = channel.stalledSince {
-            let left = edge.configuration.writeTimeout - (now - stalled)
-            if left > .zero {
-                timer?.rearm(after: left)
-            } else {
-                cutOff()
-            }
-        } else if let deadline {
-            if deadline > now {
-                timer?.rearm(after: deadline - now)
-            } else if awaited == .idle || !hasReceived {
-                channel.close()
-            } else {
-                fail(open(nil), status: 408, reason: "the request took too long")
-            }
+        switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
+        case .notYet: break
+        case .notRead: cutOff()
+        case .notSent(.idle): channel.close()
+        case .notSent where !hasReceived: channel.close()
+        case .notSent: fail(open(nil), status: 408, reason: "the request took too long")
         }
     }
 
@@ -482,8 +470,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {
-            deadline = .now() + Self.drainGrace
-            timer?.rearm(after: Self.drainGrace)
+            deadline.shorten(to: Self.drainGrace)
         } else if parser.progress == .idle {
             channel.close()
         }

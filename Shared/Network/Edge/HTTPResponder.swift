@@ -1,5 +1,6 @@
 import HTTP
 import Reactor
+import Security
 import Synchronization
 
 /// What one request is answered with, once. Given up unanswered, it answers 500.
@@ -27,9 +28,46 @@ public final class HTTPResponder: Sendable {
         connection.object.answer(exchange, with: response, whenTaken: whenTaken)
     }
 
+    /// Answers a WebSocket's handshake with 101, and hands over each message that comes then; a request that is none is refused. On the
+    /// loop only. For the conformance suites of WebSocket: an endpoint's sockets are made elsewhere.
+    ///
+    /// - Parameter request: the one that this answers.
+    /// - Parameter takeMessage: called on the loop.
+    package func openWebSocket(
+        for request: HTTPRequest, maxMessageBytes: Int,
+        takeMessage: @escaping (PlainWebSocket, ArraySlice<UInt8>, _ isBinary: Bool) -> Void
+    ) {
+        guard !isDone.exchange(true, ordering: .relaxed) else { return }
+        let opened = WebSocketConnection.open(
+            for: request, on: connection.object, exchange: exchange, maxMessageBytes: maxMessageBytes)
+        if let opened { opened.start(for: PlainWebSocket(opened, takeMessage)) }
+    }
+
     deinit {
         if isDone.load(ordering: .relaxed) { return }
-        let (connection, exchange) = (connection, exchange)
-        connection.loop.execute { connection.object.fail(exchange, status: 500, reason: "no answer was made") }
+        connection.enqueue { [exchange] in $0.fail(exchange, status: 500, reason: "no answer was made") }
+    }
+}
+
+/// What ties a request's log lines together, over all services.
+enum RequestID {
+    static let header = "X-Request-Id"
+    private static let maxLength = 128
+
+    /// The caller's, if it is harmless in a log and a header, or a new one.
+    static func of(_ request: HTTPRequest?, randomness: any Randomness) -> String {
+        guard let given = request?.headers[header], (1...maxLength).contains(given.utf8.count),
+            given.utf8.allSatisfy(isSane)
+        else { return Base64URL.encode(randomness.bytes(12)) }
+        return given
+    }
+
+    private static func isSane(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
     }
 }

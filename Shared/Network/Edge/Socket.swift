@@ -1,3 +1,4 @@
+import HTTP
 import JSON
 import Reactor
 import SocketIO
@@ -58,13 +59,11 @@ public struct Socket: Sendable, Hashable {
     /// As each of its packets, one after the other.
     public func send(_ batch: OutgoingBatch) { connection.object.send(batch) }
 
-    public func emit(_ event: String, _ arguments: JSONValue..., namespace: String = SocketIOPacket.mainNamespace) {
-        send(.event(event, arguments, namespace: namespace))
-    }
+    /// An event in the main namespace.
+    public func emit(_ event: String, _ arguments: JSONValue...) { send(.event(event, arguments)) }
 
-    public func ack(_ id: Int, _ arguments: JSONValue..., namespace: String = SocketIOPacket.mainNamespace) {
-        send(.ack(id, arguments, namespace: namespace))
-    }
+    /// The answer to an event in the main namespace.
+    public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
 
     /// The memory, about, of what the client has not taken yet.
     public var pendingCost: Int { connection.object.pendingCost }
@@ -82,4 +81,25 @@ public struct Socket: Sendable, Hashable {
 
     /// Closes without a word: client libraries come back by themselves.
     public func closeTransport() { connection.object.close(.engine(.closedByServer)) }
+}
+
+/// What is kept of the request that opened a socket: as little as an idle socket should hold.
+public struct SocketHandshake: Sendable {
+    /// The `token` of the query.
+    public let token: String?
+    /// The `Authorization` field, whole; nil if the query has a token.
+    public let authorization: String?
+    /// The peer, or whoever a trusted proxy spoke for.
+    public let client: IPAddress
+
+    /// Longer ones are no tokens, and are not kept: a client chooses them, and many may wait.
+    static let maxTokenLength = 8 * 1024
+
+    init(of request: HTTPRequest, _ query: HTTPQuery, from client: IPAddress) {
+        func kept(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= Self.maxTokenLength ? $0 : nil } }
+        let given = query["token"]
+        token = kept(given)
+        authorization = given == nil ? kept(request.headers["Authorization"]) : nil
+        self.client = client
+    }
 }

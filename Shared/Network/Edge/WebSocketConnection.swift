@@ -1,3 +1,4 @@
+import HTTP
 import Reactor
 import WebSocket
 
@@ -14,11 +15,17 @@ final class WebSocketConnection: ChannelHandler {
         case tryAgainLater = 1013
     }
 
+    /// Whom its messages go to.
+    private enum Receiver {
+        /// Whose transport it is, or is to become.
+        case session(EngineConnection)
+        case plain(PlainWebSocket)
+    }
+
     private let channel: Channel
     private let edge: EdgeLoop
     private var parser: WebSocketParser
-    /// Whose transport it is, or is to become. nil: its messages go to the delegate.
-    private var session: EngineConnection?
+    private var receiver: Receiver?
     private var isClosing = false
     private var isSlow = false
     /// It has had its share for now, and goes on by itself.
@@ -39,13 +46,36 @@ final class WebSocketConnection: ChannelHandler {
     /// There is one while something was written lately.
     private var stallTimer: LoopTimer?
 
+    /// Answers a handshake with 101, and puts a WebSocket in the connection's place. nil: it is refused and answered, or the connection has
+    /// closed.
+    static func open(
+        for request: HTTPRequest, on connection: HTTPConnection, exchange id: Int, maxMessageBytes: Int
+    ) -> WebSocketConnection? {
+        guard connection.channel.isOpen else { return nil }
+        let client = connection.client(of: request)
+        do throws(WebSocketRefusal) {
+            let response = try WebSocketHandshake.accept(
+                method: request.method, isHTTP11: request.version == .http11,
+                additionalHeaders: [(RequestID.header, connection.requestID)], header: request.headers.all)
+            guard connection.countAsClients(client, exchange: id) else { return nil }
+            return WebSocketConnection(
+                connection.channel, of: client, maxMessageBytes: maxMessageBytes,
+                received: connection.upgrade(with: response), edge: connection.edge)
+        } catch {
+            connection.fail(id, status: error.status, reason: error.reason, headers: error.headers)
+            return nil
+        }
+    }
+
     /// The connection has been counted as its client's.
-    init(_ channel: Channel, of client: IPAddress, at endpoint: ServedEndpoint, received: [UInt8], edge: EdgeLoop) {
+    private init(
+        _ channel: Channel, of client: IPAddress, maxMessageBytes: Int, received: [UInt8], edge: EdgeLoop
+    ) {
         self.channel = channel
         self.edge = edge
         self.client = client
         countedAddress = client.subscriber
-        parser = WebSocketParser(role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes)
+        parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
         edge.add(self)
@@ -71,9 +101,13 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     /// Starts to read, beginning with what came along with the handshake.
-    func start(for session: EngineConnection? = nil) {
-        self.session = session
-        if session == nil { edge.addPlain(self) }
+    func start(for session: EngineConnection) {
+        receiver = .session(session)
+        goOn()
+    }
+
+    func start(for plain: PlainWebSocket) {
+        receiver = .plain(plain)
         goOn()
     }
 
@@ -102,9 +136,7 @@ final class WebSocketConnection: ChannelHandler {
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
         release()
-        let session = session
-        self.session = nil
-        session?.webSocketDidClose(self, isSlow: isSlow)
+        if case .session(let session) = receiver.take() { session.webSocketDidClose(self, isSlow: isSlow) }
     }
 
     private func process(received: Int = 0) {
@@ -161,11 +193,10 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     private func deliver(_ message: [UInt8], isBinary: Bool) {
-        if let session {
-            session.webSocket(self, received: message[...], isBinary: isBinary)
-        } else {
-            let webSocket = RawWebSocket(LoopBound(self, to: edge.loop))
-            edge.delegate.webSocket(webSocket, received: message[...], isBinary: isBinary)
+        switch receiver {
+        case .session(let session): session.webSocket(self, received: message[...], isBinary: isBinary)
+        case .plain(let plain): plain.received(message[...], isBinary: isBinary)
+        case nil: break
         }
     }
 

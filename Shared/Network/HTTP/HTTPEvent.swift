@@ -21,3 +21,44 @@ public enum HTTPEvent: Sendable, Equatable {
         }
     }
 }
+
+/// Why a request was refused. Where the next one would begin is unknown after it, so the connection has to be closed
+/// once the answer is written.
+public struct HTTPParseError: Error, Equatable, CustomStringConvertible {
+    /// 400, 413, 414, 417, 431, 501 or 505.
+    public let status: Int
+    /// For a developer to read; never a byte of the request.
+    public let reason: String
+
+    init(_ status: Int, _ reason: String) {
+        self.status = status
+        self.reason = reason
+    }
+
+    public var description: String { "\(status): \(reason)" }
+}
+
+/// How much a client may send before it is refused.
+public struct HTTPLimits: Sendable {
+    /// Over it: 414. RFC 9112, section 3, asks for 8,000 at least; a query may carry a signed token of some kilobytes.
+    public var maxRequestLineBytes = 8 * 1024
+    /// Request line and fields together, or the trailer; over it: 431. Room for a browser's cookies and two tokens.
+    public var maxHeadBytes = 32 * 1024
+    /// Over it: 431. Browsers send about twenty, a chain of proxies adds ten.
+    public var maxHeaders = 100
+    /// Over it: `bodyTooLarge`, 413. The contract's limit for every route.
+    public var maxBodyBytes = 1024 * 1024
+    /// Over it, `largeBody` asks whether the body is to be taken, before it is kept: bodies of those who have not said who they are can
+    /// be kept small.
+    public var maxUnaskedBodyBytes = 16 * 1024
+    /// How much of a body that is too large is read and dropped, so that a client which writes it all before it reads
+    /// gets to see the 413. The lines of chunks count. Beyond it the connection is closed, which such a client sees as
+    /// a reset.
+    public var maxDrainBytes = 16 * 1024 * 1024
+    /// A chunk's size with its extensions; over it: 400. Sizes need 16 bytes, and nobody uses extensions.
+    public var maxChunkLineBytes = 256
+    /// All the extensions in a body; over it: 400. Without it a body of tiny chunks could hide a flood of them.
+    public var maxChunkExtensionBytes = 16 * 1024
+
+    public init() {}
+}

@@ -99,3 +99,71 @@ public struct HTTPResponse: Sendable, Equatable {
         }
     }
 }
+
+/// Dates as HTTP writes them (`IMF-fixdate`, RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+public enum HTTPDate {
+    private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// - Parameter unixTime: seconds since 1970. The format has four digits for a year, so what is before 1970 or after
+    ///   9999 is moved to these ends.
+    public static func string(unixTime: Int) -> String {
+        let seconds = min(max(unixTime, 0), 253_402_300_799)
+        let (days, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let (year, month, day) = civil(daysSince1970: days)
+        return "\(weekdays[days % 7]), \(padded(day)) \(months[month - 1]) \(padded(year, 4)) "
+            + "\(padded(time / 3600)):\(padded(time / 60 % 60)):\(padded(time % 60)) GMT"
+    }
+
+    /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`, for days from 1970 on: years
+    /// begin in March, so that the day that comes and goes is the last one.
+    private static func civil(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
+        let (era, dayOfEra) = (daysSince1970 + 719_468).quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func padded(_ number: Int, _ width: Int = 2) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(width - digits.utf8.count, 0)) + digits
+    }
+}
+
+/// Tells one representation of a resource from all others (RFC 9110, section 8.8.3). A strong one.
+public struct EntityTag: Sendable, Equatable {
+    private let opaque: String
+
+    /// - Parameter opaque: what stands between the quotation marks; visible ASCII, and none of those among it.
+    public init(_ opaque: String) {
+        precondition(opaque.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }, "no tag: \(opaque)")
+        self.opaque = opaque
+    }
+
+    public var text: String { "\"\(opaque)\"" }
+
+    /// Whether a list of tags has this one, by the weak comparison: that of one that was weakened on its way, too.
+    fileprivate func isListed(in list: String) -> Bool {
+        var rest = list.utf8[...]
+        while true {
+            rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: ",") }
+            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
+            // A tag may have commas in it. Behind what is none there may be anything.
+            guard rest.popFirst() == UInt8(ascii: "\""), let end = rest.firstIndex(of: UInt8(ascii: "\"")) else {
+                return false
+            }
+            if rest[..<end].elementsEqual(opaque.utf8) { return true }
+            rest = rest[rest.index(after: end)...]
+        }
+    }
+}
+
+extension HTTPHeaders {
+    /// Whether `If-None-Match` is there and names what there is: the condition that is false then (RFC 9110, section 13.1.2).
+    public func ifNoneMatch(names tag: EntityTag) -> Bool {
+        all("If-None-Match").contains { $0 == "*" || tag.isListed(in: $0) }
+    }
+}

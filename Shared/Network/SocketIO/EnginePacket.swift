@@ -1,3 +1,5 @@
+import Security
+
 /// One packet of Engine.IO 4, as it came in.
 public struct EnginePacket: Sendable, Equatable {
     public enum Kind: UInt8, Sendable {
@@ -32,4 +34,87 @@ public struct EnginePacket: Sendable, Equatable {
     }
 
     static let probe = Array("probe".utf8)[...]
+}
+
+/// Several packets in the body of one long-polling request or answer.
+public enum PollingPayload {
+    /// In one answer. The stock Python clients drop what exceeds it.
+    public static let maxPackets = 16
+    /// In one POST: what a client saved up while it was away, and more than applications take at once. A packet may be a
+    /// single byte, and is some hundred once it is parsed.
+    public static let maxReceivedPackets = 4096
+
+    private static let separator: UInt8 = 0x1E
+    private static let binaryMark = UInt8(ascii: "b")
+
+    /// Parses the body of a POST.
+    ///
+    /// - Throws: if any packet is malformed, or there are more than `maxReceivedPackets`; then none of them counts.
+    public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
+        guard String(validating: body, as: UTF8.self) != nil else {
+            throw ProtocolViolation("a payload that is no UTF-8")
+        }
+        guard body.count(where: { $0 == separator }) < maxReceivedPackets else {
+            throw ProtocolViolation("a payload of too many packets")
+        }
+        var packets: [EnginePacket] = []
+        for part in body.split(separator: separator, omittingEmptySubsequences: false) {
+            guard part.first == binaryMark else {
+                packets.append(try EnginePacket(parsing: part))
+                continue
+            }
+            guard let bytes = Base64.decode(part.dropFirst()) else {
+                throw ProtocolViolation("a packet that is no base64")
+            }
+            packets.append(EnginePacket(binary: bytes[...]))
+        }
+        return packets
+    }
+
+    /// The body of an answer with these packets. At most `maxPackets` of them.
+    public static func encode(_ packets: some Collection<OutgoingPacket>) -> [UInt8] {
+        precondition(packets.count <= maxPackets)
+        var body: [UInt8] = []
+        body.reserveCapacity(packets.reduce(0) { $0 + $1.bytes.count + 1 })
+        for packet in packets {
+            if !body.isEmpty { body.append(separator) }
+            if packet.isBinary {
+                body.append(binaryMark)
+                body.append(contentsOf: Base64.encode(Array(packet.payload)).utf8)
+            } else {
+                body.append(contentsOf: packet.payload)
+            }
+        }
+        return body
+    }
+}
+
+/// Packets that wait for a client's next GET.
+struct PollingQueue: Sendable {
+    private var packets: [OutgoingPacket] = []
+    /// The memory that they take, about.
+    private(set) var cost = 0
+
+    var isEmpty: Bool { packets.isEmpty }
+
+    mutating func append(_ packet: OutgoingPacket) {
+        packets.append(packet)
+        cost += packet.cost
+    }
+
+    /// The body of one answer, with as many as fit.
+    ///
+    /// - Parameter closing: a close packet follows the last one.
+    mutating func takeBody(closing: Bool = false) -> [UInt8] {
+        var taken = Array(packets.prefix(closing ? PollingPayload.maxPackets - 1 : PollingPayload.maxPackets))
+        packets.removeFirst(taken.count)
+        cost -= taken.reduce(0) { $0 + $1.cost }
+        if closing && packets.isEmpty { taken.append(.close) }
+        return PollingPayload.encode(taken)
+    }
+
+    mutating func takeAll() -> [OutgoingPacket] {
+        defer { self = PollingQueue() }
+        return packets
+    }
 }

@@ -29,9 +29,7 @@ public struct EngineSession: Sendable {
     /// Whether a GET is kept open until there is something to say.
     public private(set) var holdsPoll = false
     private var awaitsPong = false
-    private var queue: [OutgoingPacket] = []
-    /// The memory that what waits for a GET takes, about.
-    public private(set) var queuedCost = 0
+    private var queue = PollingQueue()
 
     /// A session that a handshake just made. Its `handshakePacket` goes out first; then do what `start` says.
     public init(id: String, transport: Transport, configuration: EngineConfiguration) {
@@ -39,6 +37,9 @@ public struct EngineSession: Sendable {
         self.configuration = configuration
         state = transport == .webSocket ? .webSocket : .polling
     }
+
+    /// The memory that what waits for a GET takes, about.
+    public var queuedCost: Int { queue.cost }
 
     public var transport: Transport { state == .webSocket ? .webSocket : .polling }
 
@@ -74,13 +75,13 @@ public struct EngineSession: Sendable {
             // As the reference server does with a client that lost count: the first GET learns of the end.
             return [.refuse] + end(.overlappingPolls, telling: .close)
         case .polling:
-            if !queue.isEmpty { return [.answer(dequeue())] }
+            if !queue.isEmpty { return [.answer(queue.takeBody())] }
             // The client waits for its upgrade: a GET that stayed would only hold that up.
             if probe == .answered { return [.answer(PollingPayload.encode([.noop]))] }
             holdsPoll = true
             return [.hold]
         case .leaving:
-            let body = dequeue(closing: true)
+            let body = queue.takeBody(closing: true)
             return [.answer(body)] + (queue.isEmpty ? end(.closedByServer) : [])
         case .webSocket, .closed:
             return [.refuse]
@@ -116,16 +117,7 @@ public struct EngineSession: Sendable {
     private mutating func release() -> [EngineAction] {
         guard holdsPoll else { return [] }
         holdsPoll = false
-        return [.answerHeldPoll(queue.isEmpty ? PollingPayload.encode([.noop]) : dequeue())]
-    }
-
-    /// The body of one answer. `closing`: with the close packet after the last one.
-    private mutating func dequeue(closing: Bool = false) -> [UInt8] {
-        var packets = Array(queue.prefix(closing ? PollingPayload.maxPackets - 1 : PollingPayload.maxPackets))
-        queue.removeFirst(packets.count)
-        queuedCost -= packets.reduce(0) { $0 + $1.cost }
-        if closing && queue.isEmpty { packets.append(.close) }
-        return PollingPayload.encode(packets)
+        return [.answerHeldPoll(queue.isEmpty ? PollingPayload.encode([.noop]) : queue.takeBody())]
     }
 
     // MARK: The upgrade
@@ -149,11 +141,9 @@ public struct EngineSession: Sendable {
         case .upgrade where probe == .answered:
             // A client that upgrades has no GET open; one that has is let go first, with what was queued before.
             let released = release()
-            let waiting = queue.map(EngineAction.write)
+            let waiting = queue.takeAll().map(EngineAction.write)
             state = .webSocket
             probe = .none
-            queue = []
-            queuedCost = 0
             return released + [.stopTimer(.upgrade), .promoteProbe] + waiting
         default:
             return abandonProbe()
@@ -243,7 +233,6 @@ public struct EngineSession: Sendable {
         case .webSocket: return .webSocket
         case .polling:
             queue.append(packet)
-            queuedCost += packet.cost
             return .queue
         case .leaving, .closed: return .nowhere
         }
@@ -262,7 +251,7 @@ public struct EngineSession: Sendable {
             state = .leaving
             if holdsPoll {
                 holdsPoll = false
-                let body = EngineAction.answerHeldPoll(dequeue(closing: true))
+                let body = EngineAction.answerHeldPoll(queue.takeBody(closing: true))
                 if queue.isEmpty { return probing + [body] + end(.closedByServer) }
                 return probing + [body, .startTimer(.farewell, configuration.pingTimeout)]
             }
@@ -281,13 +270,7 @@ public struct EngineSession: Sendable {
         }
         actions += release() + abandonProbe() + [.close(reason)]
         state = .closed
-        queue = []
-        queuedCost = 0
+        _ = queue.takeAll()
         return actions
     }
-}
-
-extension Duration {
-    /// Whole milliseconds, as the handshake writes them.
-    var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
 }

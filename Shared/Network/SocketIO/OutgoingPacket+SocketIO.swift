@@ -1,38 +1,17 @@
 import JSON
 
-/// Socket.IO's packets, each inside an Engine.IO message.
+/// Socket.IO's packets, each inside an Engine.IO message, and without attachments.
 extension OutgoingPacket {
-    /// An event without attachments.
     public static func event(
         _ name: String, _ arguments: [JSONValue], namespace: String = SocketIOPacket.mainNamespace, id: Int? = nil
     ) -> OutgoingPacket {
         make(.event, namespace, id, .list(JSONValue(name), arguments))
     }
 
-    /// An event with its attachments; their placeholders are in the arguments.
-    public static func event(
-        _ name: String, _ arguments: [JSONValue], attachments: [[UInt8]],
-        namespace: String = SocketIOPacket.mainNamespace, id: Int? = nil
-    ) -> [OutgoingPacket] {
-        if attachments.isEmpty { return [event(name, arguments, namespace: namespace, id: id)] }
-        let payload = Payload.list(JSONValue(name), arguments)
-        return [make(.binaryEvent, namespace, id, payload, attachments: attachments.count)]
-            + attachments.map(OutgoingPacket.init(binary:))
-    }
-
     public static func ack(
         _ id: Int, _ arguments: [JSONValue], namespace: String = SocketIOPacket.mainNamespace
     ) -> OutgoingPacket {
         make(.ack, namespace, id, .list(nil, arguments))
-    }
-
-    /// An ack with its attachments; their placeholders are in the arguments.
-    public static func ack(
-        _ id: Int, _ arguments: [JSONValue], attachments: [[UInt8]], namespace: String = SocketIOPacket.mainNamespace
-    ) -> [OutgoingPacket] {
-        if attachments.isEmpty { return [ack(id, arguments, namespace: namespace)] }
-        return [make(.binaryAck, namespace, id, .list(nil, arguments), attachments: attachments.count)]
-            + attachments.map(OutgoingPacket.init(binary:))
     }
 
     static func connect(_ payload: JSONValue, namespace: String) -> OutgoingPacket {
@@ -80,13 +59,12 @@ extension OutgoingPacket {
     }
 
     private static func make(
-        _ kind: SocketIOPacket.Kind, _ namespace: String, _ id: Int?, _ payload: Payload, attachments: Int? = nil
+        _ kind: SocketIOPacket.Kind, _ namespace: String, _ id: Int?, _ payload: Payload
     ) -> OutgoingPacket {
         var head: [UInt8] = []
         head.reserveCapacity(16)
         head.append(EnginePacket.Kind.message.rawValue)
         head.append(kind.rawValue)
-        if let attachments { head += "\(attachments)-".utf8 }
         if namespace != SocketIOPacket.mainNamespace { head += "\(namespace),".utf8 }
         if let id { head += String(id).utf8 }
         return OutgoingPacket(of: head.count + payload.length, isBinary: false) { frame in

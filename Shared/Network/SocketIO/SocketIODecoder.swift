@@ -1,14 +1,9 @@
 import JSON
 
 /// Puts packets together with the binary messages that follow them.
+///
+/// Also for a server that takes no attachments: a client may send them, and what follows has to be told from the next packet.
 public struct SocketIODecoder: Sendable {
-    /// A packet, complete.
-    public struct Message: Sendable, Equatable {
-        public let packet: SocketIOPacket
-        /// In the order of their placeholders' numbers. Empty if attachments are not kept.
-        public let attachments: [[UInt8]]
-    }
-
     private let maxAttachments: Int
     private let maxBytes: Int
     private let keepsAttachments: Bool
@@ -16,7 +11,7 @@ public struct SocketIODecoder: Sendable {
     private enum State {
         case idle
         /// Indirect, for most decoders are idle for ever, and there is one for each client.
-        indirect case gathering(packet: SocketIOPacket, attachments: [[UInt8]], missing: Int, bytes: Int)
+        indirect case gathering(SocketIOPacket, missing: Int, bytes: Int)
     }
 
     private var state = State.idle
@@ -34,14 +29,14 @@ public struct SocketIODecoder: Sendable {
     /// Takes one Engine.IO message. nil: attachments are still to come.
     ///
     /// - Throws: if it is malformed, out of place, or over a limit. The decoder is of no use after that.
-    public mutating func decode(_ message: EnginePacket) throws(ProtocolViolation) -> Message? {
+    public mutating func decode(_ message: EnginePacket) throws(ProtocolViolation) -> SocketIOPacket? {
         message.isBinary ? try decodeAttachment(message.payload) : try decodeText(message.payload)
     }
 
-    private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> Message? {
+    private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket? {
         guard case .idle = state else { throw ProtocolViolation("a text where an attachment is due") }
         let packet = try SocketIOPacket(parsing: text)
-        guard packet.attachmentCount > 0 else { return Message(packet: packet, attachments: []) }
+        guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
         // Placeholders are looked for level by level, which one that is too deep must not be; and not where attachments are dropped, for each
         // level is read anew.
@@ -50,22 +45,22 @@ public struct SocketIODecoder: Sendable {
         {
             throw ProtocolViolation("a placeholder without its attachment")
         }
-        state = .gathering(packet: packet, attachments: [], missing: packet.attachmentCount, bytes: 0)
+        state = .gathering(packet, missing: packet.attachmentCount, bytes: 0)
         return nil
     }
 
-    private mutating func decodeAttachment(_ attachment: ArraySlice<UInt8>) throws(ProtocolViolation) -> Message? {
-        guard case .gathering(let packet, var attachments, let missing, let bytes) = state else {
+    private mutating func decodeAttachment(_ attachment: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket?
+    {
+        guard case .gathering(var packet, let missing, let bytes) = state else {
             throw ProtocolViolation("an attachment to nothing")
         }
         guard bytes + attachment.count <= maxBytes else { throw ProtocolViolation("attachments that are too long") }
-        if keepsAttachments { attachments.append(Array(attachment)) }
+        if keepsAttachments { packet.attachments.append(Array(attachment)) }
         if missing == 1 {
             state = .idle
-            return Message(packet: packet, attachments: attachments)
+            return packet
         }
-        state = .gathering(
-            packet: packet, attachments: attachments, missing: missing - 1, bytes: bytes + attachment.count)
+        state = .gathering(packet, missing: missing - 1, bytes: bytes + attachment.count)
         return nil
     }
 

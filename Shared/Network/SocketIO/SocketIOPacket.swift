@@ -1,6 +1,6 @@
 import JSON
 
-/// One packet of Socket.IO 5, as it came in, without its attachments.
+/// One packet of Socket.IO 5, as it came in.
 public struct SocketIOPacket: Sendable, Equatable {
     public enum Kind: UInt8, Sendable {
         case connect = 0x30
@@ -23,6 +23,8 @@ public struct SocketIOPacket: Sendable, Equatable {
     public private(set) var isTooDeep = false
     /// How many binary messages follow this one.
     public private(set) var attachmentCount = 0
+    /// Those messages, in the order of their placeholders' numbers. `SocketIODecoder` puts them here, if they are kept.
+    public internal(set) var attachments: [[UInt8]] = []
 
     /// Names that the client libraries use for themselves (the reference parser's list).
     private static let reservedNames: Set<String> = [

@@ -2,15 +2,18 @@ import JSON
 
 /// The Socket.IO layer of one Engine.IO session: its namespaces and the packets in them.
 ///
-/// A state machine without effects: a method says what happened, and what it returns is to be done, in order. Events that
-/// come while a CONNECT is checked wait for it and follow it.
+/// A state machine without effects: a method says what happened, and what it returns is to be done. Events that come while a CONNECT
+/// is checked wait for it and follow it.
+///
+/// It stands beside `EngineSession`, not in it: the packets of one POST are taken one after the other, and what the application does
+/// with one (refuse the CONNECT, close) decides what becomes of the next.
 public struct SocketIOSession: Sendable {
     private struct Namespace {
         let name: String
         /// False while its CONNECT is checked.
         var isConnected = false
         /// What came meanwhile.
-        var queue: [SocketIODecoder.Message] = []
+        var queue: [SocketIOPacket] = []
     }
 
     private let configuration: SocketIOConfiguration
@@ -40,72 +43,70 @@ public struct SocketIOSession: Sendable {
     private mutating func takeChecked(_ namespace: String) -> Namespace? {
         guard let index = index(of: namespace), !namespaces[index].isConnected else { return nil }
         let checked = namespaces.remove(at: index)
-        queuedCost -= checked.queue.reduce(0) { $0 + $1.cost }
+        queuedCost -= checked.queue.reduce(0) { $0 + $1.queuedCost }
         return checked
     }
 
     /// An Engine.IO message came.
-    public mutating func receive(_ message: EnginePacket) -> [SocketIOAction] {
-        if isClosed { return [] }
+    public mutating func receive(_ message: EnginePacket) -> SocketIOAction? {
+        if isClosed { return nil }
         do throws(ProtocolViolation) {
-            guard let decoded = try decoder.decode(message) else { return [] }
-            return try receive(decoded)
+            guard let packet = try decoder.decode(message) else { return nil }
+            return try receive(packet)
         } catch {
             isClosed = true
             namespaces = []
-            return [.close(error)]
+            return .close(error)
         }
     }
 
-    private mutating func receive(_ message: SocketIODecoder.Message) throws(ProtocolViolation) -> [SocketIOAction] {
-        let packet = message.packet
+    private mutating func receive(_ packet: SocketIOPacket) throws(ProtocolViolation) -> SocketIOAction? {
         guard let index = index(of: packet.namespace) else {
             guard packet.kind == .connect else { return try outOfPlace() }
             guard configuration.namespaces.contains(packet.namespace) else {
                 let error = JSONWriter.object { $0.member("message", "Invalid namespace") }
-                return [.send(.connectError(error, namespace: packet.namespace))]
+                return .send(.connectError(error, namespace: packet.namespace))
             }
             namespaces.append(Namespace(name: packet.namespace))
-            return [.checkConnect(namespace: packet.namespace, auth: packet.payload)]
+            return .checkConnect(namespace: packet.namespace, auth: packet.payload)
         }
         switch (packet.kind, isConnected: namespaces[index].isConnected) {
         case (.disconnect, true):
             namespaces.remove(at: index)
-            return [.disconnected(namespace: packet.namespace)]
+            return .disconnected(namespace: packet.namespace)
         case (.disconnect, false):
             _ = takeChecked(packet.namespace)
-            return []
+            return nil
         case (.event, true), (.binaryEvent, true), (.ack, true), (.binaryAck, true):
-            return [action(for: message)]
+            return action(for: packet)
         case (.event, false), (.binaryEvent, false):
-            queuedCost += message.cost
+            queuedCost += packet.queuedCost
             guard queuedCost <= configuration.maxQueuedBytes else {
                 throw ProtocolViolation("too many events before CONNECT was answered")
             }
             // In place: a copy for each would be quadratic.
-            namespaces[index].queue.append(message)
-            return []
+            namespaces[index].queue.append(packet)
+            return nil
         default:
             return try outOfPlace()
         }
     }
 
-    private func outOfPlace() throws(ProtocolViolation) -> [SocketIOAction] {
-        if configuration.outOfPlacePackets == .ignore { return [] }
+    private func outOfPlace() throws(ProtocolViolation) -> SocketIOAction? {
+        if configuration.outOfPlacePackets == .ignore { return nil }
         throw ProtocolViolation("a packet that is out of place")
     }
 
-    private func action(for message: SocketIODecoder.Message) -> SocketIOAction {
-        let packet = message.packet
+    private func action(for packet: SocketIOPacket) -> SocketIOAction {
         if packet.kind == .ack || packet.kind == .binaryAck {
             // The parser lets no ack pass without its id.
             return .ack(
                 namespace: packet.namespace, id: packet.id ?? 0, arguments: packet.arguments,
-                attachments: message.attachments)
+                attachments: packet.attachments)
         }
         let event = SocketIOEvent(
             namespace: packet.namespace, name: packet.eventName ?? "", arguments: packet.arguments,
-            attachments: message.attachments, ackID: packet.id)
+            attachments: packet.attachments, ackID: packet.id)
         if packet.attachmentCount > 0, !configuration.acceptsAttachments { return .refuse(event, .attachments) }
         return packet.isTooDeep ? .refuse(event, .depth) : .event(event)
     }
@@ -126,22 +127,22 @@ public struct SocketIOSession: Sendable {
     }
 
     /// Refuses a CONNECT that is being checked; what waited for it is dropped. The client may send another CONNECT.
-    public mutating func refuse(_ namespace: String, error: JSONValue) -> [SocketIOAction] {
-        guard takeChecked(namespace) != nil else { return [] }
-        return [.send(.connectError(error, namespace: namespace))]
+    public mutating func refuse(_ namespace: String, error: JSONValue) -> SocketIOAction? {
+        guard takeChecked(namespace) != nil else { return nil }
+        return .send(.connectError(error, namespace: namespace))
     }
 
     /// Tells the client that it is no longer welcome in this namespace; its library will not come back by itself.
-    public mutating func disconnect(_ namespace: String) -> [SocketIOAction] {
-        guard let index = index(of: namespace), namespaces[index].isConnected else { return [] }
+    public mutating func disconnect(_ namespace: String) -> SocketIOAction? {
+        guard let index = index(of: namespace), namespaces[index].isConnected else { return nil }
         namespaces.remove(at: index)
-        return [.send(.disconnect(namespace: namespace))]
+        return .send(.disconnect(namespace: namespace))
     }
 }
 
-extension SocketIODecoder.Message {
+extension SocketIOPacket {
     /// The memory that it takes in a queue, about: a packet without a payload takes some, too.
-    fileprivate var cost: Int {
-        attachments.reduce(256 + (packet.payload?.bytes.count ?? 0)) { $0 + $1.count + 64 }
+    fileprivate var queuedCost: Int {
+        attachments.reduce(256 + (payload?.bytes.count ?? 0)) { $0 + $1.count + 64 }
     }
 }

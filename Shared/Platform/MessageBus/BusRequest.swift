@@ -1,6 +1,34 @@
 import JSON
 import Synchronization
 
+/// What an event or a reply says. Between processes it travels as JSON; a bus within one hands it on as it is.
+public protocol BusPayload: Sendable {
+    var json: JSONValue { get }
+
+    /// No less than what `json` has: it tells most that are short enough for the bus before any JSON is made.
+    var maxBytes: Int { get }
+}
+
+extension JSONValue: BusPayload {
+    public var json: JSONValue { self }
+    public var maxBytes: Int { bytes.count }
+}
+
+/// An event as a subscriber gets it.
+public struct BusMessage: Sendable {
+    public let subject: String
+    /// What was published, if that was in this process; else its JSON.
+    public let payload: any BusPayload
+
+    public init(subject: String, payload: any BusPayload) {
+        self.subject = subject
+        self.payload = payload
+    }
+
+    /// Made anew with each call, unless it came so.
+    public var data: JSONValue { payload.json }
+}
+
 /// A request as its responder gets it. It waits for `reply` until its deadline.
 public final class BusRequest: Sendable {
     public let subject: String
@@ -33,4 +61,37 @@ public final class BusRequest: Sendable {
         guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return }
         send(payload)
     }
+}
+
+/// What travels with a request beside its data.
+public struct BusContext: Sendable {
+    /// Names what is being done, from the edge to the last service: for logs. Not unique on the bus.
+    public var requestID: String
+    /// Who asks, as the edge established it; opaque to the bus.
+    public var caller: JSONValue?
+    /// How long the reply is waited for. In a request that arrives it is what was left then.
+    public var timeout: Duration
+    /// Requests with one key go to one instance of the queue group while its membership lasts, whatever their
+    /// subject; NATS takes no notice. It warms caches and is no promise: nothing may depend on it.
+    public var key: String?
+    /// A trace context, opaque to the bus.
+    public var trace: String?
+    /// It only asks: where nobody tells when a responder is gone (NATS), it is asked again after a second without a reply,
+    /// and so on while nobody serves it; of many that are late only some are. It does not travel.
+    public var isQuestion: Bool
+
+    public init(
+        requestID: String, caller: JSONValue? = nil, timeout: Duration = BusContext.defaultTimeout, key: String? = nil,
+        trace: String? = nil, isQuestion: Bool = false
+    ) {
+        self.requestID = requestID
+        self.caller = caller
+        self.timeout = timeout
+        self.key = key
+        self.trace = trace
+        self.isQuestion = isQuestion
+    }
+
+    /// Longer than any healthy answer takes, shorter than a person's patience.
+    public static let defaultTimeout: Duration = .seconds(5)
 }

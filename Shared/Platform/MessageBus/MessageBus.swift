@@ -1,4 +1,5 @@
 import JSON
+import Synchronization
 
 /// What services talk over: events to whoever listens, requests to one instance of whoever serves them.
 ///
@@ -98,4 +99,23 @@ extension MessageBus {
 
 public enum BusState: Sendable {
     case connected, disconnected
+}
+
+/// Stands until it is cancelled; dropping it changes nothing.
+public final class BusSubscription: Sendable {
+    private let end: Mutex<(@Sendable () -> Void)?>
+
+    package init(end: @escaping @Sendable () -> Void) {
+        self.end = Mutex(end)
+    }
+
+    /// Ends it. A call of the handler that is under way on another thread may still finish. Cancelling again does
+    /// nothing.
+    public func cancel() {
+        let end = end.withLock { end in
+            defer { end = nil }
+            return end
+        }
+        end?()
+    }
 }

@@ -1,3 +1,5 @@
+import CCrypto
+
 /// A key and the one algorithm it is for.
 public struct JSONWebKey: Sendable {
     public enum Algorithm: String, Sendable {
@@ -26,4 +28,86 @@ public struct JSONWebKey: Sendable {
         case .hs256: constantTimeEquals(signature, HMACSHA256.authenticate(message, key: secret))
         }
     }
+}
+
+/// The keys whose signatures are believed.
+public struct JSONWebKeySet: Sendable {
+    let keys: [JSONWebKey]
+
+    public init(_ keys: [JSONWebKey]) { self.keys = keys }
+
+    /// The key for a token's header. The algorithm is the key's, and a header that names another finds no key: so
+    /// nobody can have a public key taken for a secret one, or no signature for a good one (RFC 8725, section 3.1).
+    func key(algorithm: String, id: String?) -> JSONWebKey? {
+        keys.first { $0.algorithm.rawValue == algorithm && ($0.id == nil || id == nil || $0.id == id) }
+    }
+}
+
+/// A private key on the curve P-256, which signs with ECDSA and SHA-256 (RFC 7518, section 3.4).
+public struct ES256Key: Sendable {
+    /// Parsed anew for each signature: libcrypto's key is no Swift value, and who signs does so seldom.
+    private let pem: [UInt8]
+
+    /// - Parameter pem: PKCS #8 without a password, as Apple's `.p8` files are.
+    /// - Throws: `ES256KeyError` if there is no such key in it.
+    public init(pem: [UInt8]) throws(ES256KeyError) {
+        self.pem = pem
+        guard let key = Self.parse(pem) else { throw ES256KeyError() }
+        defer { EVP_PKEY_free(key) }
+        var name = [CChar](repeating: 0, count: 64)
+        var length = 0
+        guard EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1,
+            String(decoding: name[..<length].map(UInt8.init), as: UTF8.self) == "prime256v1"
+        else { throw ES256KeyError() }
+    }
+
+    /// R and S, 32 bytes each.
+    func sign(_ message: [UInt8]) -> [UInt8] {
+        guard let key = Self.parse(pem), let context = EVP_MD_CTX_new() else { preconditionFailure("libcrypto fails") }
+        defer {
+            EVP_MD_CTX_free(context)
+            EVP_PKEY_free(key)
+        }
+        var length = 0
+        var encoded = [UInt8](repeating: 0, count: Int(EVP_PKEY_get_size(key)))
+        length = encoded.count
+        precondition(
+            EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1
+                && EVP_DigestSign(context, &encoded, &length, message, message.count) == 1,
+            "libcrypto cannot sign with a key on P-256")
+        return Self.raw(encoded[..<length])
+    }
+
+    /// libcrypto writes a signature as ASN.1, a JSON Web Signature has the two numbers one after the other.
+    private static func raw(_ encoded: ArraySlice<UInt8>) -> [UInt8] {
+        encoded.withUnsafeBufferPointer { bytes in
+            var place = bytes.baseAddress
+            guard let signature = d2i_ECDSA_SIG(nil, &place, bytes.count) else {
+                preconditionFailure("libcrypto cannot read its own signature")
+            }
+            defer { ECDSA_SIG_free(signature) }
+            return [UInt8](unsafeUninitializedCapacity: 2 * numberLength) { buffer, count in
+                BN_bn2binpad(ECDSA_SIG_get0_r(signature), buffer.baseAddress, Int32(numberLength))
+                BN_bn2binpad(
+                    ECDSA_SIG_get0_s(signature), buffer.baseAddress.map { $0 + numberLength }, Int32(numberLength))
+                count = 2 * numberLength
+            }
+        }
+    }
+
+    private static let numberLength = 32
+
+    private static func parse(_ pem: [UInt8]) -> OpaquePointer? {
+        pem.withUnsafeBytes { bytes in
+            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+            defer { BIO_free(source) }
+            // Without the callback a key with a password would be asked for on the terminal.
+            return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
+        }
+    }
+}
+
+/// There is no private key on P-256 in what should be one.
+public struct ES256KeyError: Error, Equatable, CustomStringConvertible {
+    public var description: String { "it is no private key on the curve P-256 in PEM, without a password" }
 }

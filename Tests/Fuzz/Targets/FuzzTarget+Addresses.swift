@@ -2,6 +2,7 @@ import Contracts
 import Foundation
 import HTTP
 import Security
+import TestSupport
 
 @testable import Edge
 @testable import Reactor

@@ -49,7 +49,8 @@ private struct SessionDriver {
         case 9: try apply(engine.receiveBinary(text))
         case 10: try apply(engine.webSocketClosed())
         case 11: try apply(engine.timerFired(EngineTimer.allCases[bytes.count % EngineTimer.allCases.count]))
-        default: if bytes.count & 7 == 7 { try apply(engine.leave()) } else { try apply(socketIO.disconnect("/")) }
+        case 12 where bytes.count & 7 == 7: try apply(engine.leave())
+        default: if let action = socketIO.disconnect("/") { try apply([action]) }
         }
         try require(engine.queuedCost >= 0, "less than nothing is queued")
         try require(
@@ -66,7 +67,7 @@ private struct SessionDriver {
             case .answerHeldPoll:
                 try require(holdsPoll, "an answer to a GET that is not there")
                 holdsPoll = false
-            case .deliver(let packet): try apply(socketIO.receive(packet))
+            case .deliver(let packet): if let action = socketIO.receive(packet) { try apply([action]) }
             case .close:
                 try require(!isClosed, "closed twice")
                 isClosed = true
@@ -100,8 +101,10 @@ private struct SessionDriver {
         depth += 1
         defer { depth -= 1 }
         if auth?["wait"] != nil { return }
-        try apply(
-            auth?["no"] == nil
-                ? socketIO.accept(namespace, sid: "s", payload: auth) : socketIO.refuse(namespace, error: .emptyObject))
+        if auth?["no"] == nil {
+            try apply(socketIO.accept(namespace, sid: "s", payload: auth))
+        } else if let action = socketIO.refuse(namespace, error: .emptyObject) {
+            try apply([action])
+        }
     }
 }

@@ -52,7 +52,7 @@ extension FuzzTarget {
             let packet = kind & 1 == 0 ? EnginePacket(.message, payload: bytes[...]) : EnginePacket(binary: bytes[...])
             if !packet.isBinary, String(validating: bytes, as: UTF8.self) == nil { continue }
             switch Result(catching: { () throws(ProtocolViolation) in try decoder.decode(packet) }) {
-            case .success(let message?): try check(message, keepsAttachments: options & 1 == 0)
+            case .success(let packet?): try check(packet, keepsAttachments: options & 1 == 0)
             case .success(nil): break
             // The decoder is of no use after that.
             case .failure: return
@@ -60,12 +60,11 @@ extension FuzzTarget {
         }
     }
 
-    private static func check(_ message: SocketIODecoder.Message, keepsAttachments: Bool) throws(FuzzFinding) {
-        let packet = message.packet
+    private static func check(_ packet: SocketIOPacket, keepsAttachments: Bool) throws(FuzzFinding) {
         try require(packet.attachmentCount <= 4, "too many attachments")
-        try require(message.attachments.reduce(0) { $0 + $1.count } <= 64, "attachments over their limit")
+        try require(packet.attachments.reduce(0) { $0 + $1.count } <= 64, "attachments over their limit")
         try require(
-            message.attachments.count == (keepsAttachments ? packet.attachmentCount : 0), "attachments are missing")
+            packet.attachments.count == (keepsAttachments ? packet.attachmentCount : 0), "attachments are missing")
         try require(packet.namespace.utf8.first == UInt8(ascii: "/"), "a namespace without its slash")
         try require(packet.id.map { $0 >= 0 } ?? true, "an id below zero")
         for argument in packet.arguments {

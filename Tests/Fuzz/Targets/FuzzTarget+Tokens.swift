@@ -2,6 +2,7 @@ import Contracts
 import Foundation
 import JSON
 import ServiceKit
+import TestSupport
 
 @testable import Accounts
 @testable import Delivery

@@ -5,6 +5,7 @@ import Security
 import ServiceKit
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 import Workers
 

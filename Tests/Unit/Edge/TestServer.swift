@@ -12,7 +12,6 @@ enum Told: Sendable, Equatable {
     case asked(namespace: String, auth: String?, query: String?, authorization: String?)
     case event(String, [String], ack: Int?)
     case refused(String, ack: Int?, SocketIORefusal)
-    case ack(Int, [String])
     case left(String)
     case message(String)
     case closed(SocketCloseReason)
@@ -30,7 +29,8 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
-        var onMessage: @Sendable (RawWebSocket, String) -> Void = { _, _ in }
+        /// Of a plain WebSocket, which `/ws` is.
+        var onMessage: @Sendable (PlainWebSocket, String) -> Void = { _, _ in }
     }
 
     private let behaviour: Behaviour
@@ -42,7 +42,12 @@ final class TestDelegate: EdgeDelegate {
     }
 
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
-        behaviour.onRequest(request, client, responder)
+        guard request.path == "/ws" else { return behaviour.onRequest(request, client, responder) }
+        responder.openWebSocket(for: request, maxMessageBytes: 1 << 20) { [told, behaviour] webSocket, message, _ in
+            let text = String(decoding: message, as: UTF8.self)
+            told.yield(.message(text))
+            behaviour.onMessage(webSocket, text)
+        }
     }
 
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
@@ -71,17 +76,7 @@ final class TestDelegate: EdgeDelegate {
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
     }
 
-    func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {
-        told.yield(.ack(id, arguments.map(\.text)))
-    }
-
     func socket(_ socket: Socket, leftNamespace namespace: String) { told.yield(.left(namespace)) }
-
-    func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {
-        let text = String(decoding: message, as: UTF8.self)
-        told.yield(.message(text))
-        behaviour.onMessage(webSocket, text)
-    }
 
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { told.yield(.closed(reason)) }
 }

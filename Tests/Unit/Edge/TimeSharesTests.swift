@@ -77,7 +77,7 @@ struct TimeSharesTests {
         while used() < end {}
     }
 
-    private static let rawEndpoint = EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/ws", .webSocket)]).with {
+    private static let rawEndpoint = EdgeConfiguration(endpoints: []).with {
         $0.limits.loopTimePerAddress = 1
     }
 

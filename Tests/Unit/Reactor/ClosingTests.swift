@@ -81,7 +81,7 @@ struct ClosingTests {
             #expect(throws: WireError.self) {
                 while true { try client.send(piece) }
             }
-            let breaks = (ContinuousClock.now - begin) / Channel.dropBreak
+            let breaks = (ContinuousClock.now - begin) / DroppedInput.breakTime
             // The first bytes, and the end.
             #expect(Double(loop.counters.reads.value) < breaks + 8)
         }
@@ -251,7 +251,7 @@ struct ClosingTests {
         }
         #expect(client.isAtEnd())
         client.finishSending()
-        while await on(loop, { channel.token != nil }) {}
+        while await on(loop, { channel.pollWatch.isWatching }) {}
         group.shutdown()
         #expect(await events.next() == .closed(.loopStopped))
     }

@@ -92,6 +92,47 @@ struct EventLoopTests {
         }
     }
 
+    @Test(
+        "what enters an actor from anywhere runs on its loop, in order, and later in the turn if that is where it came from"
+    )
+    func entering() async throws {
+        try await withLoops { group in
+            let tally = Tally(loop: group.loops[0])
+            for number in 0..<10 { tally.enqueue { $0.add(number) } }
+            await on(group.loops[0]) {
+                tally.enqueue { $0.add(11) }
+                tally.assumeIsolated { $0.add(10) }
+            }
+            #expect(await tally.added == Array(0..<12))
+            #expect(await tally.stayedOnTheLoop)
+        }
+    }
+
+    @Test("a call for the loop that enters an actor weakly does not keep it, and does nothing once it is gone")
+    func enteringWeakly() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let calls = Trace()
+            let tally = Tally(loop: loop)
+            await on(loop) {
+                loop.schedule(after: .zero, tally.weakly { $0.add(1) })
+                let gone = Tally(loop: loop)
+                loop.schedule(after: .zero, gone.weakly { _ in calls.note(0) })
+            }
+            // Due after those two.
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    loop.schedule(after: .zero) {
+                        calls.note(1)
+                        continuation.resume()
+                    }
+                }
+            }
+            #expect(await tally.added == [1])
+            #expect(calls.list == [1])
+        }
+    }
+
     @Test("actor calls and work take turns in the order they were made")
     func actorOrder() async throws {
         try await withLoops { group in
@@ -205,15 +246,13 @@ final class Trace: Sendable {
     func note(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
-private actor Tally {
-    let loop: EventLoop
+private actor Tally: LoopActor {
+    nonisolated let loop: EventLoop
     private(set) var added: [Int] = []
     private(set) var stayedOnTheLoop = true
     var total: Int { added.reduce(0, +) }
 
     init(loop: EventLoop) { self.loop = loop }
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     func add(_ number: Int) {
         if !loop.isCurrent { stayedOnTheLoop = false }

@@ -1,4 +1,5 @@
 import Security
+import TestSupport
 import Testing
 
 @Suite("Digests and encodings")

@@ -1,5 +1,6 @@
 import Security
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Ids and randomness")

@@ -1,5 +1,6 @@
 import JSON
 import Security
+import TestSupport
 import Testing
 
 @Suite("Tokens")

@@ -15,8 +15,8 @@ struct SocketIODecoderTests {
             #expect(try decoder.decode(EnginePacket(#"52-["e",{"_placeholder":true,"num":1}]"#)) == nil)
             #expect(try decoder.decode(EnginePacket(binary: [1, 2])) == nil)
             let message = try #require(try decoder.decode(EnginePacket(binary: [])))
-            #expect(message.packet.eventName == "e" && message.attachments == [[1, 2], []])
-            #expect(try decoder.decode(EnginePacket("2[\"next\"]"))?.packet.eventName == "next")
+            #expect(message.eventName == "e" && message.attachments == [[1, 2], []])
+            #expect(try decoder.decode(EnginePacket("2[\"next\"]"))?.eventName == "next")
         }
     }
 

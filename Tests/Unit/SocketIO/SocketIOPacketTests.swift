@@ -69,11 +69,6 @@ struct SocketIOPacketTests {
         #expect(OutgoingPacket.event("a", [], namespace: "/custom", id: 3).payload.text == #"42/custom,3["a"]"#)
         #expect(OutgoingPacket.ack(456, [one]).payload.text == "43456[1]")
         #expect(OutgoingPacket.ack(0, [], namespace: "/x").payload.text == "43/x,0[]")
-        let event = OutgoingPacket.event("a", [one], attachments: [[1], [2, 3]], id: 9)
-        #expect(event.map(\.isBinary) == [false, true, true])
-        #expect(event[0].payload.text == #"452-9["a",1]"# && Array(event[2].payload) == [2, 3])
-        #expect(OutgoingPacket.ack(7, [one], attachments: [[1]], namespace: "/x")[0].payload.text == "461-/x,7[1]")
-        #expect(OutgoingPacket.event("a", [one], attachments: []).map(\.payload.text) == [#"42["a",1]"#])
         #expect(OutgoingPacket.disconnect(namespace: "/").payload.text == "41")
         #expect(OutgoingPacket.disconnect(namespace: "/x").payload.text == "41/x,")
     }

@@ -44,7 +44,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
         return payloads.map { payload in
-            guard !LineWriter.isPublishTooLong(subject, payload) else { return .lineTooLong }
+            guard !BusLimits.isPublishTooLong(subject, payload) else { return .lineTooLong }
             let message = BusMessage(subject: subject, payload: payload)
             for handler in handlers(of: subject) { handler(message) }
             return nil
@@ -95,7 +95,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
-        guard !LineWriter.isRequestTooLong(subject, data, context) else {
+        guard !BusLimits.isRequestTooLong(subject, data, context) else {
             return completion(.failure(.lineTooLong))
         }
         let now = ContinuousClock.now
@@ -120,7 +120,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     }
 
     private func finish(_ id: UInt64, _ reply: any BusPayload) {
-        let isTooLong = LineWriter.isReplyTooLong(reply)
+        let isTooLong = BusLimits.isReplyTooLong(reply)
         let completion = state.withLock { $0.pending.take(id) }
         completion?(isTooLong ? .failure(.lineTooLong) : .success(reply))
         resumeIfDrained()

@@ -126,37 +126,6 @@ package enum LineWriter {
         }
     }
 
-    // MARK: Lengths
-
-    // Members, punctuation and numbers of the longest line come to less than this.
-    private static let frame = 200
-
-    /// Whether the `pub` line would be longer than a broker passes on.
-    static func isPublishTooLong(_ subject: String, _ payload: any BusPayload) -> Bool {
-        isTooLong(atMost: frame + subject.utf8.count + payload.maxBytes) { publish(subject, payload.json, to: &$0) }
-    }
-
-    static func isRequestTooLong(_ subject: String, _ data: JSONValue, _ context: BusContext) -> Bool {
-        let texts = [subject, context.requestID, context.key ?? "", context.trace ?? ""]
-        // An escaped byte takes six.
-        let atMost = texts.reduce(frame) { $0 + $1.utf8.count * 6 }
-        return isTooLong(atMost: atMost + data.bytes.count + (context.caller?.bytes.count ?? 0)) {
-            request(.max >> 1, subject, data, context, to: &$0)
-        }
-    }
-
-    static func isReplyTooLong(_ payload: any BusPayload) -> Bool {
-        isTooLong(atMost: frame + payload.maxBytes) { reply(.max >> 1, payload.json, to: &$0) }
-    }
-
-    /// Only a line near the limit has to be written to be measured.
-    private static func isTooLong(atMost bound: Int, _ write: (inout [UInt8]) -> Void) -> Bool {
-        guard bound > BusLimits.maxPassedOnLine else { return false }
-        var out: [UInt8] = []
-        write(&out)
-        return out.count > BusLimits.maxPassedOnLine
-    }
-
     // MARK: Parts
 
     private static func line(_ operation: String, to out: inout [UInt8], _ members: (inout JSONWriter) -> Void) {

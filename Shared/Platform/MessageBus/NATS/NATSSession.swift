@@ -105,3 +105,39 @@ struct NATSSession {
         return parts.count > 1 ? NATSParser.number(parts[1]) : nil
     }
 }
+
+/// What a NATS server says of itself in its `INFO`.
+struct NATSServerInfo {
+    /// The longest payload it takes, in bytes, headers included.
+    let maxPayload: Int?
+    let hasHeaders: Bool
+    let wantsTLS: Bool
+    /// Itself and the others of its cluster, as clients reach them.
+    let servers: [BusAddress]
+
+    /// nil if it is no JSON object.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let info = bytes.value(at: bytes.indices)?.object else { return nil }
+        maxPayload = info["max_payload"]?.int
+        hasHeaders = info["headers"]?.bool ?? false
+        wantsTLS = info["tls_required"]?.bool ?? false
+        servers = (info["connect_urls"]?.array ?? []).compactMap { $0.string.flatMap { BusAddress($0) } }
+    }
+}
+
+/// From a NATS server's bytes to the bus' words.
+struct NATSReader: BusReader {
+    private var parser = NATSParser()
+    private var session: NATSSession
+
+    init(_ session: NATSSession) { self.session = session }
+
+    /// The server begins, with its `INFO`.
+    var opening: [UInt8] { [] }
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BusWord) -> Void) throws(BusReadError) {
+        var session = session
+        defer { self.session = session }
+        try parser.parse(bytes) { session.hear($0, body) }
+    }
+}

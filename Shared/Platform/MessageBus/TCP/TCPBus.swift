@@ -4,25 +4,17 @@ import Synchronization
 
 /// The bus over one TCP connection to a broker, in the broker's own protocol: `JSONLines` or `NATSWire`.
 ///
-/// Calls come from any thread and append to what waits; the loop sends it once a turn. When the connection is lost it is
-/// made again, for ever, and the subscriptions are made again before anything else is said.
+/// Calls come from any thread and append to what waits; the loop sends it once a turn (`TCPBusLink`).
 ///
 /// It lives until `close()`.
 public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
-    /// After which a question is asked again, if nobody tells of responders that are gone.
-    static let patience: Duration = .seconds(1)
     /// Bytes of events, a little more at most.
     private static let publishedAtOnce = 256 * 1024
 
-    let loop: EventLoop
-    let name: String
-    let wire: any BusWire
-    let maxPendingBytes: Int
-    let onTrouble: @Sendable (String) -> Void
-    let start = ContinuousClock.now
-    let state: Mutex<TCPBusState>
+    private let link: TCPBusLink
+    private let wire: any BusWire
 
     /// Connects to a `parlor-bus`, and waits for it to be there; see `BusURL.connect`.
     public static func connect(
@@ -40,49 +32,32 @@ public final class TCPBus: MessageBus {
         to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
         onTrouble: @escaping @Sendable (String) -> Void
     ) async throws(BusError) -> TCPBus {
-        let bus = TCPBus(
+        let link = TCPBusLink(
             servers, wire, name: name, on: loop, maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
         let outcome: Result<Void, BusError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                bus.state.withLock { $0.firstConnection = { continuation.resume(returning: $0) } }
-                bus.attempt()
-                if Task.isCancelled { bus.giveUp(.disconnected) }
+                link.state.withLock { $0.firstConnection = { continuation.resume(returning: $0) } }
+                link.attempt()
+                if Task.isCancelled { link.giveUp(.disconnected) }
             }
         } onCancel: {
-            bus.giveUp(.disconnected)
+            link.giveUp(.disconnected)
         }
         try outcome.get()
-        return bus
+        return TCPBus(link)
     }
 
-    private init(
-        _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
-        onTrouble: @escaping @Sendable (String) -> Void
-    ) {
-        state = Mutex(TCPBusState(BusServers(servers), wire))
-        self.wire = wire
-        self.name = name
-        self.loop = loop
-        self.maxPendingBytes = maxPendingBytes
-        self.onTrouble = onTrouble
+    private init(_ link: TCPBusLink) {
+        self.link = link
+        wire = link.wire
     }
 
     public var keepsKeysTogether: Bool { wire.keepsKeysTogether }
 
-    public var isConnected: Bool { state.withLock { $0.connection != nil } }
-    public var counters: TCPBusCounters { state.withLock { $0.counters } }
+    public var isConnected: Bool { link.state.withLock { $0.connection != nil } }
+    public var counters: TCPBusCounters { link.state.withLock { $0.counters } }
 
     // MARK: - Saying
-
-    /// Changes the state, and has the loop send what that left to be sent.
-    func say<T: Sendable>(_ change: (inout TCPBusState) -> T) -> T {
-        let (result, connection) = state.withLock { state in
-            let result = change(&state)
-            return (result, state.connectionToFlush())
-        }
-        if let connection { loop.execute { connection.object.flush() } }
-        return result
-    }
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
@@ -91,7 +66,7 @@ public final class TCPBus: MessageBus {
         var bytes = 0
         for payload in payloads {
             let data = payload.json
-            piece.append((data, LineWriter.isPublishTooLong(subject, data)))
+            piece.append((data, BusLimits.isPublishTooLong(subject, data)))
             bytes += data.bytes.count
             guard bytes >= Self.publishedAtOnce else { continue }
             refusals += publish(subject, piece)
@@ -103,14 +78,14 @@ public final class TCPBus: MessageBus {
     /// With the lock taken once. Taken for each event in turn, it goes to and fro between this thread and the loop, which waits for it; and
     /// for all of a long list, the loop could send nothing of it before it is over the bound.
     private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
-        say { state in
+        link.say { state in
             piece.map { event in
                 guard !event.isTooLong else { return .lineTooLong }
                 guard state.connection != nil else {
                     state.counters.droppedEvents &+= 1
                     return nil
                 }
-                guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
+                guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }
                 return state.append { wire.publish(subject, event.data, to: &$0) } ? nil : .lineTooLong
             }
         }
@@ -135,8 +110,8 @@ public final class TCPBus: MessageBus {
     }
 
     private func subscribe(_ subscription: TCPBusSubscription) -> BusSubscription {
-        let id = say { $0.add(subscription) }
-        return BusSubscription { [weak self] in self?.say { $0.removeSubscription(id) } }
+        let id = link.say { $0.add(subscription) }
+        return BusSubscription { [weak link = link] in link?.say { $0.removeSubscription(id) } }
     }
 
     public func request(
@@ -144,19 +119,20 @@ public final class TCPBus: MessageBus {
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
-        guard !LineWriter.isRequestTooLong(subject, data, context) else { return completion(.failure(.lineTooLong)) }
-        let deadline = start.duration(to: .now) + context.timeout
-        let failure: BusError? = say { state in
+        guard !BusLimits.isRequestTooLong(subject, data, context) else { return completion(.failure(.lineTooLong)) }
+        let deadline = link.now + context.timeout
+        let failure: BusError? = link.say { state in
             guard state.connection != nil else { return .disconnected }
-            guard state.pendingBytes < maxPendingBytes else { return .slowConsumer }
-            let mayBeRepeated = context.isQuestion && !wire.tellsOfLostResponders && context.timeout > Self.patience
+            guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }
+            let mayBeRepeated =
+                context.isQuestion && !wire.tellsOfLostResponders && context.timeout > TCPBusLink.patience
             let question =
                 mayBeRepeated
                 ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
             let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
             if mayBeRepeated {
                 state.repeats.earn()
-                state.repeatQuestion(id, at: deadline - context.timeout + Self.patience)
+                state.repeatQuestion(id, at: deadline - context.timeout + TCPBusLink.patience)
             }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
                 _ = state.takeAsked(id)
@@ -169,17 +145,17 @@ public final class TCPBus: MessageBus {
 
     @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
-        let id = state.withLock { state in
+        let id = link.state.withLock { state in
             state.lastID += 1
             state.watchers[state.lastID] = handler
             return state.lastID
         }
-        return BusSubscription { [weak self] in self?.state.withLock { $0.watchers[id] = nil } }
+        return BusSubscription { [weak link = link] in link?.state.withLock { $0.watchers[id] = nil } }
     }
 
     public func flush() async throws(BusError) {
         let outcome: Result<Void, BusError> = await withCheckedContinuation { continuation in
-            let isSent = say { state in
+            let isSent = link.say { state in
                 guard state.connection != nil else { return false }
                 state.pongs.append { continuation.resume(returning: $0) }
                 wire.ping(to: &state.outgoing)
@@ -194,27 +170,17 @@ public final class TCPBus: MessageBus {
 
     public func close() async {
         if !wire.tellsOfLostResponders {
-            say { $0.removeAllSubscriptions() }
+            link.say { $0.removeAllSubscriptions() }
             // What the broker had sent before it knew is given back while there is a connection, as nobody else would tell
             // whoever asked. Without one there is nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in
-            say { state in
+            link.say { state in
                 state.removeAllSubscriptions()
                 state.drainWaiters.append(continuation)
             }
-            drained()
-        }
-    }
-
-    /// Goes on with `close()` when nothing is under way any more, and ends it when the connection is gone.
-    func drained() {
-        let step = state.withLock { $0.nextClosingStep() }
-        switch step {
-        case .none: break
-        case .close(let connection): loop.execute { connection.object.close() }
-        case .resume(let waiters): for waiter in waiters { waiter.resume() }
+            link.drained()
         }
     }
 }

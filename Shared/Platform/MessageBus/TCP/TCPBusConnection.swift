@@ -1,7 +1,7 @@
 import JSON
 import Reactor
 
-/// One connection of a `TCPBus`, from its first byte to its end. On the bus' loop only.
+/// One connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
 final class TCPBusConnection: ChannelHandler {
     /// How long the broker has for its welcome, and how often it is pinged at least, whatever it says itself.
     private static let standardInterval: Duration = .seconds(5)
@@ -9,7 +9,7 @@ final class TCPBusConnection: ChannelHandler {
     private static let maxSilentIntervals = 3
 
     private let channel: Channel
-    private let bus: TCPBus
+    private let link: TCPBusLink
     private let loop: EventLoop
     private let address: BusAddress
     private var reader: any BusReader
@@ -22,12 +22,12 @@ final class TCPBusConnection: ChannelHandler {
     /// A flush may have been asked for before: a timer that it started would outlive this.
     private var isOver = false
 
-    init(_ channel: Channel, to address: BusAddress, bus: TCPBus) {
+    init(_ channel: Channel, to address: BusAddress, link: TCPBusLink) {
         self.channel = channel
         self.address = address
-        self.bus = bus
-        loop = bus.loop
-        reader = bus.wire.makeReader(name: bus.name)
+        self.link = link
+        loop = link.loop
+        reader = link.wire.makeReader(name: link.name)
         if !reader.opening.isEmpty { channel.write(reader.opening) }
         keepalive = loop.schedule(after: interval) { [unowned self] in checkLife() }
     }
@@ -35,10 +35,10 @@ final class TCPBusConnection: ChannelHandler {
     /// Sends what the bus has for this turn, and wakes up when the next deadline is over.
     func flush() {
         if isOver { return }
-        let (bytes, expiry) = bus.takeOutgoing(for: LoopBound(self, to: loop))
+        let (bytes, expiry) = link.takeOutgoing(for: LoopBound(self, to: loop))
         if !bytes.isEmpty {
             channel.write(bytes)
-            bus.sent(stillPending: channel.pendingBytes)
+            link.sent(stillPending: channel.pendingBytes)
         }
         if let expiry { watchDeadlines(in: expiry) }
     }
@@ -50,13 +50,13 @@ final class TCPBusConnection: ChannelHandler {
 
     private func watchDeadlines(in time: Duration) {
         if let deadlines { return deadlines.rearm(after: time) }
-        deadlines = loop.schedule(after: time) { [unowned self] in bus.expire() }
+        deadlines = loop.schedule(after: time) { [unowned self] in link.expire() }
     }
 
     private func checkLife() {
         let silence = LoopInstant.now() - lastHeard
         guard isWelcome, silence < interval * Self.maxSilentIntervals else { return channel.abort() }
-        if silence >= interval { bus.pingIfIdle() }
+        if silence >= interval { link.pingIfIdle() }
         keepalive?.rearm(after: interval)
     }
 
@@ -67,8 +67,8 @@ final class TCPBusConnection: ChannelHandler {
         do throws(BusReadError) {
             try reader.read(bytes) { heard($0) }
         } catch {
-            bus.countMalformed()
-            bus.trouble("the bus at \(address) is not understood: \(error.reason)")
+            link.countMalformed()
+            link.trouble("the bus at \(address) is not understood: \(error.reason)")
             channel.abort()
         }
     }
@@ -82,20 +82,20 @@ final class TCPBusConnection: ChannelHandler {
             interval = min(welcome.pingInterval ?? interval, interval)
             isWelcome = true
             keepalive?.rearm(after: interval)
-            if !bus.connected(LoopBound(self, to: loop), welcome) { channel.close() }
+            if !link.connected(LoopBound(self, to: loop), welcome) { channel.close() }
         case .refusal(let reason):
             refusal = reason
             channel.close()
-        default: bus.heard(word)
+        default: link.heard(word)
         }
     }
 
-    func channelDidDrain(_ channel: Channel) { bus.sent(stillPending: 0) }
+    func channelDidDrain(_ channel: Channel) { link.sent(stillPending: 0) }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
         isOver = true
         keepalive?.cancel()
         deadlines?.cancel()
-        bus.disconnected(from: address, refusal: refusal)
+        link.disconnected(from: address, refusal: refusal)
     }
 }

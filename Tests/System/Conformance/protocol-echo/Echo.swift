@@ -6,13 +6,20 @@ import SocketIO
 
 /// Sends back what it gets, as the reference test-suites' servers do.
 final class Echo: EdgeDelegate {
+    /// What WebSocket suites send at most.
+    private static let maxMessageBytes = 16 << 20
+
+    /// `/ws` is a plain WebSocket.
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
-        responder.send(HTTPResponse(status: 404))
+        guard request.path == "/ws" else { return responder.send(HTTPResponse(status: 404)) }
+        responder.openWebSocket(for: request, maxMessageBytes: Self.maxMessageBytes) { webSocket, message, isBinary in
+            webSocket.send(message, isBinary: isBinary)
+        }
     }
 
     // MARK: /engine.io/
 
-    func socket(_ socket: Socket, received message: EnginePacket) {
+    static func sendBack(_ message: EnginePacket, to socket: Socket) {
         let payload = Array(message.payload)
         socket.send(message.isBinary ? OutgoingPacket(binary: payload) : OutgoingPacket(.message, payload))
     }
@@ -21,7 +28,7 @@ final class Echo: EdgeDelegate {
 
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
         socket.accept(namespace)
-        socket.emit("auth", auth ?? .emptyObject, namespace: namespace)
+        socket.send(.event("auth", [auth ?? .emptyObject], namespace: namespace))
     }
 
     func socket(_ socket: Socket, received event: SocketIOEvent) {
@@ -41,10 +48,4 @@ final class Echo: EdgeDelegate {
     func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
 
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
-
-    // MARK: /ws
-
-    func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {
-        webSocket.send(message, isBinary: isBinary)
-    }
 }

@@ -13,9 +13,6 @@ struct EchoOptions {
     private var pingTimeout = 20_000
     private var connectTimeout = 45_000
 
-    /// What WebSocket suites send at most.
-    private static let maxRawMessageBytes = 16 << 20
-
     init(_ arguments: some Sequence<String>) throws(Malformed) {
         var rest = arguments.makeIterator()
         while let flag = rest.next() {
@@ -42,10 +39,9 @@ struct EchoOptions {
         var socketIO = EdgeEndpoint(
             path: "/socket.io/", .socketIO(engine, SocketIOConfiguration(namespaces: ["/", "/custom"])))
         socketIO.connectTimeout = .milliseconds(connectTimeout)
-        var webSocket = EdgeEndpoint(path: "/ws", .webSocket)
-        webSocket.maxMessageBytes = Self.maxRawMessageBytes
-        var configuration = EdgeConfiguration(
-            endpoints: [EdgeEndpoint(path: "/engine.io/", .engineIO(engine)), socketIO, webSocket])
+        let engineIO = EdgeEndpoint(
+            path: "/engine.io/", .engineIO(engine) { socket, message in Echo.sendBack(message, to: socket) })
+        var configuration = EdgeConfiguration(endpoints: [engineIO, socketIO])
         // An echo sends back all it is sent before anyone reads: suites write much, and then read.
         configuration.maxPendingBytes = 64 << 20
         // Nobody signs in here, and a stranger's share does not fit the suites' largest message.

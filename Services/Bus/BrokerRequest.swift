@@ -1,7 +1,0 @@
-/// A request under way.
-struct BrokerRequest {
-    let requester: BrokerPeer
-    /// The requester's number for it.
-    let id: UInt64
-    let responder: BrokerPeer
-}

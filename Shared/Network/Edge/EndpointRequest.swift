@@ -1,0 +1,155 @@
+import HTTP
+import Security
+import SocketIO
+
+/// A request to an endpoint: a handshake, a poll, a POST, or an upgrade to WebSocket.
+struct EndpointRequest {
+    let request: HTTPRequest
+    let endpoint: ServedEndpoint
+    let connection: HTTPConnection
+    /// The connection's number for it.
+    let exchange: Int
+
+    private var edge: EdgeLoop { connection.edge }
+
+    func serve() {
+        if request.method == "OPTIONS" { return connection.answer(exchange, with: .preflight(of: request)) }
+        do throws(EngineError) {
+            try route()
+        } catch {
+            connection.answer(exchange, with: .engineError(error))
+        }
+    }
+
+    /// The checks are the reference server's, in its order.
+    private func route() throws(EngineError) {
+        guard let query = request.queryItems else { throw .badRequest }
+        let transport = query["transport"]
+        guard transport == "polling" || transport == "websocket" else { throw .unknownTransport }
+        let isUpgrade = request.headers.list("Upgrade", contains: "websocket")
+        guard isUpgrade == (transport == "websocket") else { throw .badRequest }
+
+        guard let sid = query["sid"], !sid.isEmpty else { return try openSession(query) }
+        guard let loop = edge.loop(ofSession: sid) else { throw .unknownSession }
+        if loop != edge.loop.index { return edge.move(connection, with: request, isWhole: true, to: loop) }
+        guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
+        // A deadline that has passed counts, also when its timer's turn comes after this request's.
+        session.settleHeartbeat()
+        if !session.isPending { connection.noteConnected() }
+
+        if isUpgrade {
+            guard session.engine.isOpen else { throw .unknownSession }
+            guard let webSocket = openWebSocket() else { return }
+            return session.attach(webSocket)
+        }
+        switch request.method {
+        case "GET": session.poll(connection, exchange: exchange)
+        case "POST" where request.body.count > session.maxMessageBytes:
+            connection.fail(exchange, status: 413, reason: "the payload is too large")
+        case "POST": session.post(request.body, on: connection, exchange: exchange)
+        default: throw .badRequest
+        }
+    }
+
+    private func openSession(_ query: HTTPQuery) throws(EngineError) {
+        guard request.method == "GET" else { throw .badHandshakeMethod }
+        let version = query["EIO"]
+        guard version == "4" || (version == nil && endpoint.settings.takesMissingVersion) else {
+            throw .unsupportedVersion
+        }
+        if edge.isDraining {
+            return connection.fail(exchange, status: 503, reason: "the server is shutting down")
+        }
+
+        let handshake = SocketHandshake(of: request, query, from: connection.client(of: request))
+        if endpoint.needsConnect {
+            do throws(ClientUsage.Excess) {
+                try edge.addPendingSocket(of: handshake.client)
+            } catch {
+                return connection.fail(
+                    exchange, status: error.status, reason: error.reason("sockets that have not connected"),
+                    headers: [("Retry-After", HTTPFailure.retryAfter)])
+            }
+        }
+        if query["transport"] == "websocket" {
+            guard let webSocket = openWebSocket() else {
+                if endpoint.needsConnect { edge.usage.removePendingSocket(of: handshake.client.subscriber) }
+                return
+            }
+            edge.makeSession(.webSocket, at: endpoint, handshake: handshake).start(on: webSocket)
+        } else {
+            edge.makeSession(.polling, at: endpoint, handshake: handshake).start(on: connection, exchange: exchange)
+        }
+    }
+
+    private func openWebSocket() -> WebSocketConnection? {
+        .open(for: request, on: connection, exchange: exchange, maxMessageBytes: endpoint.settings.maxMessageBytes)
+    }
+
+    /// On which loop the session is that it names, if it is there.
+    var sessionLoop: Int? { request.queryItems?["sid"].flatMap(edge.loop(ofSession:)) }
+
+    /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
+    /// and up to `maxPendingMessageBytes` of anyone. Asked on the session's loop.
+    var mayHaveLargeBody: Bool {
+        guard let session = edge.session(of: request, at: endpoint) else { return false }
+        if !session.isPending { return true }
+        let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
+        return length <= edge.configuration.limits.maxPendingMessageBytes
+    }
+}
+
+extension HTTPResponse {
+    static func engineError(_ error: EngineError) -> HTTPResponse {
+        HTTPResponse(
+            status: 400, headers: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
+            body: error.json)
+    }
+
+    static func enginePayload(_ body: [UInt8]) -> HTTPResponse {
+        HTTPResponse(
+            status: 200,
+            headers: [
+                "Content-Type": "text/plain; charset=UTF-8", "Cache-Control": "no-store",
+                // What others wrote stands in it.
+                "X-Content-Type-Options": "nosniff",
+            ], body: body)
+    }
+
+    /// What a browser asks before a script of another origin may send its request (Fetch standard, section 3.2).
+    fileprivate static func preflight(of request: HTTPRequest) -> HTTPResponse {
+        var headers: HTTPHeaders = [
+            "Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "86400",
+            "Vary": "Access-Control-Request-Headers",
+        ]
+        if let asked = request.headers["Access-Control-Request-Headers"] {
+            headers.add("Access-Control-Allow-Headers", asked)
+        }
+        return HTTPResponse(status: 204, headers: headers)
+    }
+}
+
+/// The id of an Engine.IO session: `INSTANCE.LOOP.RANDOM`, without the first part where no instance is named. It says on
+/// which loop the session lives, and its random part is what keeps others from guessing it.
+struct SessionID {
+    let text: String
+    let loop: Int
+
+    init(instance: String, loop: Int, randomness: any Randomness) {
+        self.loop = loop
+        let parts = [instance, String(loop), Base64URL.encode(randomness.bytes(15))]
+        text = parts.filter { !$0.isEmpty }.joined(separator: ".")
+    }
+
+    /// nil if it is none of this instance's.
+    init?(_ text: String, instance: String, loopCount: Int) {
+        var parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        if !instance.isEmpty, parts.removeFirst() != instance { return nil }
+        guard parts.count == 2, parts[0].utf8.count <= 4, let loop = Int(parts[0]), (0..<loopCount).contains(loop)
+        else {
+            return nil
+        }
+        self.text = text
+        self.loop = loop
+    }
+}

@@ -1,0 +1,44 @@
+import Reactor
+import SocketIO
+
+/// The timers of one session. They call it without keeping it: all are cancelled before it goes.
+struct EngineTimers {
+    /// A timer fires within a millisecond of its time, unless its loop is busy.
+    private static let usualLateness: Duration = .milliseconds(20)
+    private static let never = LoopInstant(nanoseconds: .max)
+
+    private var heartbeat: LoopTimer?
+    private var heartbeatDue = Self.never
+    /// The others, which few sessions have.
+    private var others: [EngineTimer: LoopTimer] = [:]
+
+    /// Whether the heartbeat's deadline has passed, also when its timer's turn has not come.
+    var isHeartbeatDue: Bool { heartbeatDue <= .now() }
+
+    mutating func start(_ timer: EngineTimer, after delay: Duration, for session: EngineConnection) {
+        if timer == .heartbeat { return startHeartbeat(after: delay, for: session) }
+        stop(timer)
+        others[timer] = session.edge.loop.schedule(after: delay) { [unowned session] in session.fired(timer) }
+    }
+
+    /// A pong's deadline counts from when the ping was due, so that lateness does not add up; but when the loop was held
+    /// up for longer, the client has its whole time.
+    private mutating func startHeartbeat(after delay: Duration, for session: EngineConnection) {
+        let now = LoopInstant.now()
+        let isLate = heartbeatDue <= now && now - heartbeatDue < Self.usualLateness
+        heartbeatDue = (isLate ? heartbeatDue : now) + delay
+        if let heartbeat {
+            heartbeat.rearm(after: heartbeatDue - now)
+        } else {
+            heartbeat = session.edge.loop.schedule(after: delay) { [unowned session] in session.settleHeartbeat() }
+        }
+    }
+
+    mutating func stop(_ timer: EngineTimer) { others.removeValue(forKey: timer)?.cancel() }
+
+    mutating func cancelAll() {
+        for timer in others.values { timer.cancel() }
+        heartbeat?.cancel()
+        self = EngineTimers()
+    }
+}

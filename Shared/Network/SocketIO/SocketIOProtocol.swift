@@ -1,0 +1,73 @@
+import JSON
+
+/// Where a server's Socket.IO may differ from the reference server's.
+public struct SocketIOConfiguration: Sendable {
+    /// What to do with a packet that is well-formed but not expected: an event on a namespace that is not connected,
+    /// a second CONNECT, an answer nobody waits for.
+    public enum OutOfPlacePackets: Sendable {
+        /// As the reference server does.
+        case close
+        /// A client that was refused, and sends on until it reads that, can connect again on the same engine.
+        case ignore
+    }
+
+    /// That a client can connect to.
+    public var namespaces: Set<String>
+    public var outOfPlacePackets: OutOfPlacePackets
+    /// False: an event with attachments is reported as refused, its attachments are skipped, the session goes on.
+    public var acceptsAttachments: Bool
+    /// Of one packet; more close the session.
+    public var maxAttachments: Int
+    /// Of one packet's attachments together; more close the session.
+    public var maxAttachmentBytes: Int
+    /// Memory, about, of events that wait while their namespace's CONNECT is checked; more close the session.
+    public var maxQueuedBytes: Int
+
+    public init(
+        namespaces: Set<String> = [SocketIOPacket.mainNamespace], outOfPlacePackets: OutOfPlacePackets = .close,
+        acceptsAttachments: Bool = true, maxAttachments: Int = 64, maxAttachmentBytes: Int = 1 << 20,
+        maxQueuedBytes: Int = 1 << 20
+    ) {
+        self.namespaces = namespaces
+        self.outOfPlacePackets = outOfPlacePackets
+        self.acceptsAttachments = acceptsAttachments
+        self.maxAttachments = maxAttachments
+        self.maxAttachmentBytes = maxAttachmentBytes
+        self.maxQueuedBytes = maxQueuedBytes
+    }
+}
+
+/// An event from a client.
+public struct SocketIOEvent: Sendable, Equatable {
+    public let namespace: String
+    public let name: String
+    /// With the placeholders of attachments as they came.
+    public let arguments: [JSONValue]
+    public let attachments: [[UInt8]]
+    /// If the client waits for an ack.
+    public let ackID: Int?
+}
+
+/// Why an event is not delivered, though its session goes on.
+public enum SocketIORefusal: Sendable, Equatable {
+    /// It came with attachments, which this server does not take. They are left out.
+    case attachments
+    /// Its arguments, which are left out, are nested deeper than `JSONValue.defaultMaxDepth`, or than 32 levels with
+    /// attachments.
+    case depth
+}
+
+/// What to do after something happened to a `SocketIOSession`.
+public enum SocketIOAction: Sendable, Equatable {
+    case send(OutgoingPacket)
+    /// Answer with the session's `accept` or `refuse`, now or later.
+    case checkConnect(namespace: String, auth: JSONValue?)
+    case event(SocketIOEvent)
+    /// The event is not to be done; its ack, if it wants one, is still to be sent.
+    case refuse(SocketIOEvent, SocketIORefusal)
+    case ack(namespace: String, id: Int, arguments: [JSONValue], attachments: [[UInt8]])
+    /// The client left this namespace.
+    case disconnected(namespace: String)
+    /// The last action: the Engine.IO session has to be closed.
+    case close(ProtocolViolation)
+}

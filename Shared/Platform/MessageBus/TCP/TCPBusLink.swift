@@ -1,0 +1,248 @@
+import JSON
+import Reactor
+import Synchronization
+
+/// A `TCPBus`' link to its broker: being connected, coming back, and what the broker says. On the loop, but for `say` and the first
+/// attempt.
+///
+/// When the connection is lost it is made again, for ever, and the subscriptions are made again before anything else is said.
+final class TCPBusLink: Sendable {
+    /// After which a question is asked again, if nobody tells of responders that are gone.
+    static let patience: Duration = .seconds(1)
+
+    let loop: EventLoop
+    let name: String
+    let wire: any BusWire
+    let maxPendingBytes: Int
+    private let onTrouble: @Sendable (String) -> Void
+    private let start = ContinuousClock.now
+    let state: Mutex<TCPBusState>
+
+    /// - Parameter servers: one at least, tried in turn.
+    init(
+        _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
+        onTrouble: @escaping @Sendable (String) -> Void
+    ) {
+        state = Mutex(TCPBusState(BusServers(servers), wire))
+        self.wire = wire
+        self.name = name
+        self.loop = loop
+        self.maxPendingBytes = maxPendingBytes
+        self.onTrouble = onTrouble
+    }
+
+    /// As deadlines are counted.
+    var now: Duration { start.duration(to: .now) }
+
+    // MARK: - Sending
+
+    /// Changes the state, and has the loop send what that left to be sent. From any thread.
+    func say<T: Sendable>(_ change: (inout TCPBusState) -> T) -> T {
+        let (result, connection) = state.withLock { state in
+            let result = change(&state)
+            return (result, state.connectionToFlush())
+        }
+        connection?.enqueue { $0.flush() }
+        return result
+    }
+
+    /// What is to be sent now, and how long until `expire` is to be called, if that is sooner than was said before. The connection says
+    /// when the kernel has the bytes.
+    func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
+        let (bytes, expiry) = state.withLock { $0.takeOutgoing(for: connection) }
+        return (bytes, expiry.map { $0 - now })
+    }
+
+    func sent(stillPending count: Int) { state.withLock { $0.unsent = count } }
+
+    func expire() {
+        let now = now
+        let late = say { state in
+            state.watch.end()
+            _ = state.serving.expire(at: now)
+            let late = state.asked.expire(at: now)
+            for id in state.unanswered.expire(at: now) { askAgain(id, at: now, &state) }
+            return late.map(\.completion)
+        }
+        for completion in late { completion(.failure(.deadlineExceeded)) }
+        drained()
+    }
+
+    /// Under the same number: whichever reply comes first ends it, and another finds nobody.
+    private func askAgain(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
+        guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes,
+            state.repeats.take()
+        else { return }
+        var context = question.context
+        context.timeout = question.deadline - now
+        // It was not too long the first time.
+        _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
+        state.asked.update(id) { $0.question?.isRepeated = true }
+        state.counters.repeatedQuestions &+= 1
+    }
+
+    // MARK: - The connection
+
+    func pingIfIdle() {
+        say { state in
+            state.pongs.append { _ in }
+            wire.ping(to: &state.outgoing)
+        }
+    }
+
+    /// The broker has taken this peer: all subscriptions go out first, then everyone may speak.
+    ///
+    /// - Returns: false if the bus was closed meanwhile.
+    func connected(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> Bool {
+        let told = say { state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
+            guard !state.isClosed else { return nil }
+            return (Array(state.watchers.values), state.connect(connection, welcome))
+        }
+        guard let told else { return false }
+        if let longest = welcome.maxMessage {
+            trouble(
+                "the bus takes \(longest) bytes at most, where Parlor may say \(BusLimits.maxLine): more is refused")
+        }
+        if let first = told.first { first(.success(())) } else { for watcher in told.watchers { watcher(.connected) } }
+        return true
+    }
+
+    /// - Parameter refusal: what the broker said in place of a welcome.
+    func disconnected(from address: BusAddress, refusal: String?) {
+        let lost = state.withLock { $0.disconnect() }
+        for completion in lost.asked { completion(.failure(.disconnected)) }
+        for pong in lost.pongs { pong(.failure(.disconnected)) }
+        for watcher in lost.watchers { watcher(.disconnected) }
+        if let refusal {
+            trouble("the bus at \(address) refuses us: \(refusal)")
+            giveUp(.refused(refusal))
+        } else {
+            trouble("no connection to the bus at \(address)")
+        }
+        drained()
+        retry()
+    }
+
+    func attempt() {
+        let address = state.withLock { $0.servers.next() }
+        // On the loop: coming back must not wait for a pool that others keep busy.
+        Task(executorPreference: loop) { [self] in
+            do throws(ConnectError) {
+                try await loop.connect(host: address.host, port: address.port, timeout: .seconds(5)) { channel in
+                    TCPBusConnection(channel, to: address, link: self)
+                }
+            } catch {
+                trouble("no connection to the bus at \(address): \(error)")
+                loop.execute { self.retry() }
+            }
+        }
+    }
+
+    private func retry() {
+        let delay = state.withLock { state -> Duration? in
+            guard !state.isClosed else { return nil }
+            var random = SystemRandomNumberGenerator()
+            return state.backoff.next(using: &random)
+        }
+        if let delay { loop.schedule(after: delay) { self.attempt() } }
+    }
+
+    /// Told once a connection, and once while there is none.
+    func trouble(_ reason: String) {
+        if state.withLock({ $0.note(trouble: reason) }) { onTrouble(reason) }
+    }
+
+    /// Ends a bus that has never been connected; does nothing to another.
+    func giveUp(_ error: BusError) {
+        let first = state.withLock { state in
+            guard let first = state.firstConnection else { return nil as TCPBusState.FirstConnection? }
+            state.firstConnection = nil
+            state.isClosed = true
+            return first
+        }
+        first?(.failure(error))
+    }
+
+    /// Goes on with `TCPBus.close()` when nothing is under way any more, and ends it when the connection is gone. From any thread.
+    func drained() {
+        let step = state.withLock { $0.nextClosingStep() }
+        switch step {
+        case .none: break
+        case .close(let connection): connection.enqueue { $0.close() }
+        case .resume(let waiters): for waiter in waiters { waiter.resume() }
+        }
+    }
+
+    // MARK: - What the broker says
+
+    func heard(_ word: BusWord) {
+        switch word {
+        case .event(let subscription, let message):
+            if case .events(_, _, let handler) = state.withLock({ $0.subscriptions[subscription] }) { handler(message) }
+        case .request(let subscription, let address, let subject, let data, let context):
+            guard case .requests(_, _, let handler) = state.withLock({ $0.subscriptions[subscription] }) else {
+                // It was cancelled while this was on its way.
+                return giveBack(address, .noResponders)
+            }
+            serve(address, subject, data, context, handler)
+        case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
+            // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
+            let again = now + Self.patience
+            say { $0.repeatQuestion(id, at: again) }
+        case .reply(let id, let result):
+            state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
+            drained()
+        case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
+        case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }
+        case .complaint(let text): trouble("the bus says: \(text)")
+        case .malformed(let address):
+            countMalformed()
+            if let address { giveBack(address, .refused("malformed")) }
+        // Of the connection, not of the bus.
+        case .answer, .welcome, .refusal: countMalformed()
+        }
+    }
+
+    private func isAskedAgain(_ id: UInt64) -> Bool {
+        state.withLock { $0.asked[id]?.question?.isRepeated ?? false }
+    }
+
+    func countMalformed() { state.withLock { $0.counters.malformedLines &+= 1 } }
+
+    private func serve(
+        _ address: ReplyAddress, _ subject: String, _ data: JSONValue, _ context: BusContext,
+        _ handler: @Sendable (BusRequest) -> Void
+    ) {
+        let deadline = ContinuousClock.now + context.timeout
+        let id = say { $0.serving.insert(address, deadline: start.duration(to: deadline)) }
+        handler(
+            BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [self] payload in
+                let data = payload.json
+                let isTooLong = BusLimits.isReplyTooLong(data)
+                say { state in
+                    // Gone with its deadline, or with the connection.
+                    guard let address = state.serving.take(id) else { return }
+                    guard state.pendingBytes < maxPendingBytes else { return refuse(address, &state) }
+                    if isTooLong || !state.append({ wire.reply(address, data, to: &$0) }) {
+                        wire.reply(address, .lineTooLong, to: &state.outgoing)
+                    }
+                }
+                drained()
+            })
+    }
+
+    /// The reply finds no room; a line of sixty bytes that says so has some of its own, above the bound and the longest line
+    /// that may stand across it.
+    private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
+        guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
+            state.counters.droppedReplies &+= 1
+            return
+        }
+        state.counters.refusedReplies &+= 1
+        wire.reply(address, .slowConsumer, to: &state.outgoing)
+    }
+
+    private func giveBack(_ address: ReplyAddress, _ error: BusError) {
+        say { if $0.connection != nil { wire.reply(address, error, to: &$0.outgoing) } }
+    }
+}

@@ -1,0 +1,293 @@
+import CLinux
+import Glibc
+import Synchronization
+import Workers
+
+/// One thread with one epoll: connections, timers and tasks, one after the other.
+///
+/// It is a Swift executor. An actor lives on it as a `LoopActor`, and what the loop calls (handlers, timers) enters that actor with
+/// `assumeIsolated`, checked and without a hop. A task without an actor runs on it with `Task(executorPreference: loop)`.
+///
+/// A turn: events, then what an earlier turn left (`inNextTurn`), then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
+/// output, then the closing notices. Nothing on a loop may block.
+///
+/// `inbox`, `threadID` and `counters` are synchronised, and all other state is touched by the loop's thread alone, which
+/// every entry checks: that makes this safe to share.
+public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    /// Its place in the group.
+    public let index: Int
+    public let counters = LoopCounters()
+
+    /// Unchecked: read and written whole.
+    @exclusivity(unchecked) private(set) var turnStart = LoopInstant.now()
+
+    /// Tasks and work run in a turn at most; reads and writes come in between.
+    private static let maxJobsPerTurn = 1024
+    /// After so many, other threads are woken for what they were handed.
+    private static let jobsBetweenWakeups = 64
+    /// What a turn's end makes anew (a write out of a drain notice) is done in the same turn this many times.
+    private static let maxFlushesPerTurn = 4
+    /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
+    private static let keptCapacity = 16 * 1024
+
+    let poller: Poller
+    let resolver: WorkerPool
+    var timers = TimerQueue()
+    /// What is received goes here first, whichever the connection: an idle one holds no buffer.
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
+    /// Unchecked: an access calls nothing back, and there is one for each delivery.
+    @exclusivity(unchecked) var turnOutput = TurnOutput()
+    /// Small pieces of output are joined here on their way to the kernel.
+    let writeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
+
+    let inbox = Mutex(Inbox())
+    private let threadID = Atomic<UInt>(0)
+    private var batch: [Job] = []
+    private var nextInBatch = 0
+    private var endOfTurn: [() -> Void] = []
+    private var whenIdle: [() -> Void] = []
+    private var nextTurn: [() -> Void] = []
+    /// Channels that have sent FIN and wait for the peer's (`Channel.maxLingering`).
+    var lingeringChannels = 0
+    /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
+    @exclusivity(unchecked) private var unflushed: [Channel] = []
+    private var spareList: [Channel] = []
+    private var unnoticed: [Channel] = []
+
+    /// What other threads hand to the loop.
+    struct Inbox {
+        var jobs: [Job] = []
+        /// It waits in epoll, or is about to: the next job has to wake it.
+        var isAsleep = false
+        var isStopping = false
+        /// No turn comes any more.
+        var hasEnded = false
+    }
+
+    enum Job {
+        case task(UnownedJob)
+        case work(@Sendable () -> Void)
+        case entry(any Resident, Entry)
+    }
+
+    /// An actor of this loop, and what enters it, which takes that actor and no other (`LoopActor.enqueue`).
+    typealias Resident = AnyObject & Sendable
+    typealias Entry = @Sendable (any Resident) -> Void
+
+    init(index: Int, resolver: WorkerPool) throws(SystemError) {
+        self.index = index
+        self.resolver = resolver
+        poller = try Poller()
+    }
+
+    deinit {
+        readBuffer.deallocate()
+        writeBuffer.deallocate()
+        turnOutput.deallocate()
+    }
+
+    /// Whether the caller runs on this loop's thread.
+    public var isCurrent: Bool {
+        @inline(__always) get { threadID.load(ordering: .relaxed) == UInt(pthread_self()) }
+    }
+
+    @inline(__always) func preconditionCurrent() {
+        precondition(isCurrent, "called outside of its event loop")
+    }
+
+    /// The monotonic clock as it was when this turn's events arrived. On the loop only.
+    public var now: LoopInstant {
+        preconditionCurrent()
+        return turnStart
+    }
+
+    /// Makes a call on the loop after `delay`, never earlier, and at most a millisecond later than the loop is free.
+    ///
+    /// On the loop only. What is due at the same instant is called in the order it was scheduled.
+    @discardableResult
+    public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
+        preconditionCurrent()
+        let timer = LoopTimer(loop: self, work: work)
+        timers.arm(timer, at: .now() + delay)
+        return timer
+    }
+
+    /// Makes a call once, when this turn's events, tasks and timers are done and before its output is written: the place
+    /// to join what the turn brought. On the loop only.
+    public func atEndOfTurn(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        endOfTurn.append(work)
+    }
+
+    /// Makes a call once, when a turn has brought nothing: no event, no work, no task, no timer. For what is to wait for as long as
+    /// others have something to do, which may be for ever. In the order of the calls, on the loop only. What it registers again comes in
+    /// the next such turn, which comes at once.
+    public func whenIdle(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        whenIdle.append(work)
+    }
+
+    /// Makes a call once, in the next turn, after its events: for what has used up its share of this one. In the order of the calls, on
+    /// the loop only.
+    public func inNextTurn(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        nextTurn.append(work)
+    }
+
+    // MARK: - The turn
+
+    /// Runs until `stop`, on the thread that the loop then owns.
+    func run() {
+        threadID.store(UInt(pthread_self()), ordering: .relaxed)
+        pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
+        let wakeups = GatheredWakeups.begin()
+        while !inbox.withLock({ $0.isStopping }) { turn(wakeups) }
+        end()
+        wakeups.end()
+        threadID.store(0, ordering: .relaxed)
+    }
+
+    /// Any thread; returns at once.
+    func stop() {
+        let wakes = inbox.withLock { inbox in
+            inbox.isStopping = true
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
+        }
+        if wakes { poller.wake() }
+    }
+
+    private func turn(_ wakeups: GatheredWakeups) {
+        let hadEvents = poller.poll(milliseconds: timeout()) {
+            turnStart = .now()
+            counters.turns.increment()
+            // What the events hand to the loop needs no wake-up.
+            inbox.withLock { $0.isAsleep = false }
+        }
+        let hadRest = !nextTurn.isEmpty
+        if hadRest { for work in take(&nextTurn) { work() } }
+        let hadJobs = runJobs(wakeups) || hadRest
+        let hadTimers = fireTimers()
+        if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
+        // Before the writing, which may take long.
+        wakeups.deliver()
+        finishTurn()
+        wakeups.deliver()
+    }
+
+    /// Whether the turn left something for the next one.
+    private var hasRest: Bool {
+        nextInBatch < batch.count || !whenIdle.isEmpty || !nextTurn.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty
+            || !unnoticed.isEmpty
+    }
+
+    private func timeout() -> Int32 {
+        let hasRest = hasRest
+        let sleeps = inbox.withLock { inbox in
+            inbox.isAsleep = !hasRest && inbox.jobs.isEmpty && !inbox.isStopping
+            return inbox.isAsleep
+        }
+        guard sleeps else { return 0 }
+        guard let deadline = timers.nextDeadline else { return -1 }
+        let current = LoopInstant.now()
+        guard deadline > current else { return 0 }
+        // Rounded up: a timer is never early. A minute at most, so that the sum fits.
+        let nanoseconds = min(deadline.nanoseconds - current.nanoseconds, 60_000_000_000)
+        return Int32((nanoseconds + 999_999) / 1_000_000)
+    }
+
+    /// - Returns: whether there were any.
+    @discardableResult
+    private func runJobs(_ wakeups: GatheredWakeups? = nil) -> Bool {
+        var left = Self.maxJobsPerTurn
+        while left > 0 {
+            if nextInBatch == batch.count {
+                if batch.capacity > Self.keptCapacity { batch = [] } else { batch.removeAll(keepingCapacity: true) }
+                nextInBatch = 0
+                inbox.withLock { swap(&$0.jobs, &batch) }
+                if batch.isEmpty { return left < Self.maxJobsPerTurn }
+            }
+            let job = batch[nextInBatch]
+            nextInBatch += 1
+            left -= 1
+            if left.isMultiple(of: Self.jobsBetweenWakeups) { wakeups?.deliver() }
+            switch job {
+            case .work(let work): work()
+            case .entry(let actor, let work): work(actor)
+            case .task(let task):
+                task.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            }
+        }
+        return true
+    }
+
+    /// - Returns: whether any was due.
+    private func fireTimers() -> Bool {
+        guard let deadline = timers.nextDeadline else { return false }
+        let current = LoopInstant.now()
+        guard deadline <= current else { return false }
+        let limit = timers.latest
+        var hadAny = false
+        while let timer = timers.popDue(at: current, armedUpTo: limit) {
+            hadAny = true
+            timer.work?()
+        }
+        return hadAny
+    }
+
+    private func finishTurn() {
+        for _ in 0..<Self.maxFlushesPerTurn {
+            if endOfTurn.isEmpty, unflushed.isEmpty, unnoticed.isEmpty { return }
+            for work in take(&endOfTurn) { work() }
+            flush()
+            for channel in take(&unnoticed) { channel.noticeClose() }
+        }
+    }
+
+    /// One write for each channel that has output. The two lists change places, so that a turn allocates none.
+    private func flush() {
+        guard !unflushed.isEmpty else { return }
+        var flushing: [Channel] = []
+        swap(&flushing, &spareList)
+        swap(&flushing, &unflushed)
+        for channel in flushing { channel.flush() }
+        if flushing.capacity > Self.keptCapacity { flushing = [] } else { flushing.removeAll(keepingCapacity: true) }
+        swap(&flushing, &spareList)
+        if unflushed.isEmpty { turnOutput.reset() }
+    }
+
+    private func take<T>(_ list: inout [T]) -> [T] {
+        var taken: [T] = []
+        swap(&taken, &list)
+        return taken
+    }
+
+    func flushAtEndOfTurn(_ channel: Channel) { unflushed.append(channel) }
+    func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }
+
+    /// What is queued is still done and written, then every source is released.
+    private func end() {
+        // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
+        // from running for ever.
+        for _ in 0..<Self.maxJobsPerTurn {
+            for work in take(&nextTurn) { work() }
+            for work in take(&whenIdle) { work() }
+            finishTurn()
+            let sources = poller.sources
+            for source in sources { source.loopWillStop() }
+            runJobs()
+            let isDone = inbox.withLock { inbox in
+                inbox.hasEnded = sources.isEmpty && inbox.jobs.isEmpty && !hasRest
+                return inbox.hasEnded
+            }
+            if isDone { break }
+        }
+        let dropped = inbox.withLock { inbox in
+            inbox.hasEnded = true
+            defer { inbox.jobs = [] }
+            return inbox.jobs
+        }
+        withExtendedLifetime((dropped, timers.removeAll())) {}
+    }
+}

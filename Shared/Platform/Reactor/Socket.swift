@@ -1,0 +1,129 @@
+import CLinux
+import Glibc
+
+/// A non-blocking TCP socket's descriptor and the calls on it. A plain value: whoever holds it closes it.
+struct Socket: Sendable {
+    let descriptor: Int32
+
+    /// What a read or a write did.
+    enum Transfer {
+        case bytes(Int)
+        case wouldBlock
+        case failed(SystemError)
+    }
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    init(family: Int32) throws(SystemError) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = Glibc.socket(family, type, 0)
+        guard descriptor >= 0 else { throw .last("socket") }
+    }
+
+    @inline(__always) func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        transfer("recv") { Glibc.recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+    }
+
+    /// Takes what has come out of the kernel's hands without a copy of it (tcp(7), `MSG_TRUNC`).
+    func discard(atMost count: Int) -> Transfer {
+        transfer("recv") { Glibc.recv(descriptor, nil, count, Int32(MSG_TRUNC)) }
+    }
+
+    /// A peer that is gone is an error and not a SIGPIPE.
+    @inline(__always) func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        transfer("send") { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    @inline(__always) private func transfer(_ call: String, _ body: () -> Int) -> Transfer {
+        while true {
+            let count = body()
+            if count >= 0 { return .bytes(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            default: return .failed(.last(call))
+            }
+        }
+    }
+
+    /// nil when no connection waits.
+    func accept() throws(SystemError) -> (Socket, PeerAddress)? {
+        var accepted: Int32 = -1
+        let address = SocketAddress { pointer, length in
+            accepted = accept4(descriptor, pointer, length, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+        }
+        guard accepted >= 0 else {
+            if errno == EAGAIN { return nil }
+            throw .last("accept")
+        }
+        return (Socket(descriptor: accepted), PeerAddress(address))
+    }
+
+    /// False if the answer is still under way.
+    func connect(to address: SocketAddress) throws(SystemError) -> Bool {
+        let result = address.withPointer { Glibc.connect(descriptor, $0, $1) }
+        if result == 0 { return true }
+        // An interrupted connect goes on in the background (POSIX), like one under way.
+        if errno == EINPROGRESS || errno == EINTR { return false }
+        throw .last("connect")
+    }
+
+    func bind(to address: SocketAddress) throws(SystemError) {
+        guard address.withPointer({ Glibc.bind(descriptor, $0, $1) }) == 0 else { throw .last("bind") }
+    }
+
+    func listen(backlog: Int32) throws(SystemError) {
+        guard Glibc.listen(descriptor, backlog) == 0 else { throw .last("listen") }
+    }
+
+    func localAddress() throws(SystemError) -> SocketAddress {
+        try SocketAddress { (pointer, length) throws(SystemError) in
+            guard getsockname(descriptor, pointer, length) == 0 else { throw .last("getsockname") }
+        }
+    }
+
+    /// Reads and clears the pending error.
+    func takeError() -> SystemError? {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        return code == 0 ? nil : SystemError("socket", code: code)
+    }
+
+    func set(_ option: Int32, at level: Int32 = SOL_SOCKET, to value: Int32 = 1) {
+        var value = value
+        // Fails only for a wrong argument or on a socket that is gone, which the next read or write reports.
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// What is joined per loop turn must not wait in the kernel for more (Nagle).
+    func setNoDelay() { set(TCP_NODELAY, at: Int32(IPPROTO_TCP)) }
+
+    /// Says FIN; input goes on.
+    func shutdownOutput() { _ = Glibc.shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// `close` then discards what is unsent and says RST.
+    func resetOnClose() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    func close() { _ = Glibc.close(descriptor) }
+}
+
+/// A system call that failed: which one, and its `errno`.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let call: String
+    public let code: Int32
+
+    public init(_ call: String, code: Int32) {
+        self.call = call
+        self.code = code
+    }
+
+    /// Takes `errno` as the call left it, so nothing may come in between.
+    static func last(_ call: String) -> SystemError { SystemError(call, code: errno) }
+
+    /// glibc's `strerror` keeps its buffer per thread (since 2.32), and known codes are constants before that.
+    public var description: String { "\(call): \(strerror(code).map { String(cString: $0) } ?? "error") (\(code))" }
+}

@@ -1,7 +1,0 @@
-extension Collection<UInt8> {
-    /// Two lower-case digits for each byte.
-    public var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-}
