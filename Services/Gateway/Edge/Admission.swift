@@ -115,6 +115,10 @@ package final class Admission: Sendable {
         }
     }
 
+    func isSignedIn(_ request: HTTPRequest) -> Bool {
+        tokens.verify(authorization: request.headers["Authorization"]) != nil
+    }
+
     // MARK: What the service is asked
 
     private static func roomID(_ parameters: [(name: String, value: String)]) -> String? {

@@ -54,6 +54,8 @@ package actor HTTPFront: LoopPart {
         admission.refusal(ofLargeBody: request, from: client, directory.catalog)
     }
 
+    nonisolated func isSignedIn(_ request: HTTPRequest) -> Bool { admission.isSignedIn(request) }
+
     // MARK: The route
 
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {

@@ -24,6 +24,8 @@ package final class LoopEdge: EdgeDelegate {
         http.refusal(ofLargeBody: request, from: client).map { .error($0, requestID: requestID) }
     }
 
+    package func isSignedIn(_ request: HTTPRequest) -> Bool { http.isSignedIn(request) }
+
     package func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         http.onLoop { $0.respond(to: request, from: client, using: responder) }
     }
