@@ -86,7 +86,8 @@ func gateway() -> [Target] {
         part(
             "GatewayEdge", "Edge",
             [
-                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Operations", "RoomViews",
+                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Operations",
+                "RoomViews",
                 "Security", "SocketIO",
             ]),
     ]
