@@ -124,11 +124,13 @@ let package = Package(
         shared(.network, "Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared(.network, "WebClient", ["CCurl", "Workers"]),
         shared(.kit, "Contracts", ["JSON"]),
+        shared(.kit, "Logging", ["Contracts", "JSON"]),
+        shared(.kit, "ServiceClient", ["Contracts", "JSON", "Logging", "MessageBus"]),
         shared(
             .kit, "ServiceKit",
             [
-                "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO", "Storage",
-                "Workers",
+                "Contracts", "Edge", "HTTP", "JSON", "Logging", "MessageBus", "Reactor", "Security",
+                "ServiceClient", "SocketIO", "Storage", "Workers",
             ]),
         // For apps, too: on their systems it stands on Foundation alone.
         client(

@@ -1,5 +1,4 @@
 import Contracts
-import Glibc
 import JSON
 
 /// Structured logs: text on a terminal, a JSON object a line otherwise.
@@ -37,19 +36,7 @@ public struct Logger: Sendable {
         self.sink = sink
     }
 
-    /// For standard error, as the settings say.
-    public init(_ label: String, configuration: Configuration, sink: @escaping Sink) {
-        let levels: [String: Level] = ["debug": .debug, "info": .info, "warning": .warning, "error": .error]
-        let format: Format =
-            switch configuration.text("LOG_FORMAT") {
-            case "text": .text
-            case "json": .json
-            default: isatty(STDERR_FILENO) == 1 ? .text : .json
-            }
-        self.init(label, level: levels[configuration.text("LOG_LEVEL")] ?? .info, format: format, sink: sink)
-    }
-
-    /// One that says nothing, for tests.
+    /// One that writes nothing, for tests.
     public static let silent = Logger("silent", level: .error, sink: { _ in })
 
     public func labelled(_ label: String) -> Logger {
