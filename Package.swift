@@ -78,7 +78,8 @@ func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// links with libFuzzer. Never both: a file belongs to one target.
 func fuzzing() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Accounts", "Bus", "Contracts", "Edge", "Gateway", "HTTP", "JSON", "MessageBus", "Messaging", "Push", "Reactor",
+        "Accounts", "Bus", "Contracts", "Edge", "EventLog", "Gateway", "HTTP", "JSON", "MessageBus", "Messaging",
+        "Push", "Reactor",
         "Security", "ServiceKit", "SocketIO", "WebClient", "WebSocket",
     ]
     let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
@@ -127,10 +128,16 @@ let package = Package(
         shared(.kit, "Logging", ["Contracts", "JSON"]),
         shared(.kit, "ServiceClient", ["Contracts", "JSON", "Logging", "MessageBus"]),
         shared(
+            .kit, "EventLog",
+            [
+                "Contracts", "JSON", "Logging", "MessageBus", "Reactor", "ServiceClient", "Storage", "Workers",
+            ]),
+        shared(
             .kit, "ServiceKit",
             [
-                "Contracts", "Edge", "HTTP", "JSON", "Logging", "MessageBus", "Reactor", "Security",
-                "ServiceClient", "SocketIO", "Storage", "Workers",
+                "Contracts", "Edge", "EventLog", "HTTP", "JSON", "Logging", "MessageBus", "Reactor", "Security",
+                "ServiceClient",
+                "SocketIO", "Storage", "Workers",
             ]),
         // For apps, too: on their systems it stands on Foundation alone.
         client(
@@ -140,7 +147,7 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["Reactor", "Storage", "Workers"]),
+        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -152,7 +159,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "CSQLite", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage", "TestClients",
+                "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage",
+                "TestClients",
                 "TestSupport", "WebSocket",
             ],
             path: "Tests/Load",
@@ -161,17 +169,27 @@ let package = Package(
         .executableTarget(
             name: "parlor-drill",
             dependencies: [
-                "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
-                "TestClients", "TestSupport",
+                "Contracts", "Elements", "EventLog", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit",
+                "Storage", "TestClients", "TestSupport",
             ],
             path: "Tests/Drill", exclude: ["README.md", "Tests"], swiftSettings: settings),
         tests("Drill", ["parlor-drill", "TestSupport"], path: "Tests/Drill/Tests"),
         tests("Text", ["Text"]),
         tests("JSON", ["JSON", "TestSupport", "Text"]),
-        tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
+        // With the log, too: its entries and pages cross borders.
+        tests("Contracts", ["Contracts", "EventLog", "JSON", "TestSupport"]),
+        tests(
+            "EventLog",
+            [
+                "EventLog", "Contracts", "JSON", "Logging", "MessageBus", "Reactor", "ServiceClient", "ServiceKit",
+                "Storage", "TestSupport",
+            ]),
         tests(
             "ServiceKit",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport", "Workers"]),
+            [
+                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport",
+                "Workers",
+            ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
         tests("HTTP", ["HTTP", "TestSupport"]),
@@ -184,7 +202,8 @@ let package = Package(
         tests("Workers", ["Workers"]),
         tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "TestSupport", "WebSocket"]),
         tests("Chat", ["Chat", "RoomsClientTesting", "TestSupport"]),
-        tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
+        // With the log, too: its entries are what writes report.
+        tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         tests(
             "Bus",
             [
@@ -194,29 +213,34 @@ let package = Package(
         tests(
             "Accounts",
             [
-                "Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "Accounts", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
+                "Storage",
                 "TestSupport", "Workers",
             ]),
-        tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+        tests(
+            "Rooms",
+            ["Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Elements",
-            ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            ["Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Messaging",
             [
-                "Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "Messaging", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
+                "Storage",
                 "TestSupport", "Workers",
             ]),
         tests(
             "Push",
             [
-                "Push", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
                 "TestSupport", "Workers",
             ]),
         tests(
             "Gateway",
             [
-                "Gateway", "Bus", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
+                "Gateway", "Bus", "ServiceKit", "Contracts", "EventLog", "HTTP", "JSON", "MessageBus", "Reactor",
+                "Security",
                 "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
         tests(
@@ -232,25 +256,28 @@ let package = Package(
             documents: ["README.md", "PROTOCOL.md"])
         + service(
             "Accounts", executable: "parlor-accounts",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
         + service(
             "Messaging", executable: "parlor-messaging",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage", "Workers"])
         + service(
             "Gateway", executable: "parlor-gateway",
             [
-                "ServiceKit", "Contracts", "Edge", "HTTP", "JSON", "MessageBus", "Reactor", "Security", "SocketIO",
-                "Workers",
+                "ServiceKit", "Contracts", "Edge", "EventLog", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
+                "SocketIO", "Workers",
             ])
         + service(
             "Rooms", executable: "parlor-rooms",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "WebClient", "Workers"])
+            [
+                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "WebClient", "Workers",
+            ])
         + [
             .executableTarget(
                 name: "parlor",

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 
@@ -53,8 +54,8 @@ struct Board {
     }
 
     /// - Returns: the entry's position in the event log.
-    func tell(_ emissions: [Emission], at state: BoardState) throws -> Int {
-        try request.tell(emissions, at: state.changedAt, on: connection)
+    func emit(_ emissions: [Emission], at state: BoardState) throws -> Int {
+        try request.emit(emissions, at: state.changedAt, on: connection)
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: connection) }

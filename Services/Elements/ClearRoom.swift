@@ -14,7 +14,7 @@ extension Elements {
             guard count > 0 else { return Reply(.ok, answer) }
             let state = try board.advance(by: deletions, at: clock.now())
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
-            return Reply(.ok, answer, position: Self.position(try board.tell(emissions, at: state)))
+            return Reply(.ok, answer, position: Self.position(try board.emit(emissions, at: state)))
         }
     }
 }

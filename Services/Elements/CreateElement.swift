@@ -29,7 +29,7 @@ extension Elements {
             try board.insert(element, at: state)
             try board.countUnseen(state.rev, exceptFor: sender)
             let json = element.json
-            let seq = try board.tell(ElementEvents.created(element, json, state), at: state)
+            let seq = try board.emit(ElementEvents.created(element, json, state), at: state)
             return Reply(.created, json, position: Self.position(seq))
         }
     }

@@ -11,7 +11,7 @@ extension Elements {
             guard let deletion = try board.delete(elementID) else { throw ServiceError.elementNotFound }
             let state = try board.advance(by: [deletion], at: clock.now())
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
-            return Reply(.noContent, position: Self.position(try board.tell(emissions, at: state)))
+            return Reply(.noContent, position: Self.position(try board.emit(emissions, at: state)))
         }
     }
 }

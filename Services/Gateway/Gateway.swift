@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import EventLog
 import MessageBus
 import Reactor
 import Security
@@ -98,7 +99,8 @@ public struct Gateway: Component {
             presence: presence,
             composer: composer,
             lists: RoomLists(
-                kept: kept, ends: LogEnds(missed, on: node.group.loops[0]), directory: directory, presence: presence,
+                kept: kept, ends: ReadIndex(missed.client, on: node.group.loops[0]), directory: directory,
+                presence: presence,
                 lastKnown: lastKnown, longWork: longWork),
             memberships: Memberships(bus),
             tokens: TokenVerifier(keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended),

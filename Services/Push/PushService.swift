@@ -23,9 +23,9 @@ public struct PushService: Service {
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
         name,
-        requests: [Subject.eventsSince(of: LogReader.stream), "messaging.unread", "rooms.names", "gateways.*.open"],
+        requests: [Subject.logPage(of: LogReader.stream), "messaging.unread", "rooms.names", "gateways.*.open"],
         subscribes: [
-            Subject.events(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
+            Subject.log(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
         ])
 
     private let push: Push
@@ -53,7 +53,7 @@ public struct PushService: Service {
             metrics: metrics, on: background, showsText: configuration.isOn(Self.preview.name))
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
-            database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,
+            database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
         self.gateways = gateways
         self.worker = worker

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -9,7 +10,7 @@ import Synchronization
 final class Directory: Sendable {
     struct State {
         var catalog: Catalog
-        var followers: [String: StreamFollower] = [:]
+        var followers: [String: LogFollower] = [:]
         var subscriptions: [BusSubscription] = []
         /// The services that were ever heard from, and of whose log, if there is one, it is known where it is followed from.
         var settled: Set<String> = []
@@ -37,10 +38,10 @@ final class Directory: Sendable {
     let file: ManifestFile?
     let clock: any WallClock
     let log: Logger
-    private let deliver: @Sendable (_ stream: String, [StreamEntry]) -> Void
-    private let onStart: @Sendable (_ stream: String, Bookmark) -> Void
+    private let deliver: @Sendable (_ stream: String, [LogEntry]) -> Void
+    private let onStart: @Sendable (_ stream: String, LogPosition) -> Void
     private let onAnnouncement: @Sendable (Manifest) -> Void
-    private let onHead: @Sendable (_ service: String, Bookmark) -> Void
+    private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     let onForgotten: @Sendable (_ service: String) -> Void
 
     /// A bus whose peers share a token lets each of them announce any name.
@@ -58,10 +59,10 @@ final class Directory: Sendable {
     init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
-        deliver: @escaping @Sendable (_ stream: String, [StreamEntry]) -> Void,
-        onStart: @escaping @Sendable (_ stream: String, Bookmark) -> Void,
+        deliver: @escaping @Sendable (_ stream: String, [LogEntry]) -> Void,
+        onStart: @escaping @Sendable (_ stream: String, LogPosition) -> Void,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
-        onHead: @escaping @Sendable (_ service: String, Bookmark) -> Void = { _, _ in },
+        onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
@@ -151,7 +152,7 @@ final class Directory: Sendable {
 
     private func hear(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
-            let head = object["head"]?.object.flatMap(Bookmark.init)
+            let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
         // The bus lets a service announce itself alone, and ask for nothing that is another's.
         guard message.subject == Subject.announce(of: manifest.service) else {
@@ -199,7 +200,7 @@ final class Directory: Sendable {
     /// announcement makes another try.
     private func follow(_ service: String) {
         guard state.withLock({ $0.followers[service] }) == nil else { return }
-        let follower = StreamFollower(
+        let follower = LogFollower(
             service, bus: bus, on: loop, log: log, deliver: { [deliver] in deliver(service, $0) },
             onStart: { [onStart, weak self] place in
                 onStart(service, place)

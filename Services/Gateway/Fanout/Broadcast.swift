@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import SocketIO
 
 /// A log entry made ready for every loop: each emission framed once. A class, as all loops and what they keep for those who come back
@@ -11,15 +12,15 @@ final class Broadcast: Sendable {
     }
 
     let position: StreamPosition
-    let entry: StreamEntry
+    let entry: LogEntry
     let items: [Item]
 
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
-    /// Of all that it says: worth asking for the last of several alone.
+    /// Computed anew each time: worth asking for the last of several alone.
     var digest: Int { entry.digest }
 
-    init(_ entry: StreamEntry, of stream: String) {
+    init(_ entry: LogEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
         items = entry.emissions.map { emission in
@@ -30,8 +31,8 @@ final class Broadcast: Sendable {
     }
 
     /// The place after it.
-    func place(in databaseID: String) -> Bookmark {
-        Bookmark(databaseID: databaseID, seq: position.seq, digest: digest)
+    func place(in databaseID: String) -> LogPosition {
+        LogPosition(databaseID: databaseID, seq: position.seq, digest: digest)
     }
 
     /// The person who has sent what they were typing, if this entry says so.

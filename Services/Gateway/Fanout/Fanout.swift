@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Synchronization
 
 /// Hands what is to be told to every shard, on its loop, in the order of the calls.
@@ -15,11 +16,11 @@ final class Fanout: Sendable {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.deliver(broadcasts) } } }
     }
 
-    func start(_ stream: String, after place: Bookmark) {
+    func start(_ stream: String, after place: LogPosition) {
         for shard in shards { shard.loop.execute { shard.assumeIsolated { $0.start(stream, after: place) } } }
     }
 
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         for shard in shards {
             shard.loop.execute { shard.assumeIsolated { $0.backfill(stream, entries, from: start, to: end) } }
         }

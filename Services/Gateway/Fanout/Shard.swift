@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -91,7 +92,7 @@ actor Shard {
     }
 
     /// A stream starts after this position: what stands before it is not sent any more.
-    func start(_ stream: String, after place: Bookmark) {
+    func start(_ stream: String, after place: LogPosition) {
         let isAnother = recent.place(of: stream) != nil
         recent.start(stream, after: place)
         let passed = held.reach(StreamPosition(stream: stream, seq: place.seq))
@@ -109,7 +110,7 @@ actor Shard {
     }
 
     /// Adds what a stream told before it was followed from a place.
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         recent.backfill(stream, entries, from: start, to: end)
     }
 

@@ -1,13 +1,18 @@
 import Contracts
-import JSON
+import EventLog
 import MessageBus
 import Reactor
 import ServiceKit
 
 /// Asks services for what is no longer, or not yet, in a gateway's memory.
 struct MissedEntries: Sendable {
-    let bus: any MessageBus
-    let log: Logger
+    private let bus: any MessageBus
+    let client: LogClient
+
+    init(bus: any MessageBus, log: Logger) {
+        self.bus = bus
+        client = LogClient(bus, requestID: "sync", owner: "A part of this service", log: log)
+    }
 
     /// A person's rooms. Asked for after it is known up to where entries are wanted: a room that they speak of exists then.
     func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
@@ -16,38 +21,17 @@ struct MissedEntries: Sendable {
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string)
     }
 
-    /// Where each of these logs ends, as their owners say: nothing that was answered before stands after it. Those whose
-    /// owner is away are not in it.
-    func heads(of streams: [String], by deadline: LoopInstant) async -> [String: Bookmark] {
-        await withTaskGroup(of: Head.self) { group in
-            for stream in streams { group.addTask { await head(of: stream, by: deadline) } }
-            var heads: [String: Bookmark] = [:]
-            for await head in group { heads[head.stream] = head.place }
-            return heads
-        }
-    }
-
-    private struct Head: Sendable {
-        let stream: String
-        let place: Bookmark?
-    }
-
-    /// Apart, as one value: Swift 6.3 miscompiles a task of a group that returns a tuple out of a typed `do`, optimised.
-    private func head(of stream: String, by deadline: LoopInstant) async -> Head {
-        let question = JSONWriter.object { $0.member("limit", 0) }
-        do throws(ServiceError) {
-            let page = try await page(of: stream, question, by: deadline)
-            return Head(stream: stream, place: page.head)
-        } catch {
-            return Head(stream: stream, place: nil)
-        }
+    /// Where each of these logs ends; without those whose owner does not answer.
+    func heads(of streams: [String], by deadline: LoopInstant) async -> [String: LogPosition] {
+        await client.heads(of: streams, within: deadline - .now())
     }
 
     /// Entries of these rooms after a place.
     ///
     /// - Returns: some, and up to where they are all there are; nil if the log does not know that place any more.
     func entries(
-        of stream: String, since place: Bookmark, through end: Int, ofRooms roomIDs: [String], by deadline: LoopInstant
+        of stream: String, since place: LogPosition, through end: Int, ofRooms roomIDs: [String],
+        by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [Broadcast], through: Int)? {
         // Nothing of nobody's rooms; and more rooms than one question can name are many questions, each to the end.
         var entries: [Broadcast] = []
@@ -56,13 +40,8 @@ struct MissedEntries: Sendable {
         repeat {
             let rooms = roomIDs[first..<min(first + Self.maxRooms, roomIDs.count)]
             first += Self.maxRooms
-            let question = JSONWriter.object(reservingCapacity: rooms.count * 40 + 128) {
-                $0.member("since", place.seq)
-                $0.member("digest", place.digest)
-                $0.member("through", end)
-                $0.member("roomIds", array: { for id in rooms { $0.string(id) } })
-            }
-            let page = try await page(of: stream, question, by: deadline)
+            let query = LogQuery(after: place, through: end, roomIDs: rooms)
+            let page = try await client.page(of: stream, query, within: deadline - .now())
             guard page.isKnown, page.head.databaseID == place.databaseID else { return nil }
             entries += page.entries.map { Broadcast($0, of: stream) }
             through = min(through, page.through)
@@ -78,19 +57,14 @@ struct MissedEntries: Sendable {
     ///
     /// - Returns: the place before them, and the entries; nil if there are none, or it is no hurry: the owner is asked again
     ///   for what somebody needs.
-    func newest(of stream: String, to end: Bookmark) async -> (start: Bookmark, entries: [Broadcast])? {
+    func newest(of stream: String, to end: LogPosition) async -> (start: LogPosition, entries: [Broadcast])? {
         // One more than is kept: where the others begin.
         var since = max(0, end.seq - RecentEntries.generationSize - 1)
-        var start = since == 0 ? Bookmark(databaseID: end.databaseID, seq: 0, digest: 0) : nil
+        var start = since == 0 ? LogPosition(databaseID: end.databaseID, seq: 0, digest: 0) : nil
         var entries: [Broadcast] = []
         var bytes = 0
         while since < end.seq {
-            let question = JSONWriter.object {
-                $0.member("since", since)
-                $0.member("through", end.seq)
-            }
-            let patience = LoopInstant.now() + BusContext.defaultTimeout
-            guard let page = try? await page(of: stream, question, by: patience),
+            guard let page = try? await client.page(of: stream, LogQuery(since: since, through: end.seq)),
                 page.head.databaseID == end.databaseID,
                 let last = page.entries.last?.seq
             else { return nil }
@@ -115,15 +89,5 @@ struct MissedEntries: Sendable {
     }
 
     /// Rooms in one question: half of what a log's owner takes.
-    private static let maxRooms = 5000
-
-    private func page(
-        of stream: String, _ question: JSONValue, by deadline: LoopInstant
-    ) async throws(ServiceError) -> LogPage {
-        let context = BusContext(requestID: "sync", timeout: deadline - .now(), isQuestion: true)
-        let reply = try await bus.ask(
-            Subject.eventsSince(of: stream), question, context, of: "A part of this service", log: log)
-        guard let page = LogPage(reply.data) else { throw .unavailable("A part of this service") }
-        return page
-    }
+    private static let maxRooms = LogQuery.maxRooms / 2
 }

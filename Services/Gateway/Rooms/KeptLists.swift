@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Synchronization
 
@@ -56,7 +57,7 @@ final class KeptLists: Sendable {
 
     private struct State {
         /// How far each log was followed, all that it concerns marked.
-        var places: [String: Bookmark] = [:]
+        var places: [String: LogPosition] = [:]
         /// By person, as entries concern all of one's lists.
         var people: Generations<String, [ComposedRoom.Sort: Kept]>
         var composing: [String: Composing] = [:]
@@ -96,7 +97,7 @@ final class KeptLists: Sendable {
     // MARK: What logs tell
 
     /// A log is followed after this place. What stands before it was not seen, or was of another past.
-    func start(_ stream: String, after place: Bookmark) {
+    func start(_ stream: String, after place: LogPosition) {
         state.withLock { state in
             state.dropAll()
             state.places[stream] = place
@@ -119,7 +120,7 @@ final class KeptLists: Sendable {
     }
 
     /// How far each log was followed.
-    var places: [String: Bookmark] { state.withLock { $0.places } }
+    var places: [String: LogPosition] { state.withLock { $0.places } }
 
     // MARK: Lists
 
@@ -133,7 +134,7 @@ final class KeptLists: Sendable {
     ///   - ends: as the owners of all logs that matter have said.
     ///   - known: `places`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
     ///     gateway is yet to be told.
-    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> Kept? {
+    func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Kept? {
         state.withLock { state in
             for (stream, end) in ends {
                 guard let earlier = known[stream], let place = state.places[stream],

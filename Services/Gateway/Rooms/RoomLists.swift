@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 
 /// Answers lists of rooms: the last one again, if nothing has changed since; that one with what has changed; or a new one.
 ///
@@ -12,7 +13,7 @@ import Contracts
 /// does not answer, it is composed anew. A list that lacks a service's fresh share is never kept.
 struct RoomLists: Sendable {
     let kept: KeptLists
-    let ends: LogEnds
+    let ends: ReadIndex
     let directory: Directory
     let presence: Presence
     let lastKnown: LastKnown
@@ -66,7 +67,7 @@ struct RoomLists: Sendable {
 
     /// What was kept, if it can be told what has changed since; those who have come to rooms or left them count as that.
     private func current(
-        _ key: KeptLists.Key, at ends: [String: Bookmark], after known: [String: Bookmark]
+        _ key: KeptLists.Key, at ends: [String: LogPosition], after known: [String: LogPosition]
     ) async -> KeptLists.Kept? {
         guard var old = kept.list(key, at: ends, after: known),
             old.list.catalogRevision == directory.catalog.revision

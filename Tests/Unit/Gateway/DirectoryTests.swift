@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Glibc
 import JSON
 import Reactor
@@ -66,7 +67,7 @@ struct DirectoryTests {
     func followedLater() async throws {
         try await run { directory in
             try directory.start()
-            bus.refuse(Subject.events(of: "chat"))
+            bus.refuse(Subject.log(of: "chat"))
             let chat = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next() == "chat")
             #expect(directory.catalog.manifests["chat"] != nil)
@@ -123,7 +124,7 @@ struct DirectoryTests {
     func unfollowed() async throws {
         try await run { directory in
             try directory.start()
-            bus.refuse(Subject.events(of: "chat"))
+            bus.refuse(Subject.log(of: "chat"))
             let chat = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next() == "chat")
             #expect(await directory.settle(with: ["chat"], within: .zero) == ["chat"])
@@ -163,7 +164,7 @@ struct DirectoryTests {
         try bus.publish(
             subject,
             JSONWriter.object {
-                $0.member("head", object: { Bookmark(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
+                $0.member("head", object: { LogPosition(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
                 $0.member("manifest", manifest.json)
             })
     }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct KeptListsTests {
     private static let generationBytes = 64 * 1024
     private let kept = KeptLists(generationBytes: generationBytes)
-    private let start = Bookmark(databaseID: "db", seq: 5, digest: 50)
+    private let start = LogPosition(databaseID: "db", seq: 5, digest: 50)
 
     init() { kept.start("chat", after: start) }
 
@@ -33,15 +34,15 @@ struct KeptListsTests {
     @discardableResult
     private func note(
         _ seq: Int, _ participants: [String] = ["eve"], room: String = "r", in kept: KeptLists? = nil
-    ) -> Bookmark {
-        let entry = StreamEntry(
+    ) -> LogPosition {
+        let entry = LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: room, participants: participants,
             emissionsJSON: .emptyArray)
         (kept ?? self.kept).note([Broadcast(entry, of: "chat")], of: "chat")
-        return Bookmark(after: entry, in: "db")
+        return LogPosition(after: entry, in: "db")
     }
 
-    private func isCurrent(at end: Bookmark, after known: Bookmark? = nil) -> Bool {
+    private func isCurrent(at end: LogPosition, after known: LogPosition? = nil) -> Bool {
         kept.list(key(), at: ["chat": end], after: ["chat": known ?? start]) != nil
     }
 
@@ -49,7 +50,7 @@ struct KeptListsTests {
     func current() {
         keep(key())
         #expect(isCurrent(at: start))
-        let next = Bookmark(databaseID: "db", seq: 6, digest: 60)
+        let next = LogPosition(databaseID: "db", seq: 6, digest: 60)
         #expect(!isCurrent(at: next))
         note(6)
         #expect(isCurrent(at: next))
@@ -69,9 +70,9 @@ struct KeptListsTests {
     @Test("an end that the log had passed before, or another entry at it, is of another past")
     func anotherPast() {
         keep(key())
-        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 4, digest: 40)))
-        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 5, digest: 51)))
-        #expect(!isCurrent(at: Bookmark(databaseID: "other", seq: 5, digest: 50)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 4, digest: 40)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 5, digest: 51)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "other", seq: 5, digest: 50)))
         // What came since it was asked is no sign of that.
         note(6)
         #expect(isCurrent(at: start))
