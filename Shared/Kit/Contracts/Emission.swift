@@ -76,29 +76,31 @@ public struct Emission: Sendable {
 }
 
 extension [Emission] {
-    public var json: JSONValue { written().json }
+    public var json: JSONValue {
+        var emissions = self
+        return emissions.write()
+    }
 
-    /// Writes the emissions, after the entry's fact if it has one.
-    ///
-    /// - Returns: the array, and the same emissions with their data in its bytes: gateways keep thousands of both.
-    public func written(after fact: Fact? = nil) -> (json: JSONValue, emissions: [Emission]) {
-        var ends: [Int] = []
-        ends.reserveCapacity(count)
+    /// Writes the array, after the entry's fact if it has one. From then on the emissions' data lies in its bytes: gateways keep
+    /// thousands of both.
+    public mutating func write(after fact: Fact? = nil) -> JSONValue {
         // As many bytes as it takes, roughly.
         let capacity = reduce(fact == nil ? 2 : Fact.maxBytes) { $0 + $1.data.bytes.count + 128 }
-        let bytes = JSONWriter.bytes(reservingCapacity: capacity) { json in
-            json.array { json in
-                fact?.write(to: &json)
-                for emission in self {
-                    emission.write(to: &json)
-                    // `data` is the last member: only the brace comes after it.
-                    ends.append(json.bytes.count - 1)
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { ends in
+            let bytes = JSONWriter.bytes(reservingCapacity: capacity) { json in
+                json.array { json in
+                    fact?.write(to: &json)
+                    // Not `enumerated()`, which allocates for each.
+                    for index in indices {
+                        self[index].write(to: &json)
+                        // `data` is the last member: only the brace comes after it.
+                        ends.initializeElement(at: index, to: json.bytes.count - 1)
+                    }
                 }
             }
+            for index in indices { self[index].moveData(into: bytes, endingAt: ends[index]) }
+            return JSONValue(trusted: bytes)
         }
-        var emissions = self
-        for (index, end) in ends.enumerated() { emissions[index].moveData(into: bytes, endingAt: end) }
-        return (JSONValue(trusted: bytes), emissions)
     }
 }
 

@@ -27,8 +27,8 @@ public struct EventLog: Sendable {
     /// - Returns: the entry's `seq`.
     @discardableResult
     public static func append(
-        at time: Timestamp, roomID: String, participants: [String], emissions: [Emission], fact: Fact? = nil,
-        requestID: String? = nil, on connection: any Connection
+        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
+        fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
         // The newest entry is never pruned, so the highest number in the table is the highest ever given; and within a transaction nobody
         // else gives any.

@@ -29,17 +29,16 @@ public final class LogEntry: CommitEvent {
 
     /// An entry that is made here. Its JSON is written once, now.
     public init(
-        seq: Int, at: Timestamp, roomID: String, participants: [String], emissions: [Emission], fact: Fact? = nil,
-        requestID: String? = nil
+        seq: Int, at: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
+        fact: Fact? = nil, requestID: String? = nil
     ) {
         self.seq = seq
         self.at = at
         self.roomID = roomID
         self.participants = participants
         self.requestID = requestID
-        let written = emissions.written(after: fact)
-        emissionsJSON = written.json
-        decoded = Decoded(emissions: written.emissions, fact: fact)
+        emissionsJSON = emissions.write(after: fact)
+        decoded = Decoded(emissions: emissions, fact: fact)
     }
 
     /// An entry as it is stored, or as it travels.

@@ -57,7 +57,9 @@ public final class LogPublisher: Sendable {
 
     /// On the thread that writes, in the order of commits.
     private func publish(_ events: [any CommitEvent]) {
-        let entries = events.compactMap { $0 as? LogEntry }
+        var entries: [LogEntry] = []
+        entries.reserveCapacity(events.count)
+        for case let entry as LogEntry in events { entries.append(entry) }
         var last: LogEntry?
         var refused: [(entry: LogEntry, error: BusError)] = []
         for (entry, error) in zip(entries, bus.publish(Subject.log(of: service), all: entries)) {

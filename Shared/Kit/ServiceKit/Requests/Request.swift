@@ -58,7 +58,7 @@ public struct RoomRequest: Sendable {
     /// - Parameter fact: what happened, if another service needs to know.
     /// - Returns: the entry's position in the log.
     public func emit(
-        _ emissions: [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
+        _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
     ) throws -> Int {
         try EventLog.append(
             at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
