@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The dependency rule lives here: a service depends on Shared targets only, never on another service, and nothing
-// in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps stand on,
-// in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
+// The dependency rule lives here: a service depends on Shared targets and on parts of its own, never on another service,
+// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps
+// stand on, in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
 // `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
 
 // A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
@@ -61,6 +61,13 @@ func service(
             name: executable, dependencies: [.target(name: name), "ServiceKit"], path: "Services/\(name)/Main",
             swiftSettings: settings),
     ]
+}
+
+/// A part of the gateway that stands in a folder of it, on the parts below it alone.
+func gatewayPart(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Services/Gateway/\(folder)", exclude: ["README.md"],
+        swiftSettings: settings)
 }
 
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
@@ -244,6 +251,11 @@ let package = Package(
                 "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
         tests(
+            "GatewayPresence",
+            [
+                "GatewayPresence", "Bus", "Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit", "TestSupport",
+            ]),
+        tests(
             "Access",
             [
                 "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
@@ -260,18 +272,24 @@ let package = Package(
         + service(
             "Messaging", executable: "parlor-messaging",
             ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+        + [
+            gatewayPart(
+                "GatewayPresence", in: "Presence", ["Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit"])
+        ]
         + service(
             "Gateway", executable: "parlor-gateway",
             [
-                "ServiceKit", "Contracts", "Edge", "EventLog", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
-                "SocketIO", "Workers",
-            ])
+                "GatewayPresence", "ServiceKit", "Contracts", "Edge", "EventLog", "HTTP", "JSON", "MessageBus",
+                "Reactor",
+                "Security", "SocketIO", "Workers",
+            ],
+            documents: ["README.md", "Presence"])
         + service(
             "Rooms", executable: "parlor-rooms",
             ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
             [

@@ -5,8 +5,7 @@ extension Accounts {
     /// `{id}` → nothing. Ends one of the caller's sessions; one that is not theirs, or not there, is no error.
     func endSession(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let id = try fields.string("id")
-        // What cannot be stored is no session's.
-        if !id.utf8.contains(0) { try await database.endSession(id, of: caller.id, at: clock.now()) }
+        if id.mayBeID { try await database.endSession(id, of: caller.id, at: clock.now()) }
         return Reply(.noContent)
     }
 

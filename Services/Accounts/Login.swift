@@ -14,7 +14,7 @@ extension Accounts {
         // Before anything is written: so that what is refused costs nothing, and what is counted is bounded by what is hashed.
         try passwords.admit(client)
         // A name that nobody can have is looked up no further; what follows costs the same.
-        let canExist = name.utf8.count <= EmailAddress.maxLength && !name.utf8.contains(0)
+        let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls
         var known: AccountsDatabase.Credentials?
         let guess: AccountsDatabase.Guess?
         switch try await database.beginSigningIn(

@@ -1,5 +1,5 @@
 // Text that shows all that is in it, on one line. What Unicode calls default ignorable (UAX 44, DerivedCoreProperties) is refused,
-// but where writing needs it: a joiner in scripts that join and in emoji, a variation selector behind what it varies, the tags of
+// but where writing needs it: a joiner in scripts that join and in emoji, a variation selector behind what has variants, the tags of
 // a flag.
 
 extension String {
@@ -9,9 +9,7 @@ extension String {
         let scalars = Array(unicodeScalars)
         return scalars.indices.allSatisfy { index in
             scalars[index].isVisible
-                || scalars[index].hasUse(
-                    after: index > 0 ? scalars[index - 1] : nil,
-                    before: index + 1 < scalars.count ? scalars[index + 1] : nil)
+                || scalars[index].hasUse(after: scalars[..<index], before: scalars[(index + 1)...])
         }
     }
 }
@@ -24,15 +22,45 @@ extension Unicode.Scalar {
         }
     }
 
-    fileprivate func hasUse(after previous: Unicode.Scalar?, before next: Unicode.Scalar?) -> Bool {
-        guard let previous else { return false }
+    fileprivate func hasUse(
+        after earlier: ArraySlice<Unicode.Scalar>, before later: ArraySlice<Unicode.Scalar>
+    ) -> Bool {
+        guard let previous = earlier.last else { return false }
         return switch value {
-        case 0x200C, 0x200D: Self.canJoin(previous, next, isZWJ: value == 0x200D)
-        case 0xFE00...0xFE0F, 0xE0100...0xE01EF, 0x180B...0x180D, 0x180F: previous.isVisible
-        case 0xE0020...0xE007F: previous.isTag || previous.value == 0x1F3F4
+        case 0x200C, 0x200D: Self.canJoin(previous, later.first, isZWJ: value == 0x200D)
+        case 0x180B...0x180D, 0x180F, 0xFE00...0xFE0F, 0xE0100...0xE01EF: varies(previous, before: later.first)
+        case 0xE0020...0xE007F: Self.isFlag(earlier, self, later)
         default: false
         }
     }
+
+    /// Whether the scalar before a selector may have a variant by it (Unicode's StandardizedVariants and emoji-variation-sequences, and the
+    /// Ideographic Variation Database): behind any other it shows nothing, and makes a name that looks like another.
+    private func varies(_ previous: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
+        switch value {
+        case 0xFE0E, 0xFE0F: previous.isEmoji || (previous.isKeycapBase && value == 0xFE0F && next?.value == 0x20E3)
+        case 0xFE00...0xFE02, 0xE0100...0xE01EF: previous.properties.isIdeographic
+        case 0x180B...0x180D, 0x180F: (0x1820...0x18AF).contains(previous.value) && previous.isVisible
+        default: false
+        }
+    }
+
+    /// The tags of a region's code, which the flag of a part of a country is written with (UTS 51, ED-14a): three to six letters and
+    /// digits between a black flag and the tag that ends them. Tags that never end, or stand elsewhere, show nothing.
+    private static func isFlag(
+        _ earlier: ArraySlice<Unicode.Scalar>, _ tag: Unicode.Scalar, _ later: ArraySlice<Unicode.Scalar>
+    ) -> Bool {
+        // As far as a flag may go, and one tag more.
+        let before = earlier.reversed().prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag }
+        let after = tag.isRegionTag ? later.prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag } : []
+        guard earlier.dropLast(before.count).last?.value == 0x1F3F4,
+            tag.isRegionTag ? later.dropFirst(after.count).first?.value == endOfTags : tag.value == endOfTags
+        else { return false }
+        return regionLengths.contains(before.count + (tag.isRegionTag ? 1 : 0) + after.count)
+    }
+
+    private static let regionLengths = 3...6
+    private static let endOfTags: UInt32 = 0xE007F
 
     /// As RFC 5892 has it for host names (appendix A.1 and A.2), and between emoji (UTS 51): `previous` and `next` belong to a script
     /// whose letters join or have conjuncts, or the virama alone says what becomes of its letter.
@@ -56,8 +84,10 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Digits, `#` and `*` have the property, but are none by themselves.
-    private var isEmoji: Bool { properties.isEmoji && value > 0xFF }
-    private var endsEmoji: Bool { isEmoji || value == 0xFE0F || isTag }
-    private var isTag: Bool { (0xE0020...0xE007F).contains(value) }
+    /// Digits, `#` and `*` have the property, but are none by themselves: an enclosing keycap makes them one.
+    private var isEmoji: Bool { properties.isEmoji && !isKeycapBase }
+    private var isKeycapBase: Bool { properties.isEmoji && isASCII }
+    private var endsEmoji: Bool { isEmoji || value == 0xFE0F || value == Self.endOfTags }
+    /// The tag of a small letter or a digit.
+    private var isRegionTag: Bool { (0xE0030...0xE0039).contains(value) || (0xE0061...0xE007A).contains(value) }
 }

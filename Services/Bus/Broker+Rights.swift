@@ -10,10 +10,25 @@ extension Broker {
         _ operation: BusRights.Operation, on subject: String, by peer: BrokerPeer, id: UInt64? = nil, sub: UInt64? = nil
     ) -> Bool {
         guard let rights = peer.rights, !rights.allow(operation, on: subject) else { return true }
+        forbid(operation, on: subject, "\(operation) `\(subject)`", peer, id: id, sub: sub)
+        return false
+    }
+
+    /// Whether the peer may share a subject's events in a queue group. Each event of it goes to one member alone, so a group is its
+    /// own service's: whoever joined another's would take a part of its events away.
+    func allows(sharing pattern: String, as queue: String, by peer: BrokerPeer, sub: UInt64) -> Bool {
+        guard peer.rights != nil, queue != peer.name else { return true }
+        forbid(.subscribe, on: pattern, "share `\(pattern)` as `\(queue)`", peer, id: nil, sub: sub)
+        return false
+    }
+
+    private func forbid(
+        _ operation: BusRights.Operation, on subject: String, _ what: String, _ peer: BrokerPeer, id: UInt64?,
+        sub: UInt64?
+    ) {
         counters.forbidden += 1
         if forbiddenNotices.take(at: now) { notify(.forbidden(peer: peer.name, operation, subject: subject)) }
-        refuse(peer, "forbidden", "`\(peer.name)` may not \(operation) `\(subject)`", id: id, sub: sub)
-        return false
+        refuse(peer, "forbidden", "`\(peer.name)` may not \(what)", id: id, sub: sub)
     }
 
     /// So many a minute.

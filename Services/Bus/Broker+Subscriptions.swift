@@ -19,6 +19,9 @@ extension Broker {
             return refuse(peer, "malformed", "`queue` is missing", sub: number)
         }
         guard allows(isServing ? .serve : .subscribe, on: pattern, by: peer, sub: number) else { return }
+        guard isServing || queue.map({ allows(sharing: pattern, as: $0, by: peer, sub: number) }) ?? true else {
+            return
+        }
         guard peer.subscriptions.count < settings.maxSubscriptionsPerPeer else {
             return refuse(peer, "refused", "at most \(settings.maxSubscriptionsPerPeer) subscriptions", sub: number)
         }

@@ -43,7 +43,39 @@ struct BoardCounts {
         try connection.first("SELECT bytes FROM boards WHERE room_id = $1", roomID) { $0.int(0) }
     }
 
-    func rows(of roomID: String) throws -> Rows {
+    /// An element of which another size or person is kept than its row says.
+    ///
+    /// Instances of a version that kept neither insert 0 and nobody, and leave the size alone when they change the content.
+    struct Misjudged {
+        let id: String
+        let keptSize: Int
+        let size: Int
+        let keptPerson: String
+        let person: String
+    }
+
+    /// Of a room, oldest first.
+    func misjudgedElements(of roomID: String) throws -> [Misjudged] {
+        // Both engines count characters: most contents have no others than of one byte, and are left where they are. That number is
+        // right in any case, as elements from before sizes were kept have it.
+        try connection.all(
+            """
+            SELECT id, content, size, charged_to, created_by FROM elements
+            WHERE room_id = $1 AND (size <> length(content) + \(Element.overhead) OR charged_to = '') ORDER BY rank
+            """, roomID
+        ) { row in
+            let content = row.text(1)
+            let (size, person) = (row.int(2), row.text(3))
+            let isInCharacters = size == content.unicodeScalars.count + Element.overhead
+            return Misjudged(
+                id: row.text(0), keptSize: size,
+                size: isInCharacters ? size : content.utf8.count + Element.overhead,
+                keptPerson: person, person: person.isEmpty ? row.text(4) : person)
+        }.filter { $0.size != $0.keptSize || $0.person != $0.keptPerson }
+    }
+
+    /// - Parameter misjudged: what of the room's elements is to be counted otherwise than it is kept.
+    func rows(of roomID: String, correcting misjudged: [Misjudged]) throws -> Rows {
         let rows = try connection.first(
             """
             SELECT count(*), coalesce(sum(version), 0), coalesce(max(rank), 0), coalesce(max(updated_at), 0),
@@ -52,7 +84,8 @@ struct BoardCounts {
             """, roomID
         ) {
             Rows(
-                count: $0.int(0), bytes: $0.int(4), changes: $0.int(1), lastRank: $0.int(2),
+                count: $0.int(0), bytes: $0.int(4) + misjudged.reduce(0) { $0 + $1.size - $1.keptSize },
+                changes: $0.int(1), lastRank: $0.int(2),
                 changedAt: Timestamp(milliseconds: $0.int(3)))
         }
         guard let rows else { preconditionFailure("an aggregate has a row") }
@@ -90,7 +123,11 @@ struct BoardCounts {
 
     /// As the elements say, which are all read.
     func accountRows() throws -> [String: Account] {
-        try byPerson("SELECT charged_to, count(*), sum(size) FROM elements GROUP BY charged_to")
+        try byPerson(
+            """
+            SELECT CASE WHEN charged_to = '' THEN created_by ELSE charged_to END, count(*), sum(size)
+            FROM elements GROUP BY 1
+            """)
     }
 
     private func byPerson(_ sql: String) throws -> [String: Account] {
@@ -106,6 +143,10 @@ struct BoardCounts {
             INSERT INTO people (user_id, element_count, bytes) VALUES ($1, $2, $3)
             ON CONFLICT (user_id) DO UPDATE SET element_count = excluded.element_count, bytes = excluded.bytes
             """, userID, account.elements, account.bytes)
+    }
+
+    func set(_ size: Int, chargedTo person: String, ofElement id: String) throws {
+        try connection.execute("UPDATE elements SET size = $2, charged_to = $3 WHERE id = $1", id, size, person)
     }
 
     /// Revision and time are left alone if there are any.

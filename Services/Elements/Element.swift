@@ -20,8 +20,10 @@ struct Element: Sendable, Equatable {
     /// On whose account it is: see `Charge`.
     var chargedTo: String
 
-    /// All but the content is ids, names and numbers.
-    static func size(with content: ElementContent) -> Int { content.json.bytes.count + 512 }
+    /// All but the content: ids, names and numbers.
+    static let overhead = 512
+
+    static func size(with content: ElementContent) -> Int { content.json.bytes.count + overhead }
 
     /// Gives it another content.
     ///

@@ -1,4 +1,5 @@
 import Contracts
+import Reactor
 import ServiceKit
 import Storage
 
@@ -13,12 +14,11 @@ public struct ElementsService: Service {
     let elements: Elements
     let watch: GatewayWatch
 
-    public init(_ context: ServiceContext) { self.init(context, watchTurn: GatewayLeases.turn) }
+    public init(_ context: ServiceContext) { self.init(context, gateways: GatewayMembership(context.bus)) }
 
-    init(_ context: ServiceContext, watchTurn: Duration) {
+    init(_ context: ServiceContext, gateways: GatewayMembership) {
         let database = ElementsDatabase(database: context.database, limits: BoardLimits(context.configuration))
-        watch = GatewayWatch(
-            database: database, leases: GatewayLeases(), bus: context.bus, log: context.log, turn: watchTurn)
+        watch = GatewayWatch(database: database, membership: gateways, bus: context.bus, log: context.log)
         elements = Elements(database: database, ids: context.ids, clock: context.clock, watch: watch)
     }
 
@@ -59,7 +59,7 @@ public struct ElementsService: Service {
         requests.on("elements.presence") { try await elements.notePresence($0) }
     }
 
-    public func start() throws { try watch.start() }
+    public func start(on loop: EventLoop) throws { try watch.start(on: loop) }
 
     public func stop() async { await watch.stop() }
 }

@@ -1,64 +1,87 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
 import Synchronization
 
-/// Hears that gateways live, and closes the rooms that a dead one had open.
+/// Closes the rooms that a gateway had open when the gateway dies, and asks one that returns what is open there.
 final class GatewayWatch: Sendable {
-    private struct Running {
-        let subscription: BusSubscription
-        let task: Task<Void, Never>
+    private struct State {
+        /// Gateways that died, and whose rooms have yet to be closed.
+        var due: Set<String> = []
+        /// Closes them; nil while there are none.
+        var closing: Task<Void, Never>?
+        var finding: Task<Void, Never>?
+        var isStopped = false
     }
+
+    /// Before the database is tried again.
+    private static let retryInterval: Duration = .milliseconds(250)
 
     private let database: ElementsDatabase
-    private let leases: GatewayLeases
+    private let membership: GatewayMembership
     private let bus: any MessageBus
     private let log: Logger
-    private let turn: Duration
-    private let running = Mutex<Running?>(nil)
+    private let state = Mutex(State())
 
-    init(database: ElementsDatabase, leases: GatewayLeases, bus: any MessageBus, log: Logger, turn: Duration) {
+    init(database: ElementsDatabase, membership: GatewayMembership, bus: any MessageBus, log: Logger) {
         self.database = database
-        self.leases = leases
+        self.membership = membership
         self.bus = bus
         self.log = log
-        self.turn = turn
     }
 
-    func start() throws(BusError) {
-        let subscription = try bus.subscribe(Subject.gatewayAlive) { [self] message in
-            if let gateway = message.data["gateway"]?.string { heard(from: gateway) }
-        }
-        let task = Task {
-            var hasFoundEarlier = false
-            while !Task.isCancelled {
-                if !hasFoundEarlier { hasFoundEarlier = await findEarlierGateways() }
-                do {
-                    try await Task.sleep(for: turn)
-                } catch {
-                    return
-                }
-                // Who is off the bus hears nobody, and must not take that for their silence.
-                if bus.isConnected { await takeTurn() } else { leases.forgetTurns() }
+    func start(on loop: EventLoop) throws(BusError) {
+        try membership.start(on: loop) { [weak self] in self?.note($0) }
+        let finding = Task {
+            while !(await findEarlierGateways()) {
+                do { try await Task.sleep(for: Self.retryInterval) } catch { return }
             }
         }
-        running.withLock { $0 = Running(subscription: subscription, task: task) }
+        state.withLock { $0.finding = finding }
     }
 
     func stop() async {
-        let stopping = running.withLock { running in
-            defer { running = nil }
-            return running
+        membership.stop()
+        let (closing, finding) = state.withLock { state in
+            state.isStopped = true
+            return (state.closing, state.finding)
         }
-        stopping?.subscription.cancel()
-        stopping?.task.cancel()
-        await stopping?.task.value
+        for task in [closing, finding] { task?.cancel() }
+        for task in [closing, finding] { await task?.value }
     }
 
-    /// A gateway has spoken, whatever it said. One that was taken for dead is asked what is open there.
-    func heard(from gateway: String) {
-        guard leases.heard(from: gateway) else { return }
+    /// A gateway has spoken, whatever it said. Called before what it said is written.
+    func renew(_ gateway: String) { membership.renew(gateway) }
+
+    /// Those that had rooms open when the service last ran. They may have died since.
+    ///
+    /// - Returns: false if they could not be read.
+    func findEarlierGateways() async -> Bool {
+        do {
+            for gateway in try await database.gatewaysWithOpenRooms() { membership.expect(gateway) }
+            return true
+        } catch {
+            log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func note(_ change: GatewayMembership.Change) {
+        switch change {
+        case .joined: break
+        case .returned(let gateway): askWhatIsOpen(on: gateway)
+        case .left(let gateway):
+            state.withLock { state in
+                guard !state.isStopped else { return }
+                state.due.insert(gateway)
+                if state.closing == nil { state.closing = Task { await closeDue() } }
+            }
+        }
+    }
+
+    private func askWhatIsOpen(on gateway: String) {
         log.info("a gateway is back", ["gateway": gateway])
         do throws(BusError) {
             // Gateways say what is open there to each service that announces itself.
@@ -69,27 +92,43 @@ final class GatewayWatch: Sendable {
         }
     }
 
-    /// Those that had rooms open when the service last ran. They may have died since.
-    func findEarlierGateways() async -> Bool {
+    // MARK: Closing
+
+    private func closeDue() async {
+        while let gateway = takeDue() {
+            guard await !closeRooms(of: gateway) else { continue }
+            state.withLock { _ = $0.due.insert(gateway) }
+            do { try await Task.sleep(for: Self.retryInterval) } catch { return }
+        }
+    }
+
+    private func takeDue() -> String? {
+        state.withLock { state in
+            let next = state.due.popFirst()
+            if next == nil { state.closing = nil }
+            return next
+        }
+    }
+
+    /// - Returns: false if the database failed.
+    private func closeRooms(of gateway: String) async -> Bool {
         do {
-            for gateway in try await database.gatewaysWithOpenRooms() { leases.noticed(gateway) }
+            // Looked at again when the write's turn comes: what the gateway says and opens until then stands. If it speaks
+            // while the write is carried out it returns, and is asked what is open.
+            let closed = try await database.closeAll(on: gateway) { [membership] in !membership.isAlive(gateway) }
+            log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
             return true
         } catch {
-            log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
+            log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])
             return false
         }
     }
 
+    // MARK: For tests
+
+    /// Counts a turn, and returns when the rooms of those that died with it are closed.
     func takeTurn() async {
-        for gateway in leases.countTurn() {
-            do {
-                // Looked at again when the write's turn comes: what it says and opens until then stands.
-                let closed = try await database.closeAll(on: gateway) { [leases] in leases.beginClosing(gateway) }
-                log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
-            } catch {
-                leases.failedToClose(gateway)
-                log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])
-            }
-        }
+        membership.takeTurn()
+        await state.withLock { $0.closing }?.value
     }
 }

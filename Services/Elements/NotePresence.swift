@@ -13,7 +13,7 @@ extension Elements {
         guard let items = listed.array else { throw ServiceError.wrongType("rooms", "a list") }
         let rooms = try items.map(OpenRoom.init)
 
-        watch.heard(from: gateway)
+        watch.renew(gateway)
         guard isOpen else {
             try await database.close(rooms, on: gateway)
             return Reply()

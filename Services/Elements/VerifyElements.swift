@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// What is kept beside the elements: a board's count, bytes, revision and last change, everyone's count of the unseen, and how much
-/// is on everyone's account.
+/// What is kept beside the elements: each one's size and whose it is, a board's count, bytes, revision and last change, everyone's
+/// count of the unseen, and how much is on everyone's account.
 extension ElementsService: Recounted {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try BoardCounts(connection).roomIDs(after: id, limit: limit)
@@ -13,8 +13,10 @@ extension ElementsService: Recounted {
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Difference] {
         let counts = BoardCounts(connection)
-        let (board, rows) = (try counts.board(of: roomID), try counts.rows(of: roomID))
-        var differences: [Difference] = []
+        let board = try counts.board(of: roomID)
+        let misjudged = try counts.misjudgedElements(of: roomID)
+        let rows = try counts.rows(of: roomID, correcting: misjudged)
+        var differences = misjudged.flatMap(elementDifferences)
         if (board?.elementCount ?? 0) != rows.count {
             differences.append(
                 Difference("elements", kept: board?.elementCount, counted: rows.count) {
@@ -37,6 +39,24 @@ extension ElementsService: Recounted {
         return Set(kept.keys).union(counted.keys).sorted().flatMap { person in
             accountDifferences(of: person, kept[person], counted[person] ?? BoardCounts.Account(elements: 0, bytes: 0))
         }
+    }
+
+    private static func elementDifferences(_ element: BoardCounts.Misjudged) -> [Difference] {
+        let mend: (any Connection) throws -> Void = {
+            try BoardCounts($0).set(element.size, chargedTo: element.person, ofElement: element.id)
+        }
+        var differences: [Difference] = []
+        if element.size != element.keptSize {
+            differences.append(
+                Difference(
+                    "bytes of element \(element.id)", kept: element.keptSize, counted: element.size, mend: mend))
+        }
+        if element.person != element.keptPerson {
+            differences.append(
+                Difference(
+                    "who element \(element.id) counts for", kept: "nobody", counted: element.person, mend: mend))
+        }
+        return differences
     }
 
     private static func accountDifferences(

@@ -1,6 +1,7 @@
 import Contracts
 import Edge
 import EventLog
+import GatewayPresence
 import MessageBus
 import Reactor
 import Security
@@ -68,8 +69,8 @@ public struct Gateway: Component {
                 for (entry, broadcast) in zip(entries, broadcasts) {
                     log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
                     guard let userID = broadcast.endsTypingOf else { continue }
-                    let place = Presence.Place(roomID: broadcast.roomID, userID: userID)
-                    presence.assumeIsolated { $0.endTyping(place) }
+                    let member = RoomMember(roomID: broadcast.roomID, userID: userID)
+                    presence.assumeIsolated { $0.endTyping(member) }
                 }
                 fanout.deliver(broadcasts)
             },

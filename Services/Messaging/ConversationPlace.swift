@@ -1,5 +1,6 @@
 import Contracts
 import Security
+import ServiceKit
 
 /// Where a message stands in the conversation of two people over all rooms they share, and the cursor that says so.
 struct ConversationPlace: Sendable, Equatable, Comparable {
@@ -24,7 +25,9 @@ struct ConversationPlace: Sendable, Equatable, Comparable {
     init(cursor: String) throws(ServiceError) {
         let text = Base64URL.decode(cursor).map { String(decoding: $0, as: UTF8.self) }
         let parts = text?.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false) ?? []
-        guard parts.count == 3, let milliseconds = Int(parts[0]), let seq = Int(parts[1]), !parts[2].isEmpty else {
+        guard parts.count == 3, let milliseconds = Int(parts[0]), let seq = Int(parts[1]), !parts[2].isEmpty,
+            String(parts[2]).mayBeID
+        else {
             throw .wrongType("before", "the `page.next` of the answer before")
         }
         createdAt = Timestamp(milliseconds: milliseconds)

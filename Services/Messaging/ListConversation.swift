@@ -5,8 +5,9 @@ import ServiceKit
 import Storage
 
 extension Messaging {
-    /// Rooms that one read looks into: others' reads have their turn in between.
+    /// Rooms that one read looks into, and queries that it makes: others' reads have their turn in between.
     private static let roomsInOneGo = 256
+    private static let queriesInOneGo = 64
 
     /// A page of what two people wrote in all rooms they share, oldest first; the newest page, or the one before `before`.
     func conversation(_ request: Request) async throws -> Reply {
@@ -18,19 +19,10 @@ extension Messaging {
         let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
         let roomIDs = try await sharedRooms(of: caller.id, and: otherID, request.onward())
         guard !roomIDs.isEmpty else { return .page(.emptyArray, next: nil) }
-        let heads: [ConversationHead]? =
-            if let before { try await heads(of: roomIDs, before: before) } else { nil }
-        let (newest, found, receipts) = try await database.read { connection in
-            let messages = try MessagingDatabase(connection)
-            // One more than is shown tells whether there is another page.
-            let newest =
-                if let heads {
-                    try Self.newest(limit + 1, from: heads, messages)
-                } else {
-                    try Self.newest(limit + 1, in: roomIDs, messages)
-                }
-            let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
-            return (newest, found, try messages.receipts(of: found.map(\.id)))
+        let newest = try await newest(limit + 1, in: roomIDs, before: before)
+        let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
+        let receipts = try await database.read { connection in
+            try MessagingDatabase(connection).receipts(of: found.map(\.id))
         }
         let rooms = try await memberships(of: Set(found.map(\.roomID)), request.onward())
         let items = JSONWriter.value(reservingCapacity: 512 * found.count) {
@@ -65,43 +57,36 @@ extension Messaging {
 
     // MARK: Finding a page
 
-    /// Where each room's newest message before a place stands, the latest first: a room is looked into no further than for its own.
+    /// Newest first.
+    private func newest(
+        _ count: Int, in roomIDs: [String], before place: ConversationPlace?
+    ) async throws -> [Message] {
+        let rooms =
+            if let place {
+                try await heads(of: roomIDs, before: place).map(ConversationMerge.Room.init)
+            } else {
+                try await database.read { try MessagingDatabase($0).chats(of: roomIDs) }
+                    .map(ConversationMerge.Room.init)
+            }
+        var merge = ConversationMerge(of: count, from: rooms)
+        while !merge.isDone {
+            merge = try await database.read { [merge] connection in
+                var merge = merge
+                try merge.advance(on: MessagingDatabase(connection), queries: Self.queriesInOneGo)
+                return merge
+            }
+        }
+        return merge.page
+    }
+
+    /// Where each room's newest message before a place stands.
     private func heads(of roomIDs: [String], before place: ConversationPlace) async throws -> [ConversationHead] {
         var heads: [ConversationHead] = []
         for start in stride(from: 0, to: roomIDs.count, by: Self.roomsInOneGo) {
             let some = Array(roomIDs[start..<min(start + Self.roomsInOneGo, roomIDs.count)])
             heads += try await database.read { try MessagingDatabase($0).heads(of: some, before: place) }
         }
-        return heads.sorted { $0.place > $1.place }
-    }
-
-    /// Newest first. Rooms are read from the one with the latest head on, and no more of them than the page has messages.
-    private static func newest(
-        _ count: Int, from heads: [ConversationHead], _ messages: MessagingDatabase
-    ) throws -> [Message] {
-        var page: [Message] = []
-        for head in heads {
-            if page.count == count, let oldest = page.last, head.place < ConversationPlace(oldest) { break }
-            page += try messages.newest(in: head.roomID, before: head.place.seq + 1, count: count)
-            Self.cut(&page, to: count)
-        }
-        return page
-    }
-
-    /// Newest first. Rooms are looked at from the one with the latest change on, and no further than the page needs.
-    private static func newest(_ count: Int, in roomIDs: [String], _ messages: MessagingDatabase) throws -> [Message] {
-        var page: [Message] = []
-        for chat in try messages.chats(of: roomIDs) {
-            if page.count == count, let oldest = page.last, chat.updatedAt < oldest.createdAt { break }
-            page += try messages.newest(in: chat.roomID, before: .max, count: count)
-            Self.cut(&page, to: count)
-        }
-        return page
-    }
-
-    private static func cut(_ page: inout [Message], to count: Int) {
-        page.sort { ConversationPlace($0) > ConversationPlace($1) }
-        page.removeLast(max(page.count - count, 0))
+        return heads
     }
 }
 

@@ -77,8 +77,6 @@ extension MessagingDatabase {
     func heads(of roomIDs: [String], before place: ConversationPlace) throws -> [ConversationHead] {
         let chats = try chats(of: roomIDs)
         let short = chats.filter { $0.lastSeq <= Self.shortRoom }
-        // No id has a NUL, and no database need take one: what follows it changes no comparison with an id.
-        let messageID = String(place.messageID.unicodeScalars.prefix { $0.value != 0 })
         // One statement for all of them: a query for each would cost ten times as much.
         var heads = try connection.all(
             """
@@ -91,7 +89,7 @@ extension MessagingDatabase {
                             AND (earlier.seq < $3 OR (earlier.seq = $3 AND earlier.id < $4))))
                     ORDER BY seq DESC LIMIT 1)
             WHERE chats.room_id IN (SELECT value FROM json_each($1))
-            """, SQLValue.list(short.map(\.roomID)), place.createdAt.milliseconds, place.seq, messageID
+            """, SQLValue.list(short.map(\.roomID)), place.createdAt.milliseconds, place.seq, place.messageID
         ) {
             ConversationHead(
                 roomID: $0.text(0),

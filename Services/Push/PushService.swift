@@ -1,5 +1,6 @@
 import Contracts
 import MessageBus
+import Reactor
 import ServiceKit
 import Storage
 import Synchronization
@@ -30,7 +31,7 @@ public struct PushService: Service {
 
     private let push: Push
     let reader: LogReader
-    let gateways: LiveGateways
+    private let membership: GatewayMembership
     let worker: PushWorker
     /// How long gateways may take to be heard of.
     private let learningTime: Duration
@@ -47,7 +48,8 @@ public struct PushService: Service {
         self.learningTime = learningTime
         let metrics = PushMetrics(context.metrics, provider: type(of: provider).name, clock: clock)
         let hold = configuration.duration(Self.hold.name)
-        let gateways = LiveGateways(context.bus)
+        membership = GatewayMembership(context.bus)
+        let gateways = LiveGateways(context.bus, membership)
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
             metrics: metrics, on: background, showsText: configuration.isOn(Self.preview.name))
@@ -55,7 +57,6 @@ public struct PushService: Service {
         reader = LogReader(
             database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
-        self.gateways = gateways
         self.worker = worker
     }
 
@@ -75,8 +76,9 @@ public struct PushService: Service {
         requests.on("push.unregister") { try await push.unregisterDevice($0) }
     }
 
-    public func start() throws {
-        let subscriptions = try reader.listen() + [try gateways.listen()]
+    public func start(on loop: EventLoop) throws {
+        try membership.start(on: loop)
+        let subscriptions = try reader.listen()
         let (reader, worker, learningTime) = (reader, worker, learningTime)
         running.start(
             subscriptions,
@@ -88,7 +90,10 @@ public struct PushService: Service {
             })
     }
 
-    public func stop() async { await running.stop() }
+    public func stop() async {
+        membership.stop()
+        await running.stop()
+    }
 }
 
 /// What a service does beside requests, from its start to its stop.

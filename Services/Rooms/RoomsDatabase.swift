@@ -107,7 +107,50 @@ enum RoomsDatabase {
             room.id, room.name?.text, room.updatedAt.milliseconds)
     }
 
+    /// How many rooms a person has made, with another or, under `""`, with anybody.
+    struct Made {
+        let creatorID: String
+        let otherID: String
+        let kept: Int
+        let counted: Int
+    }
+
+    static func set(_ made: Made, on connection: any Connection) throws {
+        guard made.counted > 0 else {
+            try connection.execute(
+                "DELETE FROM rooms_made WHERE creator_id = $1 AND other_id = $2", made.creatorID, made.otherID)
+            return
+        }
+        try connection.execute(
+            """
+            INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, $3)
+            ON CONFLICT (creator_id, other_id) DO UPDATE SET count = excluded.count
+            """, made.creatorID, made.otherID, made.counted)
+    }
+
     // MARK: Reads
+
+    /// Those of whom another number is kept than there are rooms, which are all read.
+    static func miscounted(on connection: any Connection) throws -> [Made] {
+        try connection.all(
+            """
+            SELECT creator_id, other_id, sum(kept), sum(counted) FROM (
+                SELECT creator_id, other_id, count AS kept, 0 AS counted FROM rooms_made
+                UNION ALL SELECT created_by, '', 0, count(*) FROM rooms GROUP BY created_by
+                UNION ALL SELECT rooms.created_by, participants.person_id, 0, count(*)
+                    FROM rooms JOIN participants ON participants.room_id = rooms.id
+                    WHERE participants.person_id <> rooms.created_by
+                    GROUP BY rooms.created_by, participants.person_id
+            ) AS numbers
+            GROUP BY creator_id, other_id HAVING sum(kept) <> sum(counted) ORDER BY creator_id, other_id
+            """
+        ) { Made(creatorID: $0.text(0), otherID: $0.text(1), kept: $0.int(2), counted: $0.int(3)) }
+    }
+
+    /// In their order.
+    static func roomIDs(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
+        try connection.all("SELECT id FROM rooms WHERE id > $1 ORDER BY id LIMIT $2", id, limit) { $0.text(0) }
+    }
 
     static func made(
         by personID: String, with otherID: String, on connection: any Connection

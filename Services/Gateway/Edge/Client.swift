@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import GatewayPresence
 import Reactor
 import SocketIO
 
@@ -22,7 +23,7 @@ final class Client {
     /// Logs that were not followed yet when it became live.
     var unfollowed: Set<String> = []
     /// Presence and typing that it was not told of, as it was behind: each the opposite of what it believes.
-    var owed: [Presence.Holding: Presence.Change] = [:]
+    var owed: [Presence.Entry: Presence.Change] = [:]
     /// Its places in the shard's lists, so that it leaves them at once.
     var everyoneIndex: Int?
     var expiry: LoopTimer?

@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import GatewayPresence
 import JSON
 import MessageBus
 import ServiceKit
@@ -49,8 +50,8 @@ extension Shard {
         let isTyping = try fields.bool("isTyping")
         if !client.rooms.contains(roomID) { try await requireMembership(of: client, in: roomID, origin) }
         guard client.isConnected else { return }
-        let place = Presence.Place(roomID: roomID, userID: client.caller.id)
-        await context.presence.setTyping(isTyping, place, socketID: client.id)
+        let member = RoomMember(roomID: roomID, userID: client.caller.id)
+        await context.presence.setTyping(isTyping, member, socketID: client.id)
         if !client.isConnected { await context.presence.disconnect(socketID: client.id) }
     }
 

@@ -18,6 +18,10 @@ final class ShardDelegate: EdgeDelegate {
         }
     }
 
+    func isSignedIn(_ request: HTTPRequest) -> Bool {
+        shard.assumeIsolated { $0.context.tokens.verify(authorization: request.headers["Authorization"]) != nil }
+    }
+
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         shard.assumeIsolated { $0.respond(to: request, from: client, using: responder) }
     }

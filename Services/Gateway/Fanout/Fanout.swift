@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayPresence
 import Synchronization
 
 /// Hands what is to be told to every shard, on its loop, in the order of the calls.

@@ -1,4 +1,5 @@
 import Edge
+import GatewayPresence
 import JSON
 import Reactor
 import SocketIO
@@ -17,18 +18,18 @@ extension Shard {
 
     /// A person came or went, or began or stopped typing.
     func deliver(_ change: Presence.Change) {
-        let clients = audience.room(change.place.roomID)
+        let clients = audience.room(change.member.roomID)
         guard !clients.isEmpty else { return }
         let packet = Self.packet(change)
-        for client in clients where change.kind == .presence || client.caller.id != change.place.userID {
+        for client in clients where change.kind == .presence || client.caller.id != change.member.userID {
             // It believes the opposite of what it is owed: this is what it believes.
-            if client.owed.removeValue(forKey: change.subject) != nil { continue }
+            if client.owed.removeValue(forKey: change.entry) != nil { continue }
             if !client.socket.send(packet, droppable: true) { owe(change, to: client) }
         }
     }
 
     private func owe(_ change: Presence.Change, to client: Client) {
-        client.owed[change.subject] = change
+        client.owed[change.entry] = change
         behind.clients[ObjectIdentifier(client)] = client
         guard behind.timer == nil else { return }
         behind.timer = loop.schedule(after: Self.interval) { [weak self] in
@@ -43,7 +44,7 @@ extension Shard {
             for (subject, change) in client.owed {
                 client.owed[subject] = nil
                 // Of a room that it has left it is told nothing.
-                guard client.rooms.contains(change.place.roomID) else { continue }
+                guard client.rooms.contains(change.member.roomID) else { continue }
                 guard client.socket.send(Self.packet(change), droppable: true) else {
                     owe(change, to: client)
                     break
@@ -56,15 +57,10 @@ extension Shard {
         let (event, flag) =
             change.kind == .presence ? ("room:presence", "isPresent") : ("message:typing", "isTyping")
         let data = JSONWriter.object {
-            $0.member("roomId", change.place.roomID)
-            $0.member("userId", change.place.userID)
+            $0.member("roomId", change.member.roomID)
+            $0.member("userId", change.member.userID)
             $0.member(flag, change.isOn)
         }
         return .event(event, [data])
     }
-}
-
-extension Presence.Change {
-    /// What it says something of.
-    var subject: Presence.Holding { Presence.Holding(kind: kind, place: place) }
 }

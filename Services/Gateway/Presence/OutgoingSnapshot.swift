@@ -1,6 +1,6 @@
-/// All that a gateway holds, to be told to the others part by part.
+/// All that a gateway owns, published part by part.
 ///
-/// What changes while it is sent is told as it happens; each part says how things are when it leaves.
+/// What changes while it is sent is published as it happens; each part has how things are when it leaves.
 struct OutgoingSnapshot: Sendable {
     /// What the ids in a part come to, with what stands around each: escaped they may be six times as long, which is less
     /// than half of the bus' longest line.
@@ -9,24 +9,24 @@ struct OutgoingSnapshot: Sendable {
     /// Between two parts: 6 MB/s, so that neither this loop nor a bus that takes 8 MiB ahead is filled.
     static let partInterval: Duration = .milliseconds(10)
 
-    /// Somebody asked who has missed the beginning.
+    /// A gateway asked for a snapshot that has missed the beginning of this one.
     var isWantedAgain = false
     private(set) var nextPart = 0
-    private var rest: ArraySlice<Presence.Holding>
+    private var rest: ArraySlice<Presence.Entry>
 
-    init(of holdings: [Presence.Holding]) { rest = holdings[...] }
+    init(of entries: [Presence.Entry]) { rest = entries[...] }
 
     var isOver: Bool { rest.isEmpty && nextPart > 0 }
 
-    /// The next part: some of what is still held; at least one part, though there is nothing.
-    mutating func takePart(where isHeld: (Presence.Holding) -> Bool) -> [Presence.Holding] {
-        var part: [Presence.Holding] = []
+    /// The next part: some of what is still owned; at least one part, though there is nothing.
+    mutating func takePart(where isOwned: (Presence.Entry) -> Bool) -> [Presence.Entry] {
+        var part: [Presence.Entry] = []
         var bytes = 0
-        while let holding = rest.first {
-            bytes += holding.place.roomID.utf8.count + holding.place.userID.utf8.count + Self.bytesAround
+        while let entry = rest.first {
+            bytes += entry.member.roomID.utf8.count + entry.member.userID.utf8.count + Self.bytesAround
             if bytes > Self.maxPartBytes, !part.isEmpty { break }
             rest.removeFirst()
-            if isHeld(holding) { part.append(holding) }
+            if isOwned(entry) { part.append(entry) }
         }
         nextPart += 1
         return part

@@ -1,5 +1,4 @@
 import Contracts
-import JSON
 import MessageBus
 import Reactor
 import ServiceKit
@@ -7,70 +6,38 @@ import Synchronization
 
 /// Who has which room open and who is typing, over all gateways. It lives on one loop of each gateway.
 ///
-/// Each gateway answers for its own sockets and tells the others what changes. One that was silent for too many turns is
-/// dead, and what it held is let go of. Services that declare a presence subject are told before anyone else is, so that they count
-/// right from then on; one that could not be told is told later.
-actor Presence {
-    typealias Place = HolderTable.Place
-
-    enum Kind: String, Sendable { case presence, typing }
-
-    struct Holding: Hashable, Sendable {
-        let kind: Kind
-        let place: Place
-    }
-
-    /// What clients are told: a person came or went, began or stopped typing.
-    struct Change: Sendable {
-        let kind: Kind
-        let place: Place
-        let isOn: Bool
-    }
-
-    /// How often a gateway says that it lives: every 800 ms.
-    static let turnsPerBeat = 4
-    /// How long a service may take to be told.
-    static let tellTimeout: Duration = .seconds(1)
-    /// Places in one request: far below the bus' longest line.
-    static let maxToldAtOnce = 2000
-    /// Places that a service may have to be told of later. Beyond it, a service that is away so long is not told that
-    /// somebody left: the lease of this gateway ends that when the gateway does.
-    static let maxUntold = 100_000
-
-    nonisolated let loop: EventLoop
-    /// Counts what changes who has which room open, before anybody is told; from any thread.
-    nonisolated let changes = Atomic(0)
+/// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then to the other gateways
+/// (`PeerSync`) and to clients. Typing goes to the others and to clients at once. What a gateway owned is removed when the
+/// gateway dies (`GatewayMembership`).
+package actor Presence {
+    /// Counts the changes of `present(in:)`, before anybody is sent them; from any thread.
+    package nonisolated let changes = Atomic(0)
+    private nonisolated let loop: EventLoop
+    private let gatewayID: String
+    private nonisolated let bus: any MessageBus
+    private let log: Logger
     /// Without a renewal, typing ends after this.
-    let typingTimeout: Duration
-    let gatewayID: String
-    let bus: any MessageBus
-    let log: Logger
-    let announce: @Sendable (Change) -> Void
-    /// The services that want to know who has a room open, and the subject to tell each at.
-    var subjects: [String: String] = [:]
-    var open: Holdings { didSet { changes.add(1, ordering: .releasing) } }
-    var typing: Holdings
-    var typingTimers: [Place: [String: LoopTimer]] = [:]
-    var peers = GatewayPeers()
-    /// Counts what other gateways are told of the places here.
-    var lastNumber = 0
-    var snapshot: OutgoingSnapshot?
-    var partTimer: LoopTimer?
-    var turn = 0
-    var lastBeat = LoopInstant.now()
-    /// The places that services and other gateways know to be open here.
-    var told: Set<Place> = []
-    var telling: [Place: Task<Void, Never>] = [:]
-    /// By subject: the places of which the service may not know what they are now.
-    var untold: [String: Set<Place>] = [:]
-    var retelling: Set<String> = []
-    var subscriptions: [BusSubscription] = []
-    var heart: LoopTimer?
+    private let typingTimeout: Duration
+    private let announce: @Sendable (Change) -> Void
+    private nonisolated let membership: GatewayMembership
+    private var table: PresenceTable { didSet { changes.store(table.revision, ordering: .releasing) } }
+    private var typingTimers = TypingTimers()
+    private var peers: PeerSync
+    private lazy var services = ServiceNotifier(gatewayID: gatewayID, bus: bus, on: loop, log: log) {
+        [weak self] member, isOpen in
+        self?.assumeIsolated { $0.publish(Entry(kind: .presence, member: member), isOn: isOpen) }
+    }
+    private var subscriptions: [BusSubscription] = []
+    private var heartbeat: LoopTimer?
+    private var lastHeartbeat = LoopInstant.now()
+    private var partTimer: LoopTimer?
+    /// While the bus is away.
+    private var deafTimer: LoopTimer?
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter announce: called on the loop, in the order of the changes of a place.
-    init(
+    /// - Parameter announce: called on the loop, in the order of the changes of a member.
+    package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
         announce: @escaping @Sendable (Change) -> Void
     ) {
@@ -80,68 +47,181 @@ actor Presence {
         self.log = log
         self.typingTimeout = typingTimeout
         self.announce = announce
-        open = Holdings(gatewayID: gatewayID)
-        typing = Holdings(gatewayID: gatewayID)
+        membership = GatewayMembership(bus, ownID: gatewayID)
+        table = PresenceTable(gatewayID: gatewayID)
+        peers = PeerSync(gatewayID: gatewayID, bus: bus, log: log)
+    }
+
+    package nonisolated func start() throws(BusError) {
+        var made: [BusSubscription] = []
+        for topic in PeerMessage.Topic.allCases {
+            made.append(
+                try bus.subscribe(topic.subject) { [weak self] message in
+                    guard let self, let message = PeerMessage(topic, message.data) else { return }
+                    loop.execute { self.assumeIsolated { $0.receive(message) } }
+                })
+        }
+        made.append(
+            bus.onStateChange { [weak self] state in
+                guard let self else { return }
+                loop.execute { self.assumeIsolated { $0.note(state) } }
+            })
+        try membership.start(on: loop) { [weak self] change in
+            if case .left(let gateway) = change { self?.assumeIsolated { $0.evict(gateway) } }
+        }
+        let subscriptions = made
+        loop.execute { self.assumeIsolated { $0.begin(subscriptions) } }
+    }
+
+    private func begin(_ subscriptions: [BusSubscription]) {
+        self.subscriptions = subscriptions
+        greet()
+        heartbeat = loop.schedule(after: GatewayMembership.heartbeatInterval) { [weak self] in
+            self?.assumeIsolated { $0.sendHeartbeat() }
+        }
+        sendHeartbeat()
+    }
+
+    package func stop() {
+        membership.stop()
+        for timer in [heartbeat, partTimer, deafTimer] { timer?.cancel() }
+        for subscription in subscriptions { subscription.cancel() }
+        subscriptions = []
     }
 
     // MARK: What sockets do
 
     /// A socket joined a room. Returns when the services know.
-    func join(_ place: Place, socketID: String) async {
-        open.add(socketID, at: place)
-        await settle(place)?.value
+    package func join(_ member: RoomMember, socketID: String) async {
+        let entry = Entry(kind: .presence, member: member)
+        table.add(entry, socketID: socketID)
+        await notifyServices(of: entry)?.value
     }
 
     /// A socket left a room: it stops typing there, too. Returns when the services know.
-    func leave(_ place: Place, socketID: String) async {
-        stopTyping(place, socketID: socketID)
-        open.remove(socketID, at: place)
-        await settle(place)?.value
+    package func leave(_ member: RoomMember, socketID: String) async {
+        stopTyping(member, socketID: socketID)
+        let entry = Entry(kind: .presence, member: member)
+        table.remove(entry, socketID: socketID)
+        await notifyServices(of: entry)?.value
     }
 
     /// A socket is gone.
-    func disconnect(socketID: String) {
-        for place in typing.places(ofSocket: socketID) { stopTyping(place, socketID: socketID) }
-        for place in open.places(ofSocket: socketID) {
-            open.remove(socketID, at: place)
-            _ = settle(place)
+    package func disconnect(socketID: String) {
+        let entries = table.entries(ofSocket: socketID)
+        for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }
+        for entry in entries where entry.kind == .presence {
+            table.remove(entry, socketID: socketID)
+            _ = notifyServices(of: entry)
         }
     }
 
-    func setTyping(_ isTyping: Bool, _ place: Place, socketID: String) {
-        guard isTyping else { return stopTyping(place, socketID: socketID) }
-        typingTimers[place]?[socketID]?.cancel()
-        typingTimers[place, default: [:]][socketID] = loop.schedule(after: typingTimeout) { [weak self] in
-            self?.assumeIsolated { $0.stopTyping(place, socketID: socketID) }
-        }
-        if typing.add(socketID, at: place) { tell(.typing, place, isOn: true) }
+    private func notifyServices(of entry: Entry) -> Task<Void, Never>? {
+        let isOpen = table.isOwnedHere(entry)
+        return services.assumeIsolated { $0.setOpen(isOpen, entry.member) }
     }
 
-    private func stopTyping(_ place: Place, socketID: String) {
-        typingTimers[place]?.removeValue(forKey: socketID)?.cancel()
-        if typingTimers[place]?.isEmpty == true { typingTimers[place] = nil }
-        if typing.remove(socketID, at: place) { tell(.typing, place, isOn: false) }
+    package func setTyping(_ isTyping: Bool, _ member: RoomMember, socketID: String) {
+        guard isTyping else { return stopTyping(member, socketID: socketID) }
+        typingTimers.start(member, socketID: socketID, after: typingTimeout, on: loop) { [weak self] in
+            self?.assumeIsolated { $0.stopTyping(member, socketID: socketID) }
+        }
+        let entry = Entry(kind: .typing, member: member)
+        if table.add(entry, socketID: socketID) { publish(entry, isOn: true) }
+    }
+
+    private func stopTyping(_ member: RoomMember, socketID: String) {
+        typingTimers.cancel(member, socketID: socketID)
+        let entry = Entry(kind: .typing, member: member)
+        if table.remove(entry, socketID: socketID) { publish(entry, isOn: false) }
     }
 
     /// What was typed has been sent: every gateway sees that in the log, and ends the typing of its own sockets.
-    func endTyping(_ place: Place) {
-        for socketID in typing.sockets(holding: place) { stopTyping(place, socketID: socketID) }
+    package func endTyping(_ member: RoomMember) {
+        for socketID in table.sockets(owning: Entry(kind: .typing, member: member)) {
+            stopTyping(member, socketID: socketID)
+        }
     }
 
     /// Who has these rooms open now.
-    func present(in roomIDs: [String]) -> [String: Set<String>] {
-        var found: [String: Set<String>] = [:]
-        for id in roomIDs {
-            let people = open.userIDs(in: id)
-            if !people.isEmpty { found[id] = Set(people) }
-        }
-        return found
+    package func present(in roomIDs: [String]) -> [String: Set<String>] { table.present(in: roomIDs) }
+
+    // MARK: Services
+
+    /// A service has announced itself: if it has a presence subject, it is notified of all that is open here.
+    package nonisolated func learn(_ manifest: Manifest) {
+        loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.learn(manifest) } } }
     }
 
-    // MARK: Clients
+    /// A service is gone for good: nothing is sent to it any more.
+    package nonisolated func forget(service: String) {
+        loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.forget(service: service) } } }
+    }
 
-    func announceChange(_ kind: Kind, _ place: Place) {
-        let news = kind == .presence ? open.takeNews(of: place) : typing.takeNews(of: place)
-        if let news { announce(Change(kind: kind, place: place, isOn: news)) }
+    // MARK: Other gateways and clients
+
+    /// Publishes to the other gateways what changed here, and to clients if that makes a difference.
+    private func publish(_ entry: Entry, isOn: Bool) {
+        peers.publish(entry, isOn: isOn)
+        announceChange(of: entry)
+    }
+
+    private func announceChange(of entry: Entry) {
+        if let isOn = table.takeChange(of: entry) { announce(Change(entry: entry, isOn: isOn)) }
+    }
+
+    private func receive(_ message: PeerMessage) {
+        guard message.gateway != gatewayID else { return }
+        membership.renew(message.gateway)
+        let outcome = peers.receive(message, into: &table)
+        if outcome.isSnapshotWanted { sendSnapshot() }
+        for entry in outcome.changed { announceChange(of: entry) }
+    }
+
+    private func evict(_ gateway: String) {
+        log.warning("a gateway is gone", ["gateway": gateway])
+        peers.forget(gateway)
+        for entry in table.evict(gateway) { announceChange(of: entry) }
+    }
+
+    private func note(_ state: BusState) {
+        deafTimer?.cancel()
+        deafTimer = nil
+        switch state {
+        case .connected: greet()
+        case .disconnected:
+            // Nobody can be heard to stop, and nobody types for ever. Their gateways may be alive: presence stands.
+            deafTimer = loop.schedule(after: typingTimeout) { [weak self] in
+                self?.assumeIsolated { presence in
+                    for entry in presence.table.evictOthers(.typing) { presence.announceChange(of: entry) }
+                }
+            }
+        }
+    }
+
+    /// Asks the others who is there, and publishes the same.
+    private func greet() {
+        peers.askAll()
+        sendSnapshot()
+    }
+
+    private func sendHeartbeat() {
+        if loop.now - lastHeartbeat > GatewayMembership.shortestLease {
+            // This process was held up for so long that services may have given it up. Gateways that have ask by themselves.
+            services.assumeIsolated { $0.forgetNotified() }
+        }
+        lastHeartbeat = loop.now
+        peers.sendHeartbeat()
+        services.assumeIsolated { $0.retry() }
+        heartbeat?.rearm(after: GatewayMembership.heartbeatInterval)
+    }
+
+    private func sendSnapshot() { if peers.beginSnapshot() { sendPart() } }
+
+    private func sendPart() {
+        guard peers.sendPart() else { return }
+        partTimer = loop.schedule(after: OutgoingSnapshot.partInterval) { [weak self] in
+            self?.assumeIsolated { $0.sendPart() }
+        }
     }
 }

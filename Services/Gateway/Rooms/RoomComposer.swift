@@ -1,4 +1,5 @@
 import Contracts
+import GatewayPresence
 import JSON
 import MessageBus
 import Reactor

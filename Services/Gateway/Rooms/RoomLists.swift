@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayPresence
 
 /// Answers lists of rooms: the last one again, if nothing has changed since; that one with what has changed; or a new one.
 ///

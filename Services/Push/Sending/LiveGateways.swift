@@ -1,30 +1,22 @@
 import Contracts
 import JSON
 import MessageBus
-import Synchronization
+import ServiceKit
 
-/// The gateways that live, and what they know of who has which room open.
+/// Asks the gateways that are alive who has which room open there.
 final class LiveGateways: Sendable {
-    /// They speak up every 800 ms. One that is asked though it is gone costs nothing.
-    private static let maxSilence: Duration = .seconds(3)
     /// How long an answer may take: nobody waits for a notification by the millisecond, but a gateway that does not answer must
     /// not keep others' from going out.
     private static let patience: Duration = .seconds(1)
 
     private let bus: any MessageBus
+    private let membership: GatewayMembership
     private let unresponsive: Unresponsive
-    private let heard = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    init(_ bus: any MessageBus, unresponsive: Unresponsive = Unresponsive()) {
+    init(_ bus: any MessageBus, _ membership: GatewayMembership, unresponsive: Unresponsive = Unresponsive()) {
         self.bus = bus
+        self.membership = membership
         self.unresponsive = unresponsive
-    }
-
-    func listen() throws(BusError) -> BusSubscription {
-        try bus.subscribe(Subject.gatewayAlive) { [self] message in
-            guard let id = message.data["gateway"]?.string else { return }
-            heard.withLock { $0[id] = .now }
-        }
     }
 
     /// For each place, the sockets of all gateways that have the room open there. What a gateway that does not answer would say
@@ -32,10 +24,8 @@ final class LiveGateways: Sendable {
     func sockets(at places: [OpenRoomQuestion.Place]) async -> [OpenRoomQuestion.Place: [SocketEvidence]] {
         guard !places.isEmpty else { return [:] }
         let question = OpenRoomQuestion(stream: LogReader.stream, places: places)
-        let gateways = heard.withLock { heard in
-            heard = heard.filter { ContinuousClock.now - $0.value < Self.maxSilence }
-            return heard.keys.filter { !unresponsive.contains($0) }.sorted()
-        }
+        // One that is asked though it has died costs nothing.
+        let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
             for id in gateways { group.addTask { await self.ask(id, question) } }
             var found: [OpenRoomQuestion.Place: [SocketEvidence]] = [:]

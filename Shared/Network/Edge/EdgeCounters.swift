@@ -2,7 +2,7 @@ import Synchronization
 
 /// What an `EdgeServer` has done and holds. Readable from any thread, for metrics.
 public final class EdgeCounters: Sendable {
-    /// Connections that are open, of HTTP and WebSocket.
+    /// Connections that are open, of HTTP and WebSocket; those between two loops are.
     public let connections = Count()
     /// Engine.IO sessions that are open.
     public let sockets = Count()

@@ -17,6 +17,12 @@ public protocol EdgeDelegate: AnyObject {
     /// - Returns: what it is answered with instead; nil: the body is taken, and the request then served.
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse?
 
+    /// Whether a request, to a path that is no endpoint's, comes from somebody who is signed in: what is buffered for them counts as a
+    /// connected socket's does, in place of a stranger's. Asked only where that is more than a little.
+    ///
+    /// - Parameter request: without its body.
+    func isSignedIn(_ request: HTTPRequest) -> Bool
+
     /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
     ///
     /// - Parameter client: the peer, or whom a trusted proxy speaks for.
@@ -36,7 +42,8 @@ public protocol EdgeDelegate: AnyObject {
     /// The answer to an event that was sent with an id.
     func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue])
 
-    /// The client left a namespace; the socket stays open, and may ask again.
+    /// The client left a namespace; the socket stays open, and may ask again. Or it is to leave for good, and polls: `socketDidClose`
+    /// follows once it has fetched what was sent to it.
     func socket(_ socket: Socket, leftNamespace namespace: String)
 
     /// A ping goes out to the client, after all that was sent before.
@@ -60,6 +67,7 @@ extension EdgeDelegate {
     public func refusal(
         ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
     ) -> HTTPResponse? { nil }
+    public func isSignedIn(_ request: HTTPRequest) -> Bool { false }
     public func socket(_ socket: Socket, receivedAck id: Int, namespace: String, arguments: [JSONValue]) {}
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
     public func socketIsPinged(_ socket: Socket) {}

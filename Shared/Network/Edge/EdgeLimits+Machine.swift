@@ -11,8 +11,9 @@ extension EdgeLimits {
     ///   - loops: event loops.
     public static func fitting(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
         let reserve = 128 + loops * Channel.maxLingering
-        // A connection with little to do takes 1 to 3 kB; the rest is for those that have something waiting.
-        let most = max(min(max(descriptors - reserve, descriptors / 4), memory / (16 * 1024)), 16)
+        // What is always granted may take a quarter of the memory, what is counted another, and what readers have beyond that an eighth. A
+        // connection with little to do takes 1 to 3 kB.
+        let most = max(min(max(descriptors - reserve, descriptors / 4), memory / 4 / smallBuffer), 16)
         var limits = EdgeLimits()
         limits.connections = Limit(total: most, perAddress: min(most / 4, 1_000))
         limits.pendingSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))

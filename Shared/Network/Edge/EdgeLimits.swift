@@ -18,12 +18,17 @@ public struct EdgeLimits: Sendable {
     public var connections = Limit(total: 10_000, perAddress: 1_000)
     /// Sockets that have not connected to a namespace yet.
     public var pendingSockets = Limit(total: 5_000, perAddress: 500)
-    /// Bytes that are buffered for clients over more than a turn: parts of requests and messages, and answers that are not read.
-    /// Clients that have not connected may use half of them. `smallBuffer` bytes are always granted.
+    /// Bytes that are buffered for clients over more than a turn: requests and parts of them, messages, and answers that are not read.
+    /// Clients that have neither connected nor signed in may use half of them together, and an eighth of an address's share.
+    /// `smallBuffer` bytes are always granted. Who reads an answer goes on reading it up to half as much again.
     public var bufferedBytes = Limit(total: 128 << 20, perAddress: 32 << 20)
 
-    /// What a client may buffer however much others do. The number of connections bounds it.
-    static let smallBuffer = 16 * 1024
+    /// What a client may buffer however much others do. The number of connections bounds it, so it is memory that has to be there for each
+    /// of them: a head and a small body.
+    static let smallBuffer = 4 * 1024
+    /// Clients of an address that have neither connected nor signed in may have this part of its share. Sixteen addresses fill what all of
+    /// them may have, by default.
+    static let strangersPart = 8
 
     /// What a socket may send in one message or one POST before it has connected to a namespace.
     public var maxPendingMessageBytes = 64 * 1024

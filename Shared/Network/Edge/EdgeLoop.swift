@@ -56,17 +56,23 @@ final class EdgeLoop {
 
     // MARK: Connections
 
-    /// Counts a connection that has arrived.
-    ///
-    /// - Returns: nil if it may come in; else what it is answered.
-    func refusal(ofConnectionFrom peer: IPAddress) -> [UInt8]? {
+    /// Why a connection may not come in.
+    struct Refusal {
+        /// The whole answer, after which the connection ends.
+        let answer: [UInt8]
+    }
+
+    /// Counts a connection that has arrived; where all places are taken, it gets that of whoever has waited longest.
+    func admit(connectionFrom peer: IPAddress) -> Refusal? {
         let address = configuration.countedAddress(of: peer)
         do throws(ClientUsage.Excess) {
             try withPlace { () throws(ClientUsage.Excess) in try usage.addConnection(of: address) }
             return nil
         } catch {
             counters.refusedConnections.note(error)
-            return refusal(because: error).encode(keepAlive: false, headOnly: false, date: httpDate).flatMap { $0 }
+            let response = refusal(because: error)
+            return Refusal(
+                answer: response.encode(keepAlive: false, headOnly: false, date: httpDate).flatMap { $0 })
         }
     }
 
@@ -108,39 +114,52 @@ final class EdgeLoop {
 
     func noteBusy(_ connection: HTTPConnection) { waitingConnections.remove(connection) }
 
-    /// The connection has been counted when it arrived.
+    /// A connection has been admitted.
     func accept(_ channel: Channel) -> HTTPConnection {
-        let connection = HTTPConnection(channel, edge: self)
-        connections[ObjectIdentifier(connection)] = connection
         counters.connections.add(1)
+        return take(HTTPConnection(channel, edge: self))
+    }
+
+    private func take(_ connection: HTTPConnection) -> HTTPConnection {
+        connections[ObjectIdentifier(connection)] = connection
         return connection
     }
 
     /// - Parameter goesOn: whether the connection stays counted: on another loop, or as a WebSocket.
     func forget(_ connection: HTTPConnection, goesOn: Bool) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        waitingConnections.remove(connection)
-        if !goesOn { usage.removeConnection(of: connection.countedAddress) }
-        counters.connections.add(-1)
+        waitingConnections.retire(connection)
+        if !goesOn {
+            usage.removeConnection(of: connection.countedAddress)
+            counters.connections.add(-1)
+        }
         finishDrainIfEmpty()
     }
 
-    func add(_ webSocket: WebSocketConnection) {
-        webSocketCount += 1
-        counters.connections.add(1)
-    }
+    /// It has been counted as an HTTP connection.
+    func add(_ webSocket: WebSocketConnection) { webSocketCount += 1 }
 
     /// Counts what a client has buffered, in steps: whoever has next to nothing costs nothing to count.
     ///
-    /// - Parameter address: nil for a trusted proxy.
+    /// - Parameters:
+    ///   - address: nil for a trusted proxy.
+    ///   - standing: asked only if it makes a difference.
     /// - Returns: false if the client may not have so much; it stays counted as before.
-    func count(_ bytes: Int, of address: IPAddress?, in counted: inout Int, isConnected: Bool) -> Bool {
+    func count(
+        _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,
+        as standing: @autoclosure () -> ClientUsage.Standing
+    ) -> Bool {
         let step = 4096
         let bytes = bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
-        if bytes == counted { return true }
+        if bytes == 0, counted.bytes == 0 { return true }
+        let after =
+            bytes == 0
+            ? ClientUsage.Buffered()
+            : ClientUsage.Buffered(bytes: bytes, address: address(), standing: standing())
+        if after == counted { return true }
         do throws(ClientUsage.Excess) {
-            try usage.changeBuffer(of: address, from: counted, to: bytes, isConnected: isConnected)
-            counted = bytes
+            try usage.changeBuffer(from: counted, to: after)
+            counted = after
             return true
         } catch {
             counters.refusedBytes.note(error)
@@ -160,13 +179,16 @@ final class EdgeLoop {
     }
 
     /// Hands a request over to the loop of its session, with the connection and what came after the request.
-    func move(_ connection: HTTPConnection, with request: HTTPRequest, to index: Int) {
+    ///
+    /// - Parameter isWhole: false for one whose body is asked about.
+    func move(_ connection: HTTPConnection, with request: HTTPRequest, isWhole: Bool, to index: Int) {
         let target = all[index]
-        guard let (detached, received) = connection.detach() else { return }
+        guard let (detached, parser) = connection.detach() else { return }
         counters.moves.add(1)
-        target.loop.attach(detached, received: received) { channel in
-            let connection = target.object.accept(channel)
-            connection.resume(with: request)
+        target.loop.attach(detached) { channel in
+            let edge = target.object
+            let connection = edge.take(HTTPConnection(channel, edge: edge, parser: parser))
+            connection.resume(with: request, isWhole: isWhole)
             return connection
         }
     }
@@ -187,6 +209,9 @@ final class EdgeLoop {
         }
         try usage.addPendingSocket(of: client.subscriber)
     }
+
+    /// Nothing of it is pending any more, and it is about to go.
+    func retire(_ session: EngineConnection) { pendingSockets.retire(session) }
 
     func notePending(_ session: EngineConnection) { pendingSockets.append(session) }
 

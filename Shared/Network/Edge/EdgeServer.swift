@@ -8,6 +8,7 @@ import Security
 public final class EdgeServer: Sendable {
     public let port: UInt16
     public let counters: EdgeCounters
+    private let usage: ClientUsage
     private let listener: TCPListener
     private let loops: [LoopBound<EdgeLoop>]
 
@@ -37,12 +38,13 @@ public final class EdgeServer: Sendable {
         for bound in all { await bound.loop.run { bound.object.all = all } }
         let listener = try TCPListener.bind(
             host: host, port: port, on: group, onError: onAcceptError,
-            refusal: { loop, peer in all[loop.index].object.refusal(ofConnectionFrom: peer.ip) },
+            refusal: { loop, peer in all[loop.index].object.admit(connectionFrom: peer.ip)?.answer },
             makeHandler: { channel in all[channel.loop.index].object.accept(channel) })
-        return EdgeServer(listener: listener, loops: loops, counters: counters)
+        return EdgeServer(listener: listener, loops: loops, counters: counters, usage: usage)
     }
 
-    private init(listener: TCPListener, loops: [LoopBound<EdgeLoop>], counters: EdgeCounters) {
+    private init(listener: TCPListener, loops: [LoopBound<EdgeLoop>], counters: EdgeCounters, usage: ClientUsage) {
+        self.usage = usage
         self.listener = listener
         self.loops = loops
         self.counters = counters
@@ -64,6 +66,8 @@ public final class EdgeServer: Sendable {
                 }
             }
         }
+        // Some may be left over at the deadline. With the last one goes all that clients held, or something is counted that nobody has.
+        assert(counters.connections.value > 0 || usage.isNothing, "clients are counted that have gone")
     }
 }
 

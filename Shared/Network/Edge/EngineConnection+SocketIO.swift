@@ -50,9 +50,11 @@ extension EngineConnection {
 
     /// For a client that must not come back.
     func leave() {
-        if let namespaces = socketIO?.connectedNamespaces {
-            for namespace in namespaces { if let actions = socketIO?.disconnect(namespace) { perform(actions) } }
-        }
+        let namespaces = socketIO?.connectedNamespaces ?? []
+        for namespace in namespaces { if let actions = socketIO?.disconnect(namespace) { perform(actions) } }
         leaveEngine()
+        // One that polls is there until it has fetched that, or has not in time: it is no member of anything meanwhile.
+        if engine.isClosed { return }
+        for namespace in namespaces { edge.delegate.socket(socket, leftNamespace: namespace) }
     }
 }

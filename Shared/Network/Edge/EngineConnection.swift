@@ -34,7 +34,7 @@ final class EngineConnection: Waiting {
     /// Whether its client has still to connect to a namespace: it is held short, and others may take its place.
     private(set) var isPending = false
     private var pendingMessages = 0
-    private var countedBytes = 0
+    private var counted = ClientUsage.Buffered()
     /// What the application keeps for the client, as events that wait.
     private var heldBytes = 0
     var place = WaitingPlace<EngineConnection>()
@@ -80,7 +80,9 @@ final class EngineConnection: Waiting {
         isPending = true
         pendingMessages = 0
         edge.notePending(self)
-        webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes)
+        guard webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes) != false else {
+            return close(.overload)
+        }
         guard let timeout = endpoint.settings.connectTimeout else { return }
         connectTimer = edge.loop.schedule(after: timeout) { [unowned self] in close(.connectTimeout) }
     }
@@ -99,10 +101,14 @@ final class EngineConnection: Waiting {
         webSocket?.note(isConnected: true, maxMessageBytes: maxMessageBytes)
     }
 
-    /// The client has left its last namespace: it is as new. There is room for it, as it had come in before.
+    /// The client has left its last namespace: it is as new, and closed where there is no room for it.
     func didLeave() {
         guard !isPending, engine.isOpen else { return }
-        edge.usage.returnPendingSocket(of: handshake.client.subscriber)
+        do throws(ClientUsage.Excess) {
+            try edge.addPendingSocket(of: handshake.client)
+        } catch {
+            return close(.overload)
+        }
         awaitConnect()
     }
 
@@ -229,7 +235,8 @@ final class EngineConnection: Waiting {
     @discardableResult
     private func countQueue() -> Bool {
         edge.count(
-            engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &countedBytes, isConnected: !isPending)
+            engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &counted,
+            as: isPending ? .stranger : .known)
     }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.
@@ -334,6 +341,7 @@ final class EngineConnection: Waiting {
         heartbeat = nil
         heartbeatDue = LoopInstant(nanoseconds: .max)
         endPending()
+        edge.retire(self)
         heldBytes = 0
         countQueue()
         edge.forget(self)

@@ -1,4 +1,5 @@
 import HTTP
+import Reactor
 import SocketIO
 import WebSocket
 
@@ -32,12 +33,12 @@ extension HTTPConnection {
         guard let sid = query["sid"], !sid.isEmpty else {
             return try openSession(request, query, at: endpoint, exchange: id)
         }
-        let parsed = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
-        guard let parsed else { throw .unknownSession }
-        if parsed.loop != edge.loop.index { return edge.move(self, with: request, to: parsed.loop) }
+        guard let loop = self.loop(ofSession: sid) else { throw .unknownSession }
+        if loop != edge.loop.index { return edge.move(self, with: request, isWhole: true, to: loop) }
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
         // A deadline that has passed counts, also when its timer's turn comes after this request's.
         session.settleHeartbeat()
+        if !session.isPending { noteConnected() }
 
         if isUpgrade {
             guard session.engine.isOpen else { throw .unknownSession }
@@ -86,33 +87,62 @@ extension HTTPConnection {
         }
     }
 
+    /// nil for what is no session's id, or another instance's.
+    private func loop(ofSession sid: String) -> Int? {
+        SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)?.loop
+    }
+
+    /// On which loop the session is that a request names, if it is there.
+    func sessionLoop(of request: HTTPRequest) -> Int? { request.queryItems?["sid"].flatMap(loop(ofSession:)) }
+
+    private func session(of request: HTTPRequest, at endpoint: ServedEndpoint) -> EngineConnection? {
+        request.queryItems?["sid"].flatMap { edge.session($0, at: endpoint) }
+    }
+
+    /// Whether a request is one of a socket that has connected.
+    func isConnected(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
+        session(of: request, at: endpoint)?.isPending == false
+    }
+
     /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
-    /// and up to `maxPendingMessageBytes` of anyone. Who is connected on another loop is seen there.
+    /// and up to `maxPendingMessageBytes` of anyone. Asked on the session's loop.
     func mayHaveLargeBody(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
-        guard let sid = request.queryItems?["sid"],
-            let id = SessionID(sid, instance: edge.configuration.instance, loopCount: edge.all.count)
-        else { return false }
-        guard id.loop == edge.loop.index else { return true }
-        guard let session = edge.session(sid, at: endpoint) else { return false }
+        guard let session = session(of: request, at: endpoint) else { return false }
         if !session.isPending { return true }
         let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
         return length <= edge.configuration.limits.maxPendingMessageBytes
     }
 
-    /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered.
+    /// Answers 101, and puts a WebSocket in this connection's place. nil: the handshake is refused and answered, or the connection has closed.
     private func openWebSocket(
         _ request: HTTPRequest, at endpoint: ServedEndpoint, exchange id: Int
     ) -> WebSocketConnection? {
+        guard channel.isOpen else { return nil }
+        let client = client(of: request)
         do throws(WebSocketRefusal) {
             let response = try WebSocketHandshake.accept(
                 method: request.method, isHTTP11: request.version == .http11,
                 additionalHeaders: [(RequestID.header, requestID)], header: request.headers.all)
-            let client = client(of: request)
+            guard countAsClients(client, exchange: id) else { return nil }
             return WebSocketConnection(
                 channel, of: client, at: endpoint, received: upgrade(with: response), edge: edge)
         } catch {
             fail(id, status: error.status, reason: error.reason, headers: error.headers)
             return nil
+        }
+    }
+
+    /// Counts a connection as its client's: behind a proxy only the request says whose it is.
+    private func countAsClients(_ client: IPAddress, exchange id: Int) -> Bool {
+        do throws(ClientUsage.Excess) {
+            try edge.usage.moveConnection(from: countedAddress, to: client.subscriber)
+            return true
+        } catch {
+            edge.counters.refusedConnections.note(error)
+            fail(
+                id, status: error.status, reason: error.reason("connections"),
+                headers: [("Retry-After", HTTPFailure.retryAfter)])
+            return false
         }
     }
 }

@@ -13,8 +13,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         var keepsAlive: Bool
         let isHead: Bool
         let allowsAnyOrigin: Bool
-        /// Of its body, which whoever answers holds.
-        let bodyBytes: Int
+        /// Of its head and body, which whoever answers holds.
+        let bytes: Int
         /// The session that holds it as its GET.
         var poll: EngineConnection?
     }
@@ -38,8 +38,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var isResting = false
     /// The client sends nothing more.
     private var isFinished = false
-    /// The channel is another's now.
+    /// The channel is another's now, or has gone: nothing of this is to be counted or listed any more.
     private var isReleased = false
+    /// The request whose body is under way was counted for its client's rate when its body was asked about.
+    private var isRequestCounted = false
 
     private var timer: LoopTimer?
     /// What the time-out is about. A connection that just opened has to send its first request.
@@ -53,14 +55,19 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Whose connection it is counted as; nil for a trusted proxy's.
     let countedAddress: IPAddress?
     private var isProxys: Bool { countedAddress == nil }
-    private var countedBytes = 0
+    private var counted = ClientUsage.Buffered()
+    /// The request that is being answered, without its body, or was last, while its answer has not gone out.
+    private var latest: HTTPRequest?
+    /// Whether the one whom `counted` is for is known; nil while that made no difference.
+    private var isKnown: Bool?
     var place = WaitingPlace<HTTPConnection>()
 
-    init(_ channel: Channel, edge: EdgeLoop) {
+    /// - Parameter parser: what has come already, on another loop.
+    init(_ channel: Channel, edge: EdgeLoop, parser: HTTPRequestParser? = nil) {
         self.channel = channel
         self.edge = edge
         countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
-        parser = HTTPRequestParser(limits: edge.configuration.http)
+        self.parser = parser ?? HTTPRequestParser(limits: edge.configuration.http)
         deadline = edge.loop.now + edge.configuration.headTimeout
         timer = edge.loop.schedule(after: edge.configuration.headTimeout) { [unowned self] in timerFired() }
         noteWaiting()
@@ -71,7 +78,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         hasReceived = true
         parser.append(bytes)
-        process(received: bytes.count)
+        goOn(received: bytes.count)
+    }
+
+    /// Takes what has come, and counts what is left of it.
+    private func goOn(received: Int = 0) {
+        process(received: received)
         if !countBytes() { refuseBytes() }
     }
 
@@ -80,6 +92,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     func channelDidDrain(_ channel: Channel) {
+        if exchange == nil { (latest, isKnown) = (nil, nil) }
         // Less is always granted.
         _ = countBytes()
         noteTaken()
@@ -113,10 +126,11 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func release(goesOn: Bool = false) {
         isReleased = true
         exchange = nil
+        latest = nil
         noteTaken()
         timer?.cancel()
         timer = nil
-        _ = edge.count(0, of: countedAddress, in: &countedBytes, isConnected: false)
+        _ = edge.count(0, of: nil, in: &counted, as: .stranger)
         edge.forget(self, goesOn: goesOn)
     }
 
@@ -128,20 +142,53 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// A trusted proxy's connections are others', and stay.
     private func noteWaiting() {
-        if !isProxys { edge.noteWaiting(self) }
+        if !isProxys, !isReleased { edge.noteWaiting(self) }
     }
 
     // MARK: What is buffered
 
     /// - Returns: false if it is more than the client may have.
     private func countBytes() -> Bool {
+        // The channel is not this connection's then.
+        if isReleased { return true }
         let unread = channel.isStalled ? channel.pendingCost : 0
-        let taken = (exchange?.bodyBytes ?? 0) + (held?.request?.body.count ?? 0)
+        let taken = parser.heldBytes + (exchange?.bytes ?? 0) + heldBytes
         return edge.count(
-            parser.heldBytes + unread + taken, of: countedAddress, in: &countedBytes, isConnected: false)
+            unread + taken, of: countedClient, in: &counted, as: standing(unread: unread, taken: taken))
     }
 
+    private var heldBytes: Int {
+        switch held {
+        case .request(let request), .bodyTooLarge(let request): parser.lastHeadBytes + request.body.count
+        // The parser has it still.
+        case .largeBody, .continueExpected, .drained, nil: 0
+        }
+    }
+
+    /// The request that most of what is buffered belongs to; nil while its head has not come.
+    private var subject: HTTPRequest? { exchange != nil ? latest : parser.unfinished ?? held?.request ?? latest }
+
+    /// Whose share it is of. What comes through a proxy is nobody's until a head says whose it is.
+    private var countedClient: IPAddress? {
+        isProxys ? subject.map { client(of: $0).subscriber } : countedAddress
+    }
+
+    private func standing(unread: Int, taken: Int) -> ClientUsage.Standing {
+        if isKnown == nil, unread + taken > EdgeLimits.smallBuffer, let subject {
+            let endpoint = edge.endpoint(at: subject.path)
+            isKnown = endpoint.map { isConnected(subject, at: $0) } ?? edge.delegate.isSignedIn(subject)
+        }
+        guard isKnown == true else { return .stranger }
+        // An answer that was made for somebody who may have it is not to end in its middle because others have much.
+        let isReading = taken <= EdgeLimits.smallBuffer && unread <= edge.configuration.maxPendingBytes
+        return isReading ? .reader : .known
+    }
+
+    /// Its request belongs to a socket that has connected.
+    func noteConnected() { isKnown = true }
+
     private func refuseBytes() {
+        if isReleased { return }
         guard exchange == nil, channel.isOpen else { return cutOff() }
         fail(
             open(nil), status: 503, reason: "too much is being sent", headers: [("Retry-After", HTTPFailure.retryAfter)]
@@ -163,25 +210,24 @@ final class HTTPConnection: ChannelHandler, Waiting {
         var left = Self.maxRequestsPerTurn
         var spell = edge.shares.begin(for: countedAddress, received: received)
         do throws(HTTPParseError) {
-            while left > 0, exchange == nil, channel.isOpen, !isUnread, let event = try next(in: &spell) {
+            while left > 0, exchange == nil, !isReleased, channel.isOpen, !isUnread, let event = try next(in: &spell) {
                 switch event {
                 case .request(let request):
                     left -= 1
-                    edge.counters.requests.add(1)
                     begin(request)
                 case .largeBody(let request): ask(about: request)
                 case .continueExpected: channel.write(HTTPResponse.continueBytes)
                 case .bodyTooLarge(let request):
                     left -= 1
-                    edge.counters.requests.add(1)
-                    fail(open(request), status: 413, reason: "the body is too large")
+                    let id = open(request)
+                    if mayAsk(request, exchange: id) { fail(id, status: 413, reason: "the body is too large") }
                 case .drained: break
                 }
             }
         } catch {
             fail(open(nil), status: error.status, reason: error.reason)
         }
-        if exchange == nil { setDeadline() }
+        if exchange == nil, !isReleased { setDeadline() }
         if isProxys, held == nil { spell.pass(to: nil) }
         let goesOn = spell.goesOn()
         if isReleased { return }
@@ -220,43 +266,62 @@ final class HTTPConnection: ChannelHandler, Waiting {
         isResting = true
         wakeUp { [self] in
             isResting = false
-            process()
+            goOn()
         }
     }
 
     /// A body is larger than what anyone may send.
     private func ask(about request: HTTPRequest) {
-        let client = client(of: request)
-        let response: HTTPResponse?
         let id = open(request)
-        if let endpoint = edge.endpoint(at: request.path) {
+        guard mayAsk(request, exchange: id) else { return }
+        ask(about: request, at: edge.endpoint(at: request.path), exchange: id)
+    }
+
+    private func ask(about request: HTTPRequest, at endpoint: ServedEndpoint?, exchange id: Int) {
+        let response: HTTPResponse?
+        if let endpoint {
+            // Who has connected is seen where the session is.
+            if let loop = sessionLoop(of: request), loop != edge.loop.index {
+                return edge.move(self, with: request, isWhole: false, to: loop)
+            }
             let isTaken = mayHaveLargeBody(request, at: endpoint)
             response = isTaken ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
         } else {
-            response = edge.delegate.refusal(ofLargeBody: request, from: client, requestID: requestID)
+            response = edge.delegate.refusal(ofLargeBody: request, from: client(of: request), requestID: requestID)
         }
         guard let response else {
             close(exchange: id)
+            isRequestCounted = true
             return parser.takeBody()
         }
-        edge.counters.requests.add(1)
         // Who sends too much is not waited for.
         if response.status == 429 || !parser.dropBody() { exchange?.keepsAlive = false }
         answer(id, with: response)
     }
 
+    /// Counts a request, once, whatever comes of it.
+    ///
+    /// - Returns: false if its client has asked too often, and was told so.
+    private func mayAsk(_ request: HTTPRequest, exchange id: Int) -> Bool {
+        if isRequestCounted {
+            isRequestCounted = false
+            return true
+        }
+        edge.counters.requests.add(1)
+        // A balancer takes a gateway whose health checks are refused for one that is down, and cuts off all who are on it.
+        if edge.configuration.isProxysOwn(request, from: channel.peer.ip) { return true }
+        guard let wait = edge.delegate.secondsToWait(of: client(of: request)) else { return true }
+        exchange?.keepsAlive = false
+        fail(
+            id, status: 429, reason: "there are too many requests from this address",
+            headers: [("Retry-After", String(wait))])
+        return false
+    }
+
     private func begin(_ request: HTTPRequest) {
         let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
-        // A balancer takes a gateway whose health checks are refused for one that is down, and cuts off all who are on it.
-        if !edge.configuration.isProxysOwn(request, from: channel.peer.ip),
-            let wait = edge.delegate.secondsToWait(of: client(of: request))
-        {
-            exchange?.keepsAlive = false
-            return fail(
-                id, status: 429, reason: "there are too many requests from this address",
-                headers: [("Retry-After", String(wait))])
-        }
+        guard mayAsk(request, exchange: id) else { return }
         if let endpoint {
             serve(request, at: endpoint, exchange: id)
         } else {
@@ -268,23 +333,33 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.configuration.client(of: request, from: channel.peer.ip)
     }
 
-    /// Goes on with a request that came in on another loop. Before anything else is received here.
-    func resume(with request: HTTPRequest) {
+    /// Goes on with a request that came in on another loop, and was counted there. Before anything else is received here.
+    ///
+    /// - Parameter isWhole: false for one whose body is asked about.
+    func resume(with request: HTTPRequest, isWhole: Bool) {
+        hasReceived = true
         let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
         // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
         edge.loop.atEndOfTurn { [self] in
-            guard exchange?.id == id, let endpoint else { return }
-            serve(request, at: endpoint, exchange: id)
+            // It may have been closed since: a successor on its channel would never hear of that.
+            guard exchange?.id == id, channel.isOpen, let endpoint else { return }
+            if isWhole {
+                serve(request, at: endpoint, exchange: id)
+            } else {
+                ask(about: request, at: endpoint, exchange: id)
+            }
+            goOn()
         }
     }
 
-    /// Gives the connection up to another loop. nil if it is closed.
-    func detach() -> (DetachedConnection, received: [UInt8])? {
+    /// Gives the connection up to another loop, with what has come and was not taken. nil if it is closed.
+    func detach() -> (DetachedConnection, HTTPRequestParser)? {
         guard let detached = channel.detach() else { return nil }
-        let received = parser.takeRemaining()
+        var parser = HTTPRequestParser(limits: edge.configuration.http)
+        swap(&parser, &self.parser)
         release(goesOn: true)
-        return (detached, received)
+        return (detached, parser)
     }
 
     /// Ends HTTP on this connection with the head of a 101, and gives what has come after the request.
@@ -296,14 +371,19 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
+        if isReleased { return 0 }
         exchangeCount += 1
         deadline = nil
         edge.noteBusy(self)
+        // What is still unread is an earlier answer's.
+        if channel.pendingCost == 0 || isKnown == false { isKnown = nil }
+        latest = request
+        latest?.body = []
         exchange = Exchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
             keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",
             allowsAnyOrigin: allowsAnyOrigin,
-            bodyBytes: request?.body.count ?? 0)
+            bytes: request.map { parser.lastHeadBytes + $0.body.count } ?? 0)
         return exchangeCount
     }
 

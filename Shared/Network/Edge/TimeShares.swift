@@ -55,7 +55,8 @@ final class TimeShares {
         mutating func goesOn() -> Bool {
             guard let shares, let share else { return true }
             let now = LoopInstant.now()
-            share.paid = max(share.paid, began) + (shares.worked(since: began, until: now) + before) * shares.ratio
+            let used = shares.worked(since: began, until: now) + before
+            share.paid = max(share.paid, began) + used * 100 / shares.percent
             before = .zero
             began = now
             return share.paid <= now + shares.allowance
@@ -63,8 +64,8 @@ final class TimeShares {
     }
 
     private let loop: EventLoop
-    /// A unit of time that is used is paid for with so many of time that passes.
-    private let ratio: Int
+    /// A unit of time that is used is paid for with 100 / percent of time that passes.
+    private let percent: Int
     private let allowance: Duration
     private let isOn: Bool
     private var shares: [IPAddress: Share] = [:]
@@ -76,8 +77,8 @@ final class TimeShares {
     init(percent: Int?, on loop: EventLoop) {
         self.loop = loop
         isOn = percent != nil
-        ratio = 100 / max(percent ?? 100, 1)
-        allowance = Self.burst * ratio
+        self.percent = max(percent ?? 100, 1)
+        allowance = Self.burst * 100 / self.percent
     }
 
     /// Begins to measure work for an address; nil where it is not known yet whose it is.

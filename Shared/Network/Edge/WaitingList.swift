@@ -6,8 +6,9 @@ struct WaitingList<Member: Waiting> {
     private unowned var last: Member?
     private(set) var count = 0
 
-    /// Puts a member at the end. Not one that is in it.
+    /// Puts a member at the end. Not one that is in it; nothing for one that has retired.
     mutating func append(_ member: Member) {
+        if member.place.isRetired { return }
         precondition(!member.place.isTaken, "a member is in one list, once")
         member.place.isTaken = true
         member.place.previous = last
@@ -25,6 +26,12 @@ struct WaitingList<Member: Waiting> {
         if let next { next.place.previous = previous } else { last = previous }
         count -= 1
     }
+
+    /// Removes a member for good, as it is about to go: nothing here keeps it alive.
+    mutating func retire(_ member: Member) {
+        remove(member)
+        member.place.isRetired = true
+    }
 }
 
 /// What may be in a `WaitingList`.
@@ -35,6 +42,7 @@ protocol Waiting: AnyObject {
 /// A member's place in its list; the list's own.
 struct WaitingPlace<Member: AnyObject> {
     fileprivate(set) var isTaken = false
+    fileprivate var isRetired = false
     fileprivate unowned var previous: Member?
     fileprivate unowned var next: Member?
 

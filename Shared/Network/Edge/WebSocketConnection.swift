@@ -34,20 +34,17 @@ final class WebSocketConnection: ChannelHandler {
     private let client: IPAddress
     /// Whose connection it is counted as; nil once its socket has connected.
     private(set) var countedAddress: IPAddress?
-    private var countedBytes = 0
+    private var counted = ClientUsage.Buffered()
 
     /// There is one while something was written lately.
     private var stallTimer: LoopTimer?
 
-    /// The connection has been counted as its peer's.
+    /// The connection has been counted as its client's.
     init(_ channel: Channel, of client: IPAddress, at endpoint: ServedEndpoint, received: [UInt8], edge: EdgeLoop) {
         self.channel = channel
         self.edge = edge
         self.client = client
-        // Behind a proxy only the request says whose it is.
         countedAddress = client.subscriber
-        edge.usage.moveConnection(
-            from: edge.configuration.countedAddress(of: channel.peer.ip), to: client.subscriber)
         parser = WebSocketParser(role: .server, maxMessageBytes: endpoint.settings.maxMessageBytes)
         parser.append(received)
         channel.handler = self
@@ -56,26 +53,40 @@ final class WebSocketConnection: ChannelHandler {
 
     /// Its socket has connected to a namespace, or left the last one: it may send messages of this size, and is counted by address only
     /// while it has not.
-    func note(isConnected: Bool, maxMessageBytes: Int) {
+    ///
+    /// - Returns: false if there are too many of its address that have not: it has to end.
+    @discardableResult
+    func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
         let address = isConnected ? nil : client.subscriber
-        if isReleased || address == countedAddress { return }
-        edge.usage.moveConnection(from: countedAddress, to: address)
-        countedAddress = address
+        if isReleased || address == countedAddress { return true }
+        do throws(ClientUsage.Excess) {
+            try edge.usage.moveConnection(from: countedAddress, to: address)
+            countedAddress = address
+            return true
+        } catch {
+            edge.counters.refusedConnections.note(error)
+            return false
+        }
     }
 
     /// Starts to read, beginning with what came along with the handshake.
     func start(for session: EngineConnection? = nil) {
         self.session = session
         if session == nil { edge.addPlain(self) }
-        process()
+        goOn()
     }
 
     // MARK: From the channel
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
         parser.append(bytes)
-        process(received: bytes.count)
+        goOn(received: bytes.count)
+    }
+
+    /// Takes what has come, and counts what is left of it.
+    private func goOn(received: Int = 0) {
+        process(received: received)
         if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
     }
 
@@ -97,12 +108,12 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     private func process(received: Int = 0) {
-        guard !isResting else { return }
+        guard !isResting, !isReleased else { return }
         var left = Self.maxEventsPerTurn
         var spell = edge.shares.begin(for: client.subscriber, received: received)
         var pongsLeft = Self.maxPromptPongs
         do throws(WebSocketError) {
-            while !isClosing, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
+            while !isClosing, !isReleased, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
@@ -137,7 +148,7 @@ final class WebSocketConnection: ChannelHandler {
         isResting = true
         wakeUp { [self] in
             isResting = false
-            if !isClosing { process() }
+            if !isClosing { goOn() }
         }
     }
 
@@ -146,7 +157,7 @@ final class WebSocketConnection: ChannelHandler {
         if isReleased { return true }
         return edge.count(
             parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
-            in: &countedBytes, isConnected: countedAddress == nil)
+            in: &counted, as: countedAddress == nil ? .known : .stranger)
     }
 
     private func deliver(_ message: [UInt8], isBinary: Bool) {
@@ -216,7 +227,7 @@ final class WebSocketConnection: ChannelHandler {
     private func release() {
         if isReleased { return }
         stopWatching()
-        _ = edge.count(0, of: client.subscriber, in: &countedBytes, isConnected: true)
+        _ = edge.count(0, of: nil, in: &counted, as: .known)
         isReleased = true
         edge.forget(self)
     }

@@ -29,6 +29,8 @@ public struct HTTPRequestParser: Sendable {
     private var state = State.head
     private var head = HTTPHead()
     private var headBytes = 0
+    /// Of the head of the request that was given out last.
+    public private(set) var lastHeadBytes = 0
     private var skippedEmptyLine = false
     /// The request whose body is being read.
     private var pending: HTTPRequest?
@@ -54,8 +56,11 @@ public struct HTTPRequestParser: Sendable {
     /// How much has been appended and not yet been used.
     public var bufferedBytes: Int { input.count }
 
-    /// The memory that is held, about: `bufferedBytes`, and what has come of the request under way.
+    /// The memory that is held, about: `bufferedBytes`, and what has come of the request under way, its head included.
     public var heldBytes: Int { input.count + headBytes + (pending?.body.count ?? 0) }
+
+    /// The request whose body is under way.
+    public var unfinished: HTTPRequest? { pending }
 
     public var progress: Progress {
         switch state {
@@ -98,6 +103,7 @@ public struct HTTPRequestParser: Sendable {
     public mutating func dropBody() -> Bool {
         guard case .asking = state else { return true }
         pending = nil
+        noteGivenOut()
         state = .draining
         return !expectsContinue
     }
@@ -144,9 +150,11 @@ public struct HTTPRequestParser: Sendable {
     private mutating func begin(_ request: HTTPRequest) throws(HTTPParseError) -> HTTPEvent? {
         let framing = try HTTPHead.framing(of: request)
         expectsContinue = try HTTPHead.expectsContinue(request)
-        headBytes = 0
         skippedEmptyLine = false
-        guard let framing else { return .request(request) }
+        guard let framing else {
+            noteGivenOut()
+            return .request(request)
+        }
 
         body = framing
         bodyBytes = 0
@@ -155,6 +163,7 @@ public struct HTTPRequestParser: Sendable {
             // Told 413 instead of 100, the client may send its body or leave it out (RFC 9110, section 10.1.1): what
             // comes next could be either.
             if expectsContinue { throw HTTPParseError(413, "the body is too large") }
+            noteGivenOut()
             state = .draining
             return .bodyTooLarge(request)
         }
@@ -167,11 +176,17 @@ public struct HTTPRequestParser: Sendable {
         return try readBody()
     }
 
+    /// The request is whoever takes it's now.
+    private mutating func noteGivenOut() {
+        lastHeadBytes = headBytes
+        headBytes = 0
+    }
+
     // MARK: Body
 
     /// Most bodies are smaller, and are put into memory that is allocated once; a client that announces a large one has
     /// to send it before it costs anything.
-    private static let initialBodyCapacity = 16 * 1024
+    private static let initialBodyCapacity = 4 * 1024
 
     private mutating func readBody() throws(HTTPParseError) -> HTTPEvent? {
         if expectsContinue {
@@ -190,6 +205,7 @@ public struct HTTPRequestParser: Sendable {
             }
             guard case .data(let data) = piece else {
                 state = .head
+                noteGivenOut()
                 return .request(request)
             }
             bodyBytes += data.count
@@ -204,6 +220,7 @@ public struct HTTPRequestParser: Sendable {
         }
         state = .draining
         request.body = []
+        noteGivenOut()
         return .bodyTooLarge(request)
     }
 

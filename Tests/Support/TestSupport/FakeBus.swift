@@ -13,6 +13,7 @@ public final class FakeBus: MessageBus {
     }
 
     private let refusal = Mutex(Refusal())
+    private let isReachable = Mutex(true)
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
     public init() {}
@@ -24,6 +25,9 @@ public final class FakeBus: MessageBus {
     public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
         refusal.withLock { $0 = Refusal(error: error, passing: passing) }
     }
+
+    /// What `isConnected` says from now on.
+    public func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
 
     /// As if the connection had been lost and made again.
     public func comeBack() {
@@ -62,7 +66,7 @@ public final class FakeBus: MessageBus {
     }
 
     public var keepsKeysTogether: Bool { real.keepsKeysTogether }
-    public var isConnected: Bool { real.isConnected }
+    public var isConnected: Bool { isReachable.withLock { $0 } }
 
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         watchers.withLock { $0.append(handler) }

@@ -119,13 +119,18 @@ public final class RawClient {
     }
 
     /// A text frame, masked with zeros; or another one. Below 64 KiB.
-    public func sendFrame(_ text: String, opcode: UInt8 = 1) throws {
+    public func sendFrame(_ text: String, opcode: UInt8 = 1) throws { try send(frame(text, opcode: opcode)) }
+
+    /// Text frames, in one piece.
+    public func sendFrames(_ texts: [String]) throws { try send(texts.flatMap { frame($0, opcode: 1) }) }
+
+    private func frame(_ text: String, opcode: UInt8) -> [UInt8] {
         let payload = Array(text.utf8)
         precondition(payload.count < 65_536, "no test needs longer ones")
         let length: [UInt8] =
             payload.count < 126
             ? [0x80 | UInt8(payload.count)] : [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-        try send([0x80 | opcode] + length + [0, 0, 0, 0] + payload)
+        return [0x80 | opcode] + length + [0, 0, 0, 0] + payload
     }
 
     /// The next frame's payload; a close frame as `close CODE`; nil at the end.

@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -30,11 +31,11 @@ class Balancer:
         text = text.replace("bind :8080", f"bind 127.0.0.1:{self.port}").replace("bind :9000", f"bind 127.0.0.1:{free_port()}")
         text, count = re.subn(r"server-template .*", f"server gateway1 {gateway.removeprefix('http://')} check", text)
         assert count == 1
-        # Of the process that runs the tests, not of a container.
-        text = text.replace("fd-hard-limit 200000", "fd-hard-limit 2000")
         file = folder / f"haproxy-{self.port}.cfg"
         file.write_text(text)
-        environment = {**os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", **LIMITS, **settings}
+        # Descriptors: of the process that runs the tests, not of a container.
+        environment = {
+            **os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", "MAX_DESCRIPTORS": "2000", **LIMITS, **settings}  # fmt: skip
         self.process = subprocess.Popen(
             ["haproxy", "-q", "-f", str(file)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
@@ -47,6 +48,11 @@ class Balancer:
             return error.code, error.read().decode()
         except (OSError, ConnectionError) as error:
             return 0, str(error)
+
+    def memory(self) -> int:
+        """In bytes, without the kernel's."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) * 1024
 
     def stop(self):
         self.process.terminate()
@@ -114,6 +120,26 @@ def test_an_address_asks_so_often_and_is_told_when_to_come_back(balance):
             reader.read(int(re.search(rb"content-length: (\d+)", head)[1]))
         assert statuses[0] == 200 and statuses[-1] == 429
         assert b"retry-after: 10" in head and b"x-request-id: " in head
+
+
+def test_as_many_connections_as_it_takes_fit_its_memory_whatever_they_hold(balance):
+    balanced = (ROOT / "deploy/compose.balanced.yml").read_text()
+    connections = int(re.search(r"MAX_DESCRIPTORS: \${BALANCER_DESCRIPTORS:-(\d+)}", balanced)[1]) // 2
+    limit = int(re.search(r"mem_limit: \${BALANCER_MEMORY:-(\d+)g}", balanced)[1]) << 30
+    assert f'fd-hard-limit "${{MAX_DESCRIPTORS-{connections * 2}}}"' in (ROOT / "deploy/balancer/haproxy.cfg").read_text()
+    balancer = balance(RATE_LIMITS="off")
+    before, count = balancer.memory(), 600
+    held = [socket.create_connection(("127.0.0.1", balancer.port)) for _ in range(count)]
+    for connection in held:
+        connection.sendall(b"GET /healthz?" + b"x" * 15_000)
+    time.sleep(1)
+    head = (balancer.memory() - before) / count
+    assert head > 8 * 1024, "the heads have come"
+    # Beside a head: an answer before it that is not read, and what the kernel has of two sockets.
+    assert before + connections * (2 * head + 8 * 1024) < limit
+    assert balancer.ask("/healthz")[0] == 200
+    for connection in held:
+        connection.close()
 
 
 def test_suites_that_come_from_one_address_lift_the_limits(balance):

@@ -29,6 +29,11 @@ def test_each_container_has_limits_of_memory_and_processes():
             assert re.search(r"^ +pids_limit: ", whole, re.MULTILINE), (file, name)
 
 
+def test_the_tools_of_the_cluster_count_again_as_the_owner():
+    tools = services(TEXTS["deploy/compose.cluster.yml"])["tools"]
+    assert "DATABASE_URL: postgres://parlor@postgres/parlor?passfile=/secrets/database.passfile" in tools
+
+
 def test_a_container_sees_its_own_secrets_and_the_key_only_where_tokens_are_made_or_checked():
     for file, text in TEXTS.items():
         for name, block in services(text).items():

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from parlor import ROOT, SERVICES, START_DEADLINE, Process, binaries, until
@@ -73,7 +74,7 @@ def test_each_has_the_secrets_that_it_needs_and_no_other(tmp_path):
     service = {"bus.token", "database.passfile"}
     assert secrets.files() == {
         "accounts": service | {"jwt.secret"}, "rooms": service, "messaging": service, "elements": service, "push": service,
-        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret"}, "bus": set(),
+        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret", "database.passfile"}, "bus": set(),
         "nats": {"nats.conf"}, "postgres": {"database.password"}, "grafana": {"grafana.password"},
         "roles": {"database.passfile", *(f"{name}.password" for name in NAMES)},
     }  # fmt: skip
@@ -97,6 +98,38 @@ def test_secrets_stay_as_they_are_and_a_plugin_gets_a_token_of_its_own(tmp_path)
     assert polls["serve"] == ["polls.>"] and "rooms.membership" in polls["request"]
     assert {path: secrets.contents()[path] for path in before if path.name != "bus.peers"} == {
         path: content for path, content in before.items() if path.name != "bus.peers"}  # fmt: skip
+
+
+def test_relative_paths_are_meant_from_where_the_command_is_given(tmp_path):
+    for name in WHO:
+        (tmp_path / "hands" / name).mkdir(parents=True)
+    (tmp_path / "hands/polls").mkdir()
+    (tmp_path / "plugins").write_text('{"request":["rooms.membership"],"service":"polls"}\n')
+    environment = {**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"}
+    command = [ROOT / "deploy/make-secrets", "secrets", "--for", "hands", "--with", "plugins", "--cluster"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "hands/polls/bus.token").exists() and (tmp_path / "secrets/tokens/polls.token").exists()
+    shutil.rmtree(tmp_path / "secrets")
+    (tmp_path / "hands/polls").rename(tmp_path / "hands/poll")
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 1 and "hands/polls is not there" in done.stderr
+    assert not list((tmp_path / "secrets").iterdir())
+
+
+def test_the_image_of_the_secrets_has_a_folder_for_each_peer_however_its_line_is_written(tmp_path):
+    plugins = tmp_path / "plugins"
+    plugins.write_text(
+        '{"service":"polls"}\n{"request":["rooms.membership"],"service":"games"}\n {"publish":["a.b"],"name":"watcher"}\n')
+    [step] = re.findall(r"^RUN (cd /tmp .*(?:(?<=\\)\n.*)*)", (ROOT / "deploy/Dockerfile").read_text(), re.MULTILINE)
+    here = {"/etc/parlor/bus-plugins": plugins, "/for": tmp_path / "for", "/tmp": tmp_path, "-o parlor -g parlor": ""}
+    step = re.sub("|".join(here), lambda said: str(here[said[0]]), step)
+    subprocess.run(
+        ["sh", "-c", step], check=True, env={**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"})  # fmt: skip
+    names = {path.name for path in (tmp_path / "for").iterdir()}
+    assert names >= {*WHO, "polls", "games", "watcher"}
 
 
 # MARK: The bus
@@ -140,6 +173,40 @@ def test_a_service_with_its_own_token_cannot_be_another(start):
         assert json.loads(rogue.hear())["code"] == "forbidden", line
     rogue.close()
     until(lambda: '"forbidden"' in parlor.process.log(), what="a line of the log")
+
+
+def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, start):
+    def refusal(*flags) -> str:
+        done = subprocess.run(
+            [ROOT / "deploy/separate", "--binaries", binaries(), "--data", tmp_path / "refused", *flags],
+            capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        return done.stderr
+
+    plugins = tmp_path / "plugins"
+    plugins.write_text('{"service":"polls","request":["rooms.membership"]}\n')
+    assert "--bus-token-file with {peer}" in refusal("--bus-peers-file", plugins)
+    assert "--bus-token-file with {peer}" in refusal("--bus-peers-file", plugins, "--bus-token-file", plugins)
+    assert "--with is for a bus of this run's own" in refusal("--with", plugins, "--bus", "tcp://127.0.0.1:1")
+    assert "cannot be read" in refusal("--with", tmp_path / "nothing")
+    for taken in ["rooms", "operator", "services"]:
+        (tmp_path / "taken").write_text(f'{{"service":"{taken}"}}\n')
+        assert f'"{taken}"' in refusal("--with", tmp_path / "taken") or f"peer {taken} " in refusal("--with", tmp_path / "taken")
+
+    parlor = start("separate", "--with", plugins)
+    polls = Lines(int((parlor.data / "bus.url").read_text().strip().rsplit(":")[-1]))
+    token = (parlor.data / "bus/polls.token").read_text().strip()
+    polls.say(json.dumps({"op": "hello", "version": 1, "name": "polls", "token": token}))
+    assert json.loads(polls.hear())["op"] == "welcome"
+    polls.say('{"op":"req","id":1,"subject":"rooms.membership","data":{"roomId":"none"}}')
+    assert json.loads(polls.hear())["op"] == "res"
+    polls.close()
+
+    # The same table as a file of one's own, with the tokens that it has digests of.
+    tokens = parlor.data / "bus"
+    assert parlor.stop() == 0
+    shutil.copytree(tokens, tmp_path / "bus")
+    start("separate", "--bus-peers-file", tmp_path / "bus/peers", "--bus-token-file", tmp_path / "bus/{peer}.token")
 
 
 def test_a_service_may_ask_whatever_its_source_asks_of_others():
@@ -227,8 +294,15 @@ def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, 
     ]  # fmt: skip
     for lines in allowed:
         assert rogue.refusal(*lines) == "", lines
-    rogue.close()
-    stranger.close()
+    person = NATSPeer(port, "operator", secrets.text("tools", "bus.token"))
+    for peer, own in [(rogue, "push"), (person, "operator")]:
+        # An event goes to one member of a queue group: in another's group it would be taken away from that one.
+        assert peer.refusal(f"SUB parlor.event.messaging.log {own} 4") == ""
+        assert "Permissions Violation" in peer.refusal("SUB parlor.event.messaging.log other 5")
+    assert "Permissions Violation" in person.refusal("SUB parlor.event.messaging.> push 6")
+    assert person.refusal("SUB parlor.event.> 7") == ""
+    for peer in (rogue, person, stranger):
+        peer.close()
 
 
 def test_whoever_is_asked_may_answer_and_nobody_else(tmp_path, nats):
@@ -271,12 +345,42 @@ def sql(address: str, statement: str) -> subprocess.CompletedProcess:
 
 def give_roles(address: str, secrets: Secrets):
     """As the container `roles` does."""
-    query = address.split("?")[1]
-    environment = {**os.environ, "PGHOST": query.removeprefix("host="), "PGUSER": "parlor", "PGDATABASE": "postgres"}
+    parts = urlsplit(address)
+    environment = {
+        **os.environ, "PGHOST": parts.query.removeprefix("host="), "PGUSER": parts.username, "PGDATABASE": parts.path[1:]}  # fmt: skip
     done = subprocess.run(
         [ROOT / "deploy/postgres-roles", secrets.hands / "roles"], capture_output=True, text=True, env=environment,
         timeout=START_DEADLINE)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_the_owner_of_a_database_gives_roles_and_counts_again_without_being_a_superuser(tmp_path, postgres):
+    secrets = Secrets(tmp_path / "secrets", "--cluster")
+    for statement in ["CREATE ROLE owner LOGIN CREATEROLE", "CREATE DATABASE managed OWNER owner"]:
+        assert sql(postgres, statement).returncode == 0
+    owner = postgres.replace("parlor@/postgres", "owner@/managed")
+    earlier = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path / "earlier", "--database-url", owner)
+    earlier.wait_until_ready()
+    assert earlier.stop() == 0, earlier.log()
+    give_roles(owner, secrets)
+    give_roles(owner, secrets)
+    for name in NAMES:
+        role = owner.replace("owner@", f"parlor_{name}@")
+        assert sql(role, f"UPDATE {name}.database_identity SET id = id").returncode == 0
+        for statement in [*(f"SELECT * FROM {other}.database_identity" for other in NAMES if other != name), "SET ROLE owner"]:
+            assert "permission denied" in sql(role, statement).stderr, (name, statement)
+    # As the container of the tools does.
+    counted = subprocess.run(
+        [ROOT / "deploy/on-volumes", "verify"], capture_output=True, text=True, timeout=START_DEADLINE,
+        env={**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}", "DATA_DIR": str(tmp_path), "DATABASE_URL": owner})  # fmt: skip
+    assert counted.returncode == 0 and "all counts are right" in counted.stdout, counted.stderr
+    for name in ["rooms", "messaging", "elements"]:
+        assert f"{name}: 0 rooms counted" in counted.stdout
+    # A role that may more than it should loses that, which only a superuser may say.
+    assert sql(postgres, "ALTER ROLE parlor_push CREATEDB").returncode == 0
+    give_roles(postgres.replace("/postgres?", "/managed?"), secrets)
+    may = sql(postgres, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'parlor_%' AND (rolcreatedb OR rolsuper OR rolcreaterole)")
+    assert may.stdout.strip() == "0"
 
 
 @pytest.mark.timeout(240)

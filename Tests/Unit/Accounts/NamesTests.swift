@@ -12,6 +12,7 @@ struct NamesTests {
             "👩\u{200D}👩\u{200D}👧\u{200D}👦", "🏳\u{FE0F}\u{200D}🌈", "👍🏽", "👩🏽\u{200D}⚕\u{FE0F}", "❤\u{FE0F}",
             "1\u{FE0F}\u{20E3}",
             "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "🧔\u{200D}♂\u{FE0F}",
+            "☂\u{FE0E}", "©\u{FE0F}", "羽\u{FE00}", "🏴\u{E0075}\u{E0073}\u{E0063}\u{E0061}\u{E007F}\u{200D}❤",
         ])
     func firstNames(name: String) throws {
         #expect(try FirstName(name).text == name)
@@ -26,6 +27,12 @@ struct NamesTests {
             "م\u{200C}\u{200C}م",
             "م\u{200C}a", "🎉\u{200D}", "🎉\u{200D}a", "1\u{200D}2", "a\u{2060}b", "a\u{FEFF}", "a\u{AD}b", "a\u{34F}b",
             "a\u{2028}b", "a\u{2029}b", "\u{3164}", "\u{115F}", "a\u{17B4}", "\u{FE0F}a", "a\u{FE0F}\u{FE0F}",
+            "A\u{FE00}da", "A\u{FE0F}da", "é\u{E0100}", "Ada1\u{FE0F}", "1\u{FE00}\u{20E3}", "O\u{180B}", "☂\u{FE01}",
+            "김\u{E0100}", "王\u{180B}", "王\u{FE0F}", "ᠮ\u{FE00}", "❤\u{FE0F}\u{FE0F}", "王\u{E0100}\u{E0100}",
+            "🏴\u{E0067}\u{E0062}\u{E0065}", "🏴\u{E007F}", "🏴\u{E0067}\u{E0062}\u{E007F}",
+            "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}a", "🏴\u{E0020}\u{E0062}\u{E0065}\u{E007F}",
+            "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E0067}\u{E0067}\u{E007F}",
+            "🏴\u{E0067}\u{E0062}\u{E0065}\u{E007F}\u{E007F}", "🏴\u{E0067}\u{E0062}\u{E0065}\u{200D}❤",
             "a\u{E0061}", "a\u{FFF9}b", "a\u{FFFE}", "a\u{1D173}b", "a\u{85}",
         ])
     func hiddenNames(name: String) {

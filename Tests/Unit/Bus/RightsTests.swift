@@ -94,6 +94,35 @@ struct RightsTests {
         #expect(try refusal(of: peer, .serve, "gateways.x.open") != nil)
     }
 
+    @Test("events are shared under a peer's own name alone: who looks takes nothing away from who works")
+    func queues() throws {
+        func answer(_ known: BusPeer, _ subject: String, queue: String) throws -> String {
+            let (broker, peer) = try greeted(as: known)
+            say(broker, peer, #"{"op":"sub","id":1,"subject":"\#(subject)","queue":"\#(queue)"}"#)
+            #expect(broker.counters.forbidden == (queue == known.name ? 0 : 1) && peer.phase == .open)
+            #expect(peer.subscriptions.count == (queue == known.name ? 1 : 0))
+            return String(decoding: peer.takeOutbox(), as: UTF8.self)
+        }
+        #expect(try answer(PushService.peer, "messaging.log", queue: "push").isEmpty)
+        #expect(try answer(BusPeer.operator, "messaging.>", queue: "operator").isEmpty)
+        let refusal =
+            #"{"op":"err","sub":1,"code":"forbidden","message":"`operator` may not share `messaging.>` as `push`"}"#
+        #expect(try answer(BusPeer.operator, "messaging.>", queue: "push").contains(refusal))
+        #expect(try answer(PushService.peer, "messaging.log", queue: "pull").contains("forbidden"))
+    }
+
+    @Test(
+        "a service of one's own has no name that stands for something else on the bus",
+        arguments: ["services", "status", "gateways", "gateway", "operator"])
+    func reservedNames(name: String) throws {
+        func table(_ line: String) throws -> BusPeerTable {
+            let digest = String(repeating: "0", count: 64)
+            return try BusPeerTable(Array("\(line.dropLast()),\"token\":\"sha256:\(digest)\"}".utf8), from: "peers")
+        }
+        #expect(throws: (any Error).self) { try table(#"{"service":"\#(name)"}"#) }
+        #expect(throws: Never.self) { try table(#"{"service":"\#(name)2"}"#) }
+    }
+
     @Test("a refusal leaves the connection open, is counted each time, and is logged a few times a minute")
     func boundedLog() throws {
         var notices = 0

@@ -1,4 +1,3 @@
-import Edge
 import HTTP
 import JSON
 import Reactor
@@ -6,6 +5,8 @@ import SocketIO
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Edge
 
 @Suite("What clients may hold", .timeLimit(.minutes(1)))
 struct ClientLimitsTests {
@@ -187,6 +188,42 @@ struct ClientLimitsTests {
         }
     }
 
+    @Test("sockets that leave their namespace are over no limit: who cannot be counted is closed")
+    func leavingInBulk() async throws {
+        let limits = configuration {
+            $0.pendingSockets = .init(total: 100, perAddress: 2)
+            $0.connections = .init(total: 100, perAddress: 3)
+        }
+        try await TestServer.run(configuration: limits) { server in
+            var sockets: [RawClient] = []
+            for _ in 0..<5 { sockets.append(try server.connected()) }
+            for socket in sockets { try socket.sendFrame("41") }
+            for _ in 0..<5 { _ = await server.first { if case .left = $0 { true } else { false } } }
+            await server.turns()
+            #expect(server.edge.counters.pendingSockets == 2 && server.edge.counters.connections.value == 2)
+            #expect(server.edge.counters.refusedSockets.perAddress.value == 3)
+            try sockets[0].sendFrame("40")
+            #expect(try sockets[0].receiveFrame()?.hasPrefix("40{") == true)
+        }
+    }
+
+    @Test("behind a proxy, too, an address has its share of connections that become WebSockets")
+    func upgradesThroughProxy() async throws {
+        let limits = configuration { $0.connections = .init(total: 100, perAddress: 2) }
+            .with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
+        try await TestServer.run(configuration: limits) { server in
+            var clients: [RawClient] = []
+            for (host, status) in [(1, 101), (1, 101), (1, 429), (2, 101)] {
+                let client = try server.client()
+                let response = try client.openWebSocket(
+                    "/socket.io/?EIO=4&transport=websocket", headers: ["X-Forwarded-For: 192.0.2.\(host)"])
+                #expect(response.status == status)
+                clients.append(client)
+            }
+            #expect(server.edge.counters.pendingSockets == 3)
+        }
+    }
+
     @Test("who has not connected may send little: few messages, and none that is large")
     func beforeConnect() async throws {
         let limits = configuration {
@@ -223,7 +260,7 @@ struct ClientLimitsTests {
             func half(from host: UInt8) throws -> RawClient {
                 let client = try server.client(from: host)
                 try client.send(
-                    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"
+                    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: x\r\nContent-Length: 200000\r\n\r\n"
                         + String(repeating: "x", count: 90_000))
                 return client
             }
@@ -261,6 +298,128 @@ struct ClientLimitsTests {
             hold.close()
             connected.close()
             while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("strangers of one address may have an eighth of its share, who is signed in there the rest")
+    func strangersOfAddress() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000) }.patient
+        try await TestServer.run(configuration: limits) { server in
+            func half(_ headers: String = "") throws -> RawClient {
+                let client = try server.client()
+                try client.send(
+                    "POST / HTTP/1.1\r\nHost: x\r\n\(headers)Content-Length: 90000\r\n\r\n"
+                        + String(repeating: "x", count: 40_000))
+                return client
+            }
+            let stranger = try half()
+            #expect(await server.settles { $0.bufferedBytes > 40_000 })
+            let refused = try half()
+            #expect(try refused.response().status == 503)
+            var signedIn: [RawClient] = []
+            for _ in 0..<7 { signedIn.append(try half("Authorization: x\r\n")) }
+            #expect(await server.settles { $0.bufferedBytes > 320_000 })
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 1)
+            stranger.close()
+        }
+    }
+
+    @Test(
+        "whatever strangers hold, who is signed in gets a long answer to its end; and also where others hold all there is"
+    )
+    func readers() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 400_000, perAddress: nil) }.patient
+        let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in
+            responder.send(HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 8 * 1024)))
+        })
+        try await TestServer.run(configuration: limits, behaviour) { server in
+            func hold(_ bytes: Int, _ headers: String = "") async throws -> RawClient {
+                let client = try server.client()
+                let before = server.edge.counters.bufferedBytes
+                try client.send(
+                    "POST / HTTP/1.1\r\nHost: x\r\n\(headers)Content-Length: \(bytes + 1)\r\n\r\n"
+                        + String(repeating: "x", count: bytes))
+                #expect(await server.settles { $0.bufferedBytes >= before + bytes })
+                return client
+            }
+            var holders = [try await hold(190_000)]
+            let (slow, slower) = (try server.client(receiveBuffer: 4096), try server.client(receiveBuffer: 4096))
+            let count = try await server.leaveUnread(by: slow, atLeast: 40_000, headers: ["Authorization: x"])
+            holders.append(try await hold(140_000, "Authorization: x\r\n"))
+            // All is taken now.
+            let other = try await server.leaveUnread(by: slower, atLeast: 40_000, headers: ["Authorization: x"])
+            let refused = try server.client()
+            try refused.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: x\r\nContent-Length: 90000\r\n\r\n"
+                    + String(repeating: "x", count: 60_000))
+            #expect(try refused.response().status == 503)
+            for _ in 0..<count { #expect(try slow.response().status == 200) }
+            for _ in 0..<other { #expect(try slower.response().status == 200) }
+            #expect(server.edge.counters.slowCloses.value == 0)
+            for holder in holders { holder.close() }
+        }
+    }
+
+    @Test("what clients have buffered behind a trusted proxy is counted for whoever it speaks for")
+    func bufferedThroughProxy() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }
+            .with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
+        let held = Mutex<[HTTPResponder]>([])
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            if request.path == "/held" {
+                held.withLock { $0.append(responder) }
+            } else {
+                responder.send(.init(status: 404))
+            }
+        })
+        try await TestServer.run(configuration: limits, behaviour) { server in
+            func post(_ path: String, of address: String, sending bytes: Int) async throws -> RawClient {
+                let before = server.edge.counters.bufferedBytes
+                let client = try server.client()
+                try client.send(
+                    "POST \(path) HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r\nAuthorization: x\r\n"
+                        + "Content-Length: 90000\r\n\r\n"
+                        + String(repeating: "x", count: bytes))
+                #expect(
+                    await server.settles {
+                        $0.bufferedBytes >= before + 80_000 || $0.refusedBytes.perAddress.value > 0
+                    })
+                return client
+            }
+            let unfinished = try await post("/", of: "192.0.2.1", sending: 89_000)
+            // Whole, and being answered.
+            let asked = try await post("/held", of: "192.0.2.1", sending: 90_000)
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 0)
+            let other = try await post("/", of: "192.0.2.2", sending: 89_000)
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 0)
+            let refused = try await post("/", of: "192.0.2.1", sending: 89_000)
+            #expect(try refused.response().status == 503)
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 1)
+            held.withLock { $0 = [] }
+            #expect(try asked.response().status == 500)
+            for client in [unfinished, asked, other] { client.close() }
+            #expect(await server.settles { $0.bufferedBytes == 0 })
+        }
+    }
+
+    @Test("a head counts until its request is answered")
+    func headsCount() async throws {
+        let held = Mutex<[HTTPResponder]>([])
+        let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in held.withLock { $0.append(responder) } })
+        try await TestServer.run(behaviour) { server in
+            let head =
+                "POST / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 28_000))\r\nContent-Length: 2\r\n"
+            let (waits, asks) = (try server.client(), try server.client())
+            try waits.send(head + "\r\nx")
+            #expect(await server.settles { $0.bufferedBytes >= 28_000 })
+            try asks.send(head + "\r\nxx")
+            #expect(await server.settles { $0.bufferedBytes >= 56_000 })
+            try waits.send("x")
+            #expect(await server.settles { $0.requests.value == 2 })
+            #expect(server.edge.counters.bufferedBytes >= 56_000)
+            held.withLock { $0 = [] }
+            #expect(try waits.response().status == 500 && asks.response().status == 500)
+            #expect(await server.settles { $0.bufferedBytes == 0 })
         }
     }
 
@@ -318,6 +477,43 @@ struct ClientLimitsTests {
         }
     }
 
+    @Test("each request is counted once, however it is answered, and refused if that is too often")
+    func countedOnce() async throws {
+        let asked = Mutex(0)
+        let behaviour = TestDelegate.Behaviour(
+            onRequest: { _, _, responder in responder.send(HTTPResponse(status: 200)) },
+            onLargeBody: { $0.headers.contains("Authorization") ? nil : HTTPResponse(status: 401) },
+            secondsToWait: { client in
+                asked.withLock { $0 += 1 }
+                return "\(client)" == "127.0.0.2" ? 7 : nil
+            })
+        let configuration = EdgeConfiguration.socketIO().with { $0.http.maxBodyBytes = 200_000 }
+        try await TestServer.run(loops: 2, configuration: configuration, behaviour) { server in
+            func post(
+                _ bytes: Int, _ target: String = "/", _ headers: [String] = [], from host: UInt8 = 1, gets status: Int
+            ) throws {
+                let before = asked.withLock { $0 }
+                let response = try server.client(from: host).request(
+                    "POST", target, headers: headers, body: String(repeating: "x", count: bytes))
+                #expect(response.status == status)
+                #expect(asked.withLock { $0 } - before == 1)
+            }
+            let sockets = "/socket.io/?EIO=4&transport=polling&sid="
+            try post(100, gets: 200)
+            try post(100_000, "/", ["Authorization: x"], gets: 200)
+            try post(100_000, gets: 401)
+            try post(300_000, gets: 413)
+            // On whatever loop they come in.
+            for sid in ["x", "0.x", "1.x", "0.x", "1.x", "0.x", "1.x"] {
+                try post(100_000, sockets + sid, gets: 413)
+                try post(10, sockets + sid, gets: 400)
+            }
+            for (bytes, target) in [(100, "/"), (100_000, "/"), (300_000, "/"), (100_000, sockets + "x")] {
+                try post(bytes, target, from: 2, gets: 429)
+            }
+        }
+    }
+
     @Test("limits follow from what the machine has, and leave descriptors for what is no client's")
     func machine() {
         let large = EdgeLimits.fitting(descriptors: 1_048_576, memory: 24 << 30, loops: 2)
@@ -325,6 +521,8 @@ struct ClientLimitsTests {
         #expect(large.bufferedBytes.total == 128 << 20)
         let container = EdgeLimits.fitting(descriptors: 1_048_576, memory: 256 << 20, loops: 2)
         #expect(container.connections.total == 16_384 && container.bufferedBytes.total == 64 << 20)
+        // What is always granted is a quarter of the memory at most, and what is counted another.
+        #expect(container.connections.total * EdgeLimits.smallBuffer <= 64 << 20)
         let shell = EdgeLimits.fitting(descriptors: 1_024, memory: 24 << 30, loops: 2)
         #expect((512...900).contains(shell.connections.total))
         let tiny = EdgeLimits.fitting(descriptors: 64, memory: 1 << 20, loops: 8)

@@ -40,6 +40,32 @@ struct SocketEndTests {
         }
     }
 
+    @Test("that a client by polling has to go the application learns at once, and once")
+    func leavingByPollingIsTold() async throws {
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in socket.disconnect() })
+        try await TestServer.run(behaviour) { server in
+            let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+            let client = try server.client()
+            #expect(try client.request("POST", target, body: "40").status == 200)
+            #expect(try client.request("POST", target, body: "42[\"leave\"]").status == 200)
+            func end() async -> Told? {
+                await server.first {
+                    switch $0 {
+                    case .left, .closed: true
+                    default: false
+                    }
+                }
+            }
+            #expect(await end() == .left("/"))
+            #expect(try client.request("GET", target).body.hasSuffix("41\u{1E}1"))
+            #expect(await end() == .closed(.engine(.closedByServer)))
+
+            let webSocket = try server.connected()
+            try webSocket.sendFrame("42[\"leave\"]")
+            #expect(await end() == .closed(.engine(.closedByServer)))
+        }
+    }
+
     @Test("a packet that ends the session leaves no timer behind, whatever comes after it in the same body")
     func endAmidBody() async throws {
         let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))

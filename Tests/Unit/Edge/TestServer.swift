@@ -5,6 +5,7 @@ import Reactor
 import SocketIO
 import Synchronization
 import TestSupport
+import Testing
 
 /// What a delegate was told.
 enum Told: Sendable, Equatable {
@@ -29,6 +30,7 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
+        var onMessage: @Sendable (RawWebSocket, String) -> Void = { _, _ in }
     }
 
     private let behaviour: Behaviour
@@ -46,6 +48,8 @@ final class TestDelegate: EdgeDelegate {
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse? {
         behaviour.onLargeBody(request)
     }
+
+    func isSignedIn(_ request: HTTPRequest) -> Bool { request.headers.contains("Authorization") }
 
     func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
 
@@ -72,6 +76,12 @@ final class TestDelegate: EdgeDelegate {
     }
 
     func socket(_ socket: Socket, leftNamespace namespace: String) { told.yield(.left(namespace)) }
+
+    func webSocket(_ webSocket: RawWebSocket, received message: ArraySlice<UInt8>, isBinary: Bool) {
+        let text = String(decoding: message, as: UTF8.self)
+        told.yield(.message(text))
+        behaviour.onMessage(webSocket, text)
+    }
 
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { told.yield(.closed(reason)) }
 }
@@ -103,6 +113,9 @@ struct TestServer {
         }
         await edge.drain(within: .seconds(1))
         group.shutdown()
+        // Nothing is left then, and so nothing may be counted.
+        #expect(edge.counters.connections.value == 0 && edge.counters.sockets.value == 0)
+        #expect(edge.counters.pendingSockets == 0 && edge.counters.bufferedBytes == 0)
     }
 
     func next() async -> Told? {
@@ -140,6 +153,42 @@ struct TestServer {
         return client
     }
 
+    /// Asks for answers of 8 KiB, one after the other, until so much of them waits in this process for the client, which reads nothing.
+    ///
+    /// - Returns: how many requests that took.
+    func leaveUnread(by client: RawClient, atLeast bytes: Int, headers: [String] = []) async throws -> Int {
+        let before = edge.counters.bufferedBytes
+        let request = (["GET / HTTP/1.1", "Host: x"] + headers).joined(separator: "\r\n") + "\r\n\r\n"
+        var count = 0
+        while edge.counters.bufferedBytes - before < bytes {
+            let asked = edge.counters.requests.value
+            try client.send(request)
+            count += 1
+            guard await settles({ $0.requests.value > asked }) else { throw Refused() }
+            await turns()
+        }
+        return count
+    }
+
+    /// Waits until each loop has ended the turn that it is in.
+    func turns() async {
+        for loop in group.loops {
+            await withCheckedContinuation { continuation in
+                loop.execute { loop.inNextTurn { continuation.resume() } }
+            }
+        }
+    }
+
+    /// Whether something comes true, within more time than it takes on a busy machine.
+    func settles(_ condition: (EdgeCounters) -> Bool) async -> Bool {
+        let end = ContinuousClock.now + .seconds(30)
+        while !condition(edge.counters) {
+            if ContinuousClock.now > end { return false }
+            await Task.yield()
+        }
+        return true
+    }
+
     /// Opens a session by polling.
     func polling() throws -> String {
         let opened = try client().request("GET", "/socket.io/?EIO=4&transport=polling")
@@ -152,6 +201,11 @@ struct TestServer {
 }
 
 extension EdgeConfiguration {
+    /// Cuts off nobody for being slow: on a busy machine a test's clients are.
+    var patient: EdgeConfiguration {
+        with { ($0.writeTimeout, $0.bodyTimeout, $0.idleTimeout) = (.seconds(60), .seconds(60), .seconds(60)) }
+    }
+
     static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {
         EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), socketIO))])
     }

@@ -1,5 +1,4 @@
 import Dispatch
-import Edge
 import Glibc
 import HTTP
 import JSON
@@ -7,6 +6,8 @@ import Reactor
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Edge
 
 @Suite("A loop's time", .timeLimit(.minutes(1)))
 struct TimeSharesTests {
@@ -40,6 +41,82 @@ struct TimeSharesTests {
             #expect(try first.response().status == 200)
             #expect(try second.response().status == 200)
             #expect(taken.withLock { $0 } == ["/1", "/other", "/2", "/3"])
+        }
+    }
+
+    @Test("a share is what it says, also above half and beside whole parts", arguments: [30, 70])
+    func shares(percent: Int) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.shutdown() }
+        let loop = group.loops[0]
+        let address = try #require(IPAddress("192.0.2.1"))
+        let (began, woken) = await withCheckedContinuation { continuation in
+            loop.execute {
+                let shares = TimeShares(percent: percent, on: loop)
+                let began = ContinuousClock.now
+                // Receiving a gibibyte counts as 524 ms of work, whatever else the machine does.
+                var spell = shares.begin(for: address, received: 1 << 30)
+                let goesOn = spell.goesOn()
+                #expect(!goesOn)
+                shares.wait(for: address) { continuation.resume(returning: (began, ContinuousClock.now)) }
+            }
+        }
+        let paid = Duration.milliseconds(524) * 100 / percent
+        // But for what may be used at once.
+        #expect(began.duration(to: woken) > paid - .milliseconds(10))
+    }
+
+    /// Keeps the thread busy for so many seconds of its own time, however long others have the core meanwhile.
+    private static func run(for seconds: Double) {
+        func used() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        let end = used() + seconds
+        while used() < end {}
+    }
+
+    private static let rawEndpoint = EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/ws", .webSocket)]).with {
+        $0.limits.loopTimePerAddress = 1
+    }
+
+    @Test("of a WebSocket that has closed nothing more is taken, also of what had come and waited for its share")
+    func closedWhileWaiting() async throws {
+        let hasClosed = DispatchSemaphore(value: 0)
+        let behaviour = TestDelegate.Behaviour(onMessage: { webSocket, message in
+            guard message == "1" else { return }
+            Self.run(for: 0.006)
+            // Nobody reads it: that makes the close a reset, which is noticed while nothing is read.
+            webSocket.send(Array("taken".utf8), isBinary: false)
+            hasClosed.wait()
+        })
+        try await TestServer.run(configuration: Self.rawEndpoint, behaviour) { server in
+            let (client, other) = (try server.client(), try server.client(from: 2))
+            #expect(try client.openWebSocket("/ws").status == 101 && other.openWebSocket("/ws").status == 101)
+            try client.sendFrames(["1", "2"])
+            #expect(await server.next() == .message("1"))
+            client.close()
+            hasClosed.signal()
+            #expect(await server.settles { $0.connections.value == 1 })
+            // This waits behind it.
+            #expect(try server.client().request("GET", "/").status == 404)
+            try other.sendFrame("other")
+            #expect(await server.next() == .message("other"))
+        }
+    }
+
+    @Test("what waited for its share is no longer counted once it is taken")
+    func countedWhileWaiting() async throws {
+        let behaviour = TestDelegate.Behaviour(onMessage: { _, message in
+            if message == "1" { Self.run(for: 0.006) }
+        })
+        try await TestServer.run(configuration: Self.rawEndpoint, behaviour) { server in
+            let client = try server.client()
+            #expect(try client.openWebSocket("/ws").status == 101)
+            try client.sendFrames(["1", String(repeating: "x", count: 30_000)])
+            for _ in 0..<2 { #expect(await server.next() != nil) }
+            #expect(await server.settles { $0.bufferedBytes == 0 })
         }
     }
 

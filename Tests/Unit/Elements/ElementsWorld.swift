@@ -34,7 +34,7 @@ final class ElementsWorld: Sendable {
             bus: bus,
             clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
         // Turns are the test's to take.
-        service = ElementsService(context, watchTurn: .seconds(86_400))
+        service = ElementsService(context, gateways: GatewayMembership(bus, turn: .seconds(86_400)))
     }
 
     /// Runs the body while the service is on the bus.

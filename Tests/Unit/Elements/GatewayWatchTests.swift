@@ -1,7 +1,9 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
 import ServiceKit
+import Storage
 import Synchronization
 import Testing
 
@@ -17,51 +19,13 @@ struct GatewayWatchTests {
         try world.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
     }
 
-    @Test("a lease ends after ten silent turns, and a word begins it anew")
-    func leases() {
-        let leases = GatewayLeases()
-        _ = leases.heard(from: "g1")
-        _ = leases.heard(from: "g2")
-        for _ in 1..<GatewayLeases.maxSilentTurns { #expect(leases.countTurn().isEmpty) }
-        #expect(leases.heard(from: "g2") == false)
-        #expect(leases.countTurn() == ["g1"])
-        #expect(leases.countTurn() == ["g1"], "until its rooms are closed")
-        #expect(leases.beginClosing("g1") && !leases.beginClosing("g2") && !leases.beginClosing("unknown"))
-        #expect(leases.countTurn().isEmpty)
-        leases.failedToClose("g1")
-        #expect(leases.countTurn() == ["g1"])
-        #expect(leases.beginClosing("g1"))
-        #expect(leases.heard(from: "g1"), "it is back, and has to say again what is open")
-        #expect(leases.heard(from: "g1") == false)
-        #expect(leases.beginClosing("g1") == false)
-    }
-
-    @Test("a gateway that is found has as long as one that spoke, and one that spoke is not set back")
-    func noticed() {
-        let leases = GatewayLeases()
-        leases.noticed("g1")
-        for _ in 1..<GatewayLeases.maxSilentTurns { #expect(leases.countTurn().isEmpty) }
-        leases.noticed("g1")
-        #expect(leases.countTurn() == ["g1"])
-    }
-
-    @Test("the dead are forgotten in the end")
-    func forgotten() {
-        let leases = GatewayLeases()
-        _ = leases.heard(from: "g1")
-        for _ in 0..<GatewayLeases.maxSilentTurns { _ = leases.countTurn() }
-        #expect(leases.beginClosing("g1"))
-        for _ in 0..<GatewayLeases.maxRememberedTurns { _ = leases.countTurn() }
-        #expect(leases.heard(from: "g1") == false)
-    }
-
     @Test("what a dead gateway had open is closed, and others' is not")
     func death() async throws {
         try await ElementsWorld.serving { world in
             let (alice, bob) = (ElementsWorld.alice, ElementsWorld.bob)
             _ = try await world.presence(of: bob, on: "dead", isOpen: true)
             _ = try await world.presence(of: alice, on: "alive", isOpen: true)
-            await takeTurns(GatewayLeases.maxSilentTurns - 1, of: world)
+            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: world)
             try beat(of: "alive", on: world)
             _ = try await world.create()
             #expect(try await world.badge(of: bob) == 0, "its lease has not ended")
@@ -80,7 +44,7 @@ struct GatewayWatchTests {
             let left = [OpenRoom(roomID: ElementsWorld.room, userID: bob)]
             _ = try await world.service.elements.database.open(left, on: "earlier", at: world.clock)
             #expect(await world.service.watch.findEarlierGateways())
-            await takeTurns(GatewayLeases.maxSilentTurns - 1, of: world)
+            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: world)
             _ = try await world.create()
             #expect(try await world.badge(of: bob) == 0)
             await takeTurns(1, of: world)
@@ -96,7 +60,7 @@ struct GatewayWatchTests {
             try world.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
             try beat(of: "g1", on: world)
             try world.bus.publish(Subject.gatewayAlive, JSONValue(1))
-            await takeTurns(GatewayLeases.maxSilentTurns, of: world)
+            await takeTurns(GatewayMembership.maxSilentTurns, of: world)
             #expect(asked.withLock { $0 } == 0)
             try beat(of: "g1", on: world)
             try beat(of: "g1", on: world)
@@ -110,11 +74,60 @@ struct GatewayWatchTests {
             let asked = Mutex(0)
             try world.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
             _ = try await world.presence(of: ElementsWorld.bob, on: "g1", isOpen: true)
-            await takeTurns(GatewayLeases.maxSilentTurns, of: world)
+            await takeTurns(GatewayMembership.maxSilentTurns, of: world)
             #expect(asked.withLock { $0 } == 0)
             _ = try await world.presence(of: ElementsWorld.alice, on: "g1", isOpen: isOpen)
             try beat(of: "g1", on: world)
             #expect(asked.withLock { $0 } == 1)
         }
+    }
+
+    @Test("rooms that could not be closed are closed later")
+    func failingDatabase() async throws {
+        let bus = InProcessBus()
+        let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
+        let elements = ElementsDatabase(
+            database: database, limits: BoardLimits(try Configuration(ElementsService.settings, arguments: [])))
+        let watch = GatewayWatch(
+            database: elements, membership: GatewayMembership(bus, turn: .seconds(86_400)), bus: bus, log: .silent)
+        let group = try EventLoopGroup(loopCount: 1)
+        let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
+        _ = try await elements.open(left, on: "g", at: ManualClock())
+        try watch.start(on: group.loops[0])
+        watch.renew("g")
+        database.failNextWrite()
+        for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
+        #expect(try await elements.gatewaysWithOpenRooms() == [])
+        #expect(!database.isFailing)
+        await watch.stop()
+        await database.close()
+        await Task.detached { group.shutdown() }.value
+    }
+}
+
+/// A database whose next write fails, if the test says so.
+private final class FailingDatabase: Database {
+    private let base: any Database
+    private let fails = Atomic(false)
+
+    init(_ base: any Database) { self.base = base }
+
+    func failNextWrite() { fails.store(true, ordering: .relaxed) }
+    var isFailing: Bool { fails.load(ordering: .relaxed) }
+
+    var databaseID: String { base.databaseID }
+    var statistics: DatabaseStatistics { base.statistics }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
+    func close() async { await base.close() }
+
+    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+        try await base.snapshot(body)
+    }
+
+    func transaction(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws {
+        if fails.exchange(false, ordering: .relaxed) { throw StorageError.io("the write failed") }
+        try await base.transaction(holding: bytes, durability, body)
     }
 }

@@ -147,6 +147,44 @@ struct VerifyElementsTests {
         }
     }
 
+    @Test("what an instance of an earlier version wrote meanwhile is counted by what it is, and mended")
+    func earlierVersion() async throws {
+        try await ElementsWorld.serving { world in
+            try await fill(world)
+            let other = try await world.create(by: ElementsWorld.alice, #","content":{"text":"é"}"#).text("id")
+            try await world.database.write { connection in
+                // A creation, and an update that leaves the size alone.
+                try connection.execute(
+                    """
+                    INSERT INTO elements
+                        (id, room_id, rank, type, content, created_by, created_at, updated_by, updated_at, version)
+                    SELECT 'old', $1, rev + 1, 'note', '{"text":"é"}', 'bob', changed_at, 'bob', changed_at, 1
+                    FROM boards WHERE room_id = $1
+                    """, Self.room)
+                try connection.execute(
+                    "UPDATE boards SET element_count = element_count + 1, rev = rev + 1 WHERE room_id = $1", Self.room)
+                try connection.execute("UPDATE elements SET content = '{}' WHERE id = $1", other)
+            }
+            let found = try await world.countedAgain()
+            #expect(found.contains("bytes of element old: 0 kept, 525 counted"))
+            #expect(found.contains("bytes of element \(other): 525 kept, 514 counted"))
+            #expect(found.contains("who element old counts for: nobody kept, bob counted"))
+            #expect(found.contains("bytes of elements: 2581 kept, 3095 counted"))
+            try await mend(world)
+            try await world.database.write { connection in
+                for difference in try ElementsService.differencesOfPeople(on: connection) {
+                    try difference.mend?(connection)
+                }
+            }
+            #expect(try await world.countedAgain() == [])
+            // Counted in characters, as the migration did: near enough.
+            try await world.database.write {
+                try $0.execute("UPDATE elements SET size = length(content) + 512 WHERE id = 'old'")
+            }
+            #expect(try await world.countedAgain().contains { $0.contains("element old") } == false)
+        }
+    }
+
     @Test("who has the room open has nothing unseen")
     func present() async throws {
         try await ElementsWorld.serving { world in

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Sockets through the gateway")

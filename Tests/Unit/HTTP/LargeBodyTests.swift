@@ -180,6 +180,21 @@ struct LargeBodyTests {
         #expect(parser.heldBytes == 0)
     }
 
+    @Test("a head is held until its request is given out, and known after that")
+    func headIsHeld() throws {
+        var parser = HTTPRequestParser()
+        let head = post("X: \(String(repeating: "x", count: 20_000))", "Content-Length: 2", body: "")
+        parser.append(head.utf8)
+        #expect(try parser.next() == nil)
+        #expect(parser.heldBytes == head.utf8.count && parser.unfinished?.headers["X"]?.utf8.count == 20_000)
+        parser.append("xx".utf8)
+        guard case .request = try parser.next() else {
+            Issue.record("the request did not follow")
+            return
+        }
+        #expect(parser.heldBytes == 0 && parser.unfinished == nil && parser.lastHeadBytes == head.utf8.count)
+    }
+
     @Test("other expectations are refused")
     func otherExpectation() {
         #expect(Outcome(post("Expect: a miracle", "Content-Length: 2")).error?.status == 417)

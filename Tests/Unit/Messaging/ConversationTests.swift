@@ -56,7 +56,7 @@ struct ConversationTests {
             for text in ["1", "1.2", "x.1.id", "1.x.id", "1.2.", String(repeating: "9", count: 30) + ".1.id"] {
                 #expect(try await refusal("alice", Base64URL.encode(Array(text.utf8))) == .malformedRequest)
             }
-            for cursor in ["", "!!not-a-cursor!!", "\0"] {
+            for cursor in ["", "!!not-a-cursor!!", "\0", Base64URL.encode(Array("1.1.nul\0".utf8))] {
                 #expect(try await refusal("alice", cursor) == .malformedRequest)
             }
         }
@@ -87,6 +87,42 @@ struct ConversationTests {
         }
     }
 
+    @Test("rooms whose newest messages are newer than all else are read no deeper than the page goes")
+    func interleavedRooms() async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = (0..<100).map { world.rooms.make("room \($0)", "alice", "bob") }
+            let long = world.rooms.make("long", "alice", "bob")
+            var ids: [String] = []
+            // The second-newest of each room are older than every newest.
+            for room in rooms { for _ in 0..<4 { ids.append(try await world.sent(by: "alice", in: room)) } }
+            for _ in 0..<60 { ids.append(try await world.sent(by: "bob", in: long)) }
+            world.clock.advance(by: .milliseconds(1))
+            for room in rooms { ids.append(try await world.sent(by: "bob", in: room)) }
+            // A room's last change may also be later than its last message.
+            world.clock.advance(by: .milliseconds(1))
+            for room in rooms.prefix(50) {
+                let gone = try await world.sent(by: "alice", in: room)
+                _ = try await world.delete(gone, by: "alice", in: room)
+            }
+            var found: [JSONValue] = []
+            var next: String?
+            repeat {
+                _ = world.database.takeRows()
+                let query: KeyValuePairs = next.map { ["limit": "100", "before": $0] } ?? ["limit": "100"]
+                let page = try await world.conversation(of: "bob", with: "alice", query)
+                // A row for each room's place, one message of each, and the page twice.
+                #expect(world.database.takeRows() <= 101 + 101 + 2 * 101 + 64)
+                found = page.messages + found
+                next = page.next
+            } while next != nil
+            #expect(Set(found.strings("id")) == Set(ids.map(Optional.some)) && found.count == ids.count)
+            let order = found.map {
+                "\($0["createdAt"]?.string ?? "") \(100 + ($0["seq"]?.int ?? 0)) \($0["id"]?.string ?? "")"
+            }
+            #expect(order == order.sorted())
+        }
+    }
+
     @Test("whether anybody has ever answered is known, also once the answer is deleted")
     func answered() async throws {
         try await MessagingWorld.serving { world in
@@ -111,7 +147,7 @@ struct ConversationTests {
         try await MessagingWorld.serving { world in
             let room = world.rooms.make("room", "alice", "bob")
             let id = try await world.sent(by: "alice", in: room)
-            let cursor = Base64URL.encode(Array("\(number).\(number).nul\0".utf8))
+            let cursor = Base64URL.encode(Array("\(number).\(number).id".utf8))
             let page = try await world.conversation(of: "bob", with: "alice", ["before": cursor])
             #expect(page.messages.strings("id") == (number == .max ? [id] : []))
         }

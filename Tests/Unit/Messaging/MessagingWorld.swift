@@ -15,7 +15,7 @@ import Workers
 struct MessagingWorld {
     let bus = InProcessBus()
     let clock = ManualClock()
-    let database: any Database
+    let database: CountedReads
     let rooms: FakeRooms
     private let entries = Entries()
 
@@ -40,7 +40,7 @@ struct MessagingWorld {
     }
 
     private init() throws {
-        database = try SQLiteDatabase(.temporary, migrations: MessagingService.migrations)
+        database = CountedReads(try SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
         rooms = try FakeRooms(on: bus)
         try bus.subscribe(Subject.log(of: "messaging")) { [entries] message in
             guard let entry = LogEntry(message.data) else {

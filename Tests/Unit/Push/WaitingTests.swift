@@ -1,6 +1,8 @@
 import Contracts
 import JSON
 import MessageBus
+import Reactor
+import ServiceKit
 import Synchronization
 import Testing
 
@@ -40,8 +42,10 @@ struct WaitingTests {
     @Test("what gateways know is put together; one that does not answer knows nothing")
     func gateways() async throws {
         let bus = InProcessBus()
-        let gateways = LiveGateways(bus)
-        _ = try gateways.listen()
+        let membership = GatewayMembership(bus)
+        let gateways = LiveGateways(bus, membership)
+        let group = try EventLoopGroup(loopCount: 1)
+        try membership.start(on: group.loops[0])
         let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
         for (id, age) in [("g1", 10), ("g2", 20)] {
             try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
@@ -56,20 +60,22 @@ struct WaitingTests {
         }
         let found = await gateways.sockets(at: [place])[place] ?? []
         #expect(found.map(\.age).sorted() == [10, 20])
+        membership.stop()
+        await Task.detached { group.shutdown() }.value
     }
 
     @Test("a gateway that does not answer is left alone for a while")
     func silentGateway() async throws {
         let bus = InProcessBus()
-        let gateways = LiveGateways(bus, unresponsive: Unresponsive(for: .seconds(3600)))
-        _ = try gateways.listen()
+        let membership = GatewayMembership(bus)
+        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
         let asked = Atomic(0)
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             asked.wrappingAdd(1, ordering: .relaxed)
             request.reply(ServiceError.unavailable("A gateway").json)
         }
         for _ in 1...3 {
-            try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "g") })
+            membership.renew("g")
             _ = await gateways.sockets(at: [OpenRoomQuestion.Place(roomID: "room", userID: "ben")])
         }
         #expect(asked.load(ordering: .relaxed) == 1)

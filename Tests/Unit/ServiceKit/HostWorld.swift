@@ -116,6 +116,6 @@ private struct TestService: Service {
     init(_ context: ServiceContext) { self.init(life: Collector(), handlers: { _ in }) }
 
     func register(in requests: inout RequestTable) { handlers(&requests) }
-    func start() { life.add("started") }
+    func start(on loop: EventLoop) { life.add("started") }
     func stop() async { life.add("stopped") }
 }

@@ -23,7 +23,7 @@ extension Command {
                 """,
             settings: [tokens, further, nats, natsPrefix]
         ) { configuration, print in
-            let peers = try own + furtherPeers(configuration.optional(further.name))
+            let peers = try own + furtherPeers(configuration.optional(further.name), than: own)
             let folder = configuration.optional(tokens.name)
             guard !configuration.isOn(nats.name) else {
                 guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
@@ -55,14 +55,23 @@ extension Command {
         try configuration.token("\(folder)/\(peer.name).token", of: tokens)
     }
 
-    private static func furtherPeers(_ path: String?) throws(ConfigurationError) -> [BusPeer] {
+    /// - Throws: also for one whose name another has: both would be handed one token.
+    private static func furtherPeers(
+        _ path: String?, than own: [BusPeer]
+    ) throws(ConfigurationError) -> [BusPeer] {
         guard let path else { return [] }
         // No secret is in it.
         guard let text = FolderFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
             throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
         }
         var peers: [BusPeer] = []
-        try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in peers.append(try BusPeer(object)) }
+        try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in
+            let peer = try BusPeer(object)
+            guard !(own + peers).contains(where: { $0.name == peer.name }) else {
+                throw BusPeerError("names \"\(peer.name)\", which there is already")
+            }
+            peers.append(peer)
+        }
         return peers
     }
 }

@@ -35,6 +35,10 @@ public struct BusPeer: Sendable, Equatable {
     public static let `operator` = BusPeer(
         "operator", BusRights(publish: [Subject.statusWanted], subscribe: [">"]))
 
+    /// What else stands first in a subject, or is a peer of its own: a service of such a name would publish, serve or be asked in
+    /// the place of others.
+    static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
+
     /// Each name once, in order.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {
         var names: Set<String> = []
@@ -67,6 +71,9 @@ extension BusPeer {
         guard service != nil else {
             self.init(name, listed)
             return
+        }
+        guard !Self.reservedNames.contains(name) else {
+            throw BusPeerError("names a service \"\(name)\", which stands for something else on the bus")
         }
         guard listed.serve.isEmpty else { throw BusPeerError("lists `serve`: a service serves its own subjects alone") }
         self = .service(

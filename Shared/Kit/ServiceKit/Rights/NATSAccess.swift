@@ -19,8 +19,10 @@ struct NATSAccess {
     private func user(_ peer: BusPeer, password: String) -> String {
         let rights = peer.rights
         let publish = rights.publish.map { "\(prefix).event.\($0)" } + rights.request.map { "\(prefix).request.\($0)" }
+        // A queue group of events is its peer's own: where a list has a subject with a queue, the server takes no other queue for it.
         let subscribe =
-            rights.subscribe.map { "\(prefix).event.\($0)" } + rights.serve.map { "\(prefix).request.\($0)" }
+            rights.subscribe.flatMap { ["\(prefix).event.\($0)", "\(prefix).event.\($0) \(peer.name)"] }
+            + rights.serve.map { "\(prefix).request.\($0)" }
             + ["\(prefix).inbox.\(peer.name).>"]
         // An empty list would allow everything.
         let mayPublish = publish.isEmpty ? #"{deny: [">"]}"# : "{allow: \(Self.list(publish))}"

@@ -1,6 +1,7 @@
 import Contracts
 import Logging
 import MessageBus
+import Reactor
 import Security
 import Storage
 import Workers
@@ -24,7 +25,9 @@ public protocol Service: Sendable {
     func register(in requests: inout RequestTable)
 
     /// Work beside requests: listening on the bus, sweeping. Called once, before the service is announced; returns at once.
-    func start() throws
+    ///
+    /// - Parameter loop: the one that reads from the bus, for timers.
+    func start(on loop: EventLoop) throws
     /// Ends what `start` began, before the database is closed.
     func stop() async
 }
@@ -33,7 +36,7 @@ extension Service {
     public static var settings: [Setting] { [] }
     public static var priority: ThreadPriority { .normal }
     public static var peer: BusPeer { .service(name) }
-    public func start() throws {}
+    public func start(on loop: EventLoop) throws {}
     public func stop() async {}
 }
 

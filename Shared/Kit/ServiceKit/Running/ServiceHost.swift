@@ -58,7 +58,7 @@ public final class ServiceHost: Sendable {
     /// Serves. When it returns, the service is on the bus.
     public func start() async throws {
         publisher.attach()
-        try service.start()
+        try service.start(on: group.loops[0])
         var table = table
         table.on(Subject.health(of: name)) { [context] _ in
             // Only where writes have failed: it finds out whether they still do.

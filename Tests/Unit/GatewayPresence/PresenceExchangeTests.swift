@@ -4,29 +4,30 @@ import JSON
 import MessageBus
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
-@testable import Gateway
+@testable import GatewayPresence
 
 @Suite("What gateways tell each other of presence")
 struct PresenceExchangeTests {
-    private typealias Place = Presence.Place
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let bob = RoomMember(roomID: "r", userID: "bob")
 
-    private let ada = Place(roomID: "r", userID: "ada")
-    private let bob = Place(roomID: "r", userID: "bob")
-
-    private func places(_ range: Range<Int>) -> [Place] {
-        range.map { Place(roomID: "0190e1f0-5b7a-7c3e-8f00-00000000000\($0)", userID: "0190e1f0-5b7a-7c3e-8f01-ada") }
+    private func places(_ range: Range<Int>) -> [RoomMember] {
+        range.map {
+            RoomMember(roomID: "0190e1f0-5b7a-7c3e-8f00-00000000000\($0)", userID: "0190e1f0-5b7a-7c3e-8f01-ada")
+        }
     }
 
-    private func names(_ places: [Place]) -> Set<String> { Set(places.map { "\($0.userID)@\($0.roomID)" }) }
+    private func names(_ places: [RoomMember]) -> Set<String> { Set(places.map { "\($0.userID)@\($0.roomID)" }) }
 
     /// Takes in what clients are told until they know that these places are open, and no others.
     private func hear(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
         var open: Set<String> = []
         var waiting = first[...]
         while open != expected {
-            let change = if let next = waiting.popFirst() { next } else { try await side.told.next() }
+            let change = if let next = waiting.popFirst() { next } else { try #require(await side.told.next()) }
             let words = change.split(separator: " ").map(String.init)
             let isNews = words[2] == "on" ? open.insert(words[1]).inserted : open.remove(words[1]) != nil
             #expect(isNews, "clients are told what they know: \(change)")
@@ -35,13 +36,12 @@ struct PresenceExchangeTests {
 
     @Test("a gateway that falls silent is forgotten, with all it held")
     func silence() async throws {
-        #expect(GatewayPeers.turn * GatewayPeers.maxSilentTurns < .seconds(3))
         try await PresenceSide.run(on: InProcessBus()) { a, b in
             await b.presence.join(ada, socketID: "1")
             await b.presence.setTyping(true, bob, socketID: "2")
-            try await a.hears("presence ada@r on", "typing bob@r on")
+            await a.hears("presence ada@r on", "typing bob@r on")
             await b.presence.stop()
-            let forgotten = Set(try await a.told.next(2))
+            let forgotten = Set(await a.told.next(2))
             #expect(forgotten == ["presence ada@r off", "typing bob@r off"])
         }
     }
@@ -53,7 +53,7 @@ struct PresenceExchangeTests {
             await a.presence.join(ada, socketID: "1")
             await a.presence.setTyping(true, bob, socketID: "2")
             try await PresenceSide.runLate(on: bus) { late in
-                let known = Set(try await late.told.next(2))
+                let known = Set(await late.told.next(2))
                 #expect(known == ["presence ada@r on", "typing bob@r on"])
             }
         }
@@ -66,9 +66,9 @@ struct PresenceExchangeTests {
         let sides = zip(["a", "b"], group.loops).map { PresenceSide($0, bus, on: $1) }
         for side in sides { try side.presence.start() }
         await sides[0].presence.join(ada, socketID: "1")
-        for side in sides { try await side.hears("presence ada@r on") }
+        for side in sides { await side.hears("presence ada@r on") }
         await sides[1].presence.join(bob, socketID: "2")
-        for side in sides { try await side.hears("presence bob@r on") }
+        for side in sides { await side.hears("presence bob@r on") }
         await withTaskGroup { tasks in
             for loop in group.loops {
                 tasks.addTask {
@@ -87,10 +87,37 @@ struct PresenceExchangeTests {
         // Each has heard of the other since, and has told its clients nothing.
         for (side, place) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, place, socketID: "3") }
         for side in sides {
-            let told = Set(try await side.told.next(2))
+            let told = Set(await side.told.next(2))
             #expect(told == ["typing ada@r on", "typing bob@r on"])
         }
         for side in sides { await side.presence.stop() }
+        await Task.detached { group.shutdown() }.value
+    }
+
+    @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
+    func busAway() async throws {
+        let bus = LossyBus()
+        let group = try EventLoopGroup(loopCount: 1)
+        let side = PresenceSide("a", bus, on: group.loops[0], typingTimeout: .milliseconds(50))
+        try side.presence.start()
+        func publish(_ topic: PeerMessage.Topic, _ number: Int, _ member: RoomMember, isOn: Bool) throws {
+            let data = JSONWriter.object {
+                $0.member("gateway", "b")
+                $0.member("number", number)
+                PeerMessage.writeChange(member, isOn: isOn, to: &$0)
+            }
+            try bus.publish(topic.subject, data)
+        }
+        try publish(.presence, 1, ada, isOn: true)
+        try publish(.typing, 2, bob, isOn: true)
+        await side.hears("presence ada@r on", "typing bob@r on")
+        bus.setConnected(false)
+        await side.hears("typing bob@r off")
+        bus.setConnected(true)
+        try publish(.typing, 3, ada, isOn: true)
+        try publish(.presence, 4, ada, isOn: false)
+        await side.hears("typing ada@r on", "presence ada@r off")
+        await side.presence.stop()
         await Task.detached { group.shutdown() }.value
     }
 
@@ -100,10 +127,10 @@ struct PresenceExchangeTests {
         try await PresenceSide.run(on: bus) { a, b in
             await a.presence.join(ada, socketID: "1")
             await a.presence.setTyping(true, ada, socketID: "1")
-            for side in [a, b] { try await side.hears("presence ada@r on", "typing ada@r on") }
+            for side in [a, b] { await side.hears("presence ada@r on", "typing ada@r on") }
             bus.lose { $0.subject == "gateways.\(kind)" && $0.data["isOn"]?.bool == false }
             await a.presence.disconnect(socketID: "1")
-            let ended = Set(try await b.told.next(2))
+            let ended = Set(await b.told.next(2))
             #expect(ended == ["typing ada@r off", "presence ada@r off"])
         }
     }
@@ -150,9 +177,9 @@ struct PresenceExchangeTests {
                 $0.member("to", "a")
             }
             for _ in 1...2 { try bus.publish("gateways.hello", hello) }
-            for _ in 1...2 { await (try await snapshots.next()).value }
+            for _ in 1...2 { try await #require(await snapshots.next()).value }
             await a.presence.join(bob, socketID: "1")
-            try await b.hears("presence ada@r on", "presence bob@r on")
+            await b.hears("presence ada@r on", "presence bob@r on")
         }
     }
 
@@ -169,7 +196,7 @@ struct PresenceExchangeTests {
         for place in all[..<30_000] { await sides[0].presence.join(place, socketID: "1") }
         try sides[0].presence.start()
         try sides[1].presence.start()
-        let heard = try await sides[1].told.next(1000)
+        let heard = await sides[1].told.next(1000)
         for place in all[..<1000] { await sides[0].presence.leave(place, socketID: "1") }
         for place in all[30_000...] { await sides[0].presence.join(place, socketID: "1") }
         try await hear(sides[1], after: heard, until: names(Array(all[1000...])))
@@ -195,14 +222,14 @@ struct PresenceExchangeTests {
         }
         await sides[0].presence.join(ada, socketID: "1")
         await sides[0].presence.setTyping(true, ada, socketID: "1")
-        for side in sides { try await side.hears("presence ada@r on", "typing ada@r on") }
+        for side in sides { await side.hears("presence ada@r on", "typing ada@r on") }
         await sides[1].presence.join(ada, socketID: "2")
         await sides[1].presence.setTyping(true, bob, socketID: "2")
-        for side in sides { try await side.hears("typing bob@r on") }
+        for side in sides { await side.hears("typing bob@r on") }
         await sides[0].presence.disconnect(socketID: "1")
-        for side in sides { try await side.hears("typing ada@r off") }
+        for side in sides { await side.hears("typing ada@r off") }
         await sides[1].presence.disconnect(socketID: "2")
-        for side in sides { try await side.hears("typing bob@r off", "presence ada@r off") }
+        for side in sides { await side.hears("typing bob@r off", "presence ada@r off") }
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }
         await server.drain(timeout: .zero)

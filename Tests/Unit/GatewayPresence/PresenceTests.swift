@@ -2,17 +2,16 @@ import Contracts
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
-@testable import Gateway
+@testable import GatewayPresence
 
 @Suite("Presence over two gateways")
 struct PresenceTests {
-    private typealias Place = Presence.Place
-
     private let bus = InProcessBus()
-    private let ada = Place(roomID: "r", userID: "ada")
-    private let bob = Place(roomID: "r", userID: "bob")
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let bob = RoomMember(roomID: "r", userID: "bob")
 
     private func run(_ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void) async throws {
         try await PresenceSide.run(on: bus, test)
@@ -23,12 +22,12 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             for side in [a, b] {
-                try await side.hears("presence ada@r on")
+                await side.hears("presence ada@r on")
                 #expect(await side.presence.present(in: ["r", "s"]) == ["r": ["ada"]])
             }
             await a.presence.leave(ada, socketID: "1")
             for side in [a, b] {
-                try await side.hears("presence ada@r off")
+                await side.hears("presence ada@r off")
                 #expect(await side.presence.present(in: ["r"]).isEmpty)
             }
         }
@@ -39,15 +38,15 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             await a.presence.join(ada, socketID: "2")
-            try await b.hears("presence ada@r on")
+            await b.hears("presence ada@r on")
             await b.presence.join(ada, socketID: "3")
             await a.presence.leave(ada, socketID: "1")
             await a.presence.disconnect(socketID: "2")
             await b.presence.disconnect(socketID: "3")
-            try await a.hears("presence ada@r on", "presence ada@r off")
-            try await b.hears("presence ada@r off")
+            await a.hears("presence ada@r on", "presence ada@r off")
+            await b.hears("presence ada@r off")
             await a.presence.join(bob, socketID: "4")
-            for side in [a, b] { try await side.hears("presence bob@r on") }
+            for side in [a, b] { await side.hears("presence bob@r on") }
         }
     }
 
@@ -61,7 +60,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.join(bob, socketID: "1")
             for side in [a, b] {
-                try await side.hears(
+                await side.hears(
                     "presence ada@r on", "typing ada@r on", "typing ada@r off", "presence ada@r off",
                     "presence bob@r on")
             }
@@ -75,7 +74,7 @@ struct PresenceTests {
             await a.presence.setTyping(false, ada, socketID: "1")
             await a.presence.setTyping(true, bob, socketID: "1")
             await a.presence.setTyping(false, ada, socketID: "2")
-            for side in [a, b] { try await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
+            for side in [a, b] { await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
         }
     }
 
@@ -83,9 +82,9 @@ struct PresenceTests {
     func typingTimesOut() async throws {
         try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
             await a.presence.setTyping(true, ada, socketID: "1")
-            for side in [a, b] { try await side.hears("typing ada@r on", "typing ada@r off") }
+            for side in [a, b] { await side.hears("typing ada@r on", "typing ada@r off") }
             await a.presence.setTyping(true, bob, socketID: "1")
-            for side in [a, b] { try await side.hears("typing bob@r on") }
+            for side in [a, b] { await side.hears("typing bob@r on") }
         }
     }
 
@@ -96,7 +95,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.setTyping(true, bob, socketID: "3")
             for side in [a, b] {
-                try await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
+                await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
             }
         }
     }
@@ -110,14 +109,29 @@ struct PresenceTests {
             try await asked.answer("open ada@r")
             await joined
             async let left: Void = a.presence.leave(ada, socketID: "1")
-            let leaving = try await asked.requests.next()
+            let leaving = try #require(await asked.requests.next())
             // While the service is told that she left here, she comes in over there.
             await b.presence.join(ada, socketID: "2")
             await a.presence.setTyping(true, bob, socketID: "3")
             leaving.reply(Reply().json)
             await left
             await b.presence.setTyping(true, ada, socketID: "2")
-            try await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
+            await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
+        }
+    }
+
+    @Test("services know before clients and other gateways do")
+    func servicesFirst() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let request = try #require(await asked.requests.next())
+            await a.presence.setTyping(true, bob, socketID: "2")
+            for side in [a, b] { await side.hears("typing bob@r on") }
+            request.reply(Reply().json)
+            await joined
+            for side in [a, b] { await side.hears("presence ada@r on") }
         }
     }
 
@@ -127,12 +141,12 @@ struct PresenceTests {
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")
-            let coming = try await asked.requests.next()
+            let coming = try #require(await asked.requests.next())
             await a.presence.disconnect(socketID: "1")
             coming.reply(Reply().json)
             try await asked.answer("closed ada@r")
             await joined
-            try await b.hears("presence ada@r on", "presence ada@r off")
+            await b.hears("presence ada@r on", "presence ada@r off")
         }
     }
 
@@ -161,7 +175,7 @@ struct PresenceTests {
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")
-            let first = try await asked.requests.next()
+            let first = try #require(await asked.requests.next())
             await joined
             try await asked.answer("open ada@r")
             first.reply(Reply().json)
@@ -174,7 +188,7 @@ struct PresenceTests {
             await a.presence.join(ada, socketID: "1")
             let asked = try slowService()
             a.presence.learn(asked.manifest)
-            let again = try await asked.requests.next()
+            let again = try #require(await asked.requests.next())
             async let left: Void = a.presence.leave(ada, socketID: "1")
             try await asked.answer("closed ada@r")
             await left
@@ -194,7 +208,7 @@ struct PresenceTests {
         /// Answers the next request, and says what it told.
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
-            let request = try await requests.next()
+            let request = try #require(await requests.next())
             let places = request.data["rooms"]?.array?.map {
                 "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
             }

@@ -3,9 +3,10 @@ import JSON
 import MessageBus
 import Reactor
 import ServiceKit
+import TestSupport
 import Testing
 
-@testable import Gateway
+@testable import GatewayPresence
 
 /// A gateway's presence, and what its clients are told.
 struct PresenceSide: Sendable {
@@ -16,7 +17,7 @@ struct PresenceSide: Sendable {
     init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
         let told = told
         presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
-            let place = "\(change.place.userID)@\(change.place.roomID)"
+            let place = "\(change.member.userID)@\(change.member.roomID)"
             told.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
         }
     }
@@ -54,8 +55,8 @@ struct PresenceSide: Sendable {
         await Task.detached { group.shutdown() }.value
     }
 
-    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let heard = try await told.next(expected.count)
+    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async {
+        let heard = await told.next(expected.count)
         #expect(heard == expected, sourceLocation: sourceLocation)
     }
 }

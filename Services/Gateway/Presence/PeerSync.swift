@@ -1,0 +1,158 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+
+/// Keeps this gateway's table and the others' in step: publishes each change here as it happens and all of it part by part
+/// to those who ask, and takes in what the others publish.
+///
+/// A snapshot goes out between live changes, and neither undoes the other: a part has what is so when it leaves, and what a
+/// gateway published since its snapshot began counts more than what the snapshot leaves out.
+struct PeerSync: Sendable {
+    /// What a message changes here.
+    struct Outcome {
+        /// Entries that other gateways own from now on, or do no longer.
+        var changed: [Presence.Entry] = []
+        /// This gateway is asked for a snapshot.
+        var isSnapshotWanted = false
+    }
+
+    private let gatewayID: String
+    private let bus: any MessageBus
+    private let log: Logger
+    private var tracker = PeerTracker()
+    /// Of the last publication that says something of this gateway's entries.
+    private var lastNumber = 0
+    /// What the other gateways know this one to own.
+    private var published: Set<Presence.Entry> = []
+    private var snapshot: OutgoingSnapshot?
+
+    init(gatewayID: String, bus: any MessageBus, log: Logger) {
+        self.gatewayID = gatewayID
+        self.bus = bus
+        self.log = log
+    }
+
+    // MARK: Publishing
+
+    mutating func publish(_ entry: Presence.Entry, isOn: Bool) {
+        if isOn { published.insert(entry) } else { published.remove(entry) }
+        publishNumbered(entry.kind == .presence ? .presence : .typing) {
+            PeerMessage.writeChange(entry.member, isOn: isOn, to: &$0)
+        }
+    }
+
+    /// Publishes that this gateway is alive, and asks those for a snapshot that are out of sync.
+    mutating func sendHeartbeat() {
+        publish(.alive) { $0.member("number", lastNumber) }
+        for id in tracker.takeOutOfSync() { ask(id) }
+    }
+
+    /// Asks all other gateways for snapshots.
+    func askAll() { publish(.hello) { _ in } }
+
+    /// Asks a gateway that is new, or of whose publications some were missed, for all that it owns.
+    private mutating func ask(_ id: String) {
+        tracker.noteAnswering(id)
+        publish(.hello) { $0.member("to", id) }
+    }
+
+    /// - Returns: whether parts are to be sent from now on; false if they are being sent.
+    mutating func beginSnapshot() -> Bool {
+        guard snapshot == nil else {
+            snapshot?.isWantedAgain = true
+            return false
+        }
+        snapshot = OutgoingSnapshot(of: Array(published))
+        return true
+    }
+
+    /// Publishes the next part.
+    ///
+    /// - Returns: whether another one is to be sent after `OutgoingSnapshot.partInterval`.
+    mutating func sendPart() -> Bool {
+        guard var sending = snapshot else { return false }
+        // Listed when its first part leaves: what others know by then, and is not in it, they remove.
+        if sending.isOver { sending = OutgoingSnapshot(of: Array(published)) }
+        let number = sending.nextPart
+        let part = sending.takePart { published.contains($0) }
+        let isSent = publishNumbered(.snapshot) {
+            PeerMessage.writePart(number, isLast: sending.isOver, part, to: &$0)
+        }
+        // A gateway that misses a part asks for all of them again.
+        snapshot = isSent && (!sending.isOver || sending.isWantedAgain) ? sending : nil
+        return snapshot != nil
+    }
+
+    @discardableResult
+    private mutating func publishNumbered(_ topic: PeerMessage.Topic, _ write: (inout JSONWriter) -> Void) -> Bool {
+        lastNumber += 1
+        return publish(topic) {
+            $0.member("number", lastNumber)
+            write(&$0)
+        }
+    }
+
+    /// - Returns: whether the bus has taken it.
+    @discardableResult
+    private func publish(_ topic: PeerMessage.Topic, _ write: (inout JSONWriter) -> Void) -> Bool {
+        let data = JSONWriter.object {
+            $0.member("gateway", gatewayID)
+            write(&$0)
+        }
+        do throws(BusError) {
+            try bus.publish(topic.subject, data)
+            return true
+        } catch {
+            log.warning("presence was not published", ["subject": topic.subject, "error": "\(error)"])
+            return false
+        }
+    }
+
+    // MARK: Receiving
+
+    /// Takes in what another gateway has published.
+    mutating func receive(_ message: PeerMessage, into table: inout PresenceTable) -> Outcome {
+        let id = message.gateway
+        let isNew = tracker.note(id)
+        var outcome = Outcome()
+        switch message.body {
+        case nil: break
+        case .hello(let addressee):
+            // Its snapshot follows.
+            if isNew { tracker.noteAnswering(id) }
+            outcome.isSnapshotWanted = addressee == nil || addressee == gatewayID
+        case .heartbeat(let number):
+            if isNew { ask(id) }
+            if let number { tracker.confirmLast(number, of: id) }
+        case .snapshot(let number, let part):
+            tracker.noteAnswering(id)
+            tracker.advance(id, to: number)
+            outcome.changed = take(part, from: id, into: &table)
+        case .change(let number, let entry, let isOn):
+            if isNew { ask(id) }
+            tracker.advance(id, to: number)
+            tracker.confirm(entry, of: id)
+            table.set(isOn, entry, byGateway: id)
+            outcome.changed = [entry]
+        }
+        return outcome
+    }
+
+    private mutating func take(
+        _ part: PeerMessage.SnapshotPart, from id: String, into table: inout PresenceTable
+    ) -> [Presence.Entry] {
+        if part.isFirst { tracker.beginSnapshot(of: id, known: table.entries(ofGateway: id)) }
+        for entry in part.entries {
+            tracker.confirm(entry, of: id)
+            table.set(true, entry, byGateway: id)
+        }
+        guard part.isLast else { return part.entries }
+        let left = tracker.endSnapshot(of: id)
+        for entry in left { table.set(false, entry, byGateway: id) }
+        return part.entries + left
+    }
+
+    /// A gateway is dead.
+    mutating func forget(_ gateway: String) { tracker.remove(gateway) }
+}

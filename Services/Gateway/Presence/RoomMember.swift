@@ -1,0 +1,29 @@
+/// A person in a room: what presence and typing are noted for.
+package struct RoomMember: Hashable, Sendable {
+    package let roomID: String
+    package let userID: String
+
+    package init(roomID: String, userID: String) {
+        self.roomID = roomID
+        self.userID = userID
+    }
+}
+
+extension Presence {
+    package enum Kind: String, Sendable, CaseIterable { case presence, typing }
+
+    /// A person has a room open, or types in it.
+    package struct Entry: Hashable, Sendable {
+        package let kind: Kind
+        package let member: RoomMember
+    }
+
+    /// What clients are sent: a person came or went, began or stopped typing.
+    package struct Change: Sendable {
+        package let entry: Entry
+        package let isOn: Bool
+
+        package var kind: Kind { entry.kind }
+        package var member: RoomMember { entry.member }
+    }
+}

@@ -1,0 +1,146 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+
+/// Notifies the services that have a presence subject of who has a room open on this gateway.
+///
+/// They are notified before other gateways and clients, so that they count right from then on. A service that was slow or
+/// away is notified later, of what is so then.
+actor ServiceNotifier {
+    /// How long a service may take.
+    private static let timeout: Duration = .seconds(1)
+    /// Members in one request: far below the bus' longest line.
+    private static let maxBatch = 2000
+    /// Members of which a service may have to be notified later. Beyond it, a service that is away so long is not notified
+    /// that somebody left: the lease of this gateway ends that when the gateway does.
+    private static let maxPending = 100_000
+
+    private nonisolated let loop: EventLoop
+    private let gatewayID: String
+    private let bus: any MessageBus
+    private let log: Logger
+    private let onNotified: @Sendable (RoomMember, Bool) -> Void
+    /// By service: its presence subject.
+    private var subjects: [String: String] = [:]
+    private var open: Set<RoomMember> = []
+    /// Those that were open when services were last notified of them.
+    private var notified: Set<RoomMember> = []
+    private var reconciling: [RoomMember: Task<Void, Never>] = [:]
+    /// By subject: the members of which the service may not know what they are now.
+    private var pending: [String: Set<RoomMember>] = [:]
+    private var resyncing: Set<String> = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// - Parameter onNotified: called on the loop when services have been notified of what a member has become, those aside
+    ///   that are notified later. In the order of a member's changes; what changed back meanwhile is left out.
+    init(
+        gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
+        onNotified: @escaping @Sendable (RoomMember, Bool) -> Void
+    ) {
+        self.gatewayID = gatewayID
+        self.bus = bus
+        self.loop = loop
+        self.log = log
+        self.onNotified = onNotified
+    }
+
+    /// Notes whether a member has the room open here, and notifies the services if they know otherwise.
+    ///
+    /// - Returns: the task that ends when they have been notified; nil if they are already.
+    func setOpen(_ isOpen: Bool, _ member: RoomMember) -> Task<Void, Never>? {
+        if isOpen { open.insert(member) } else { open.remove(member) }
+        if let task = reconciling[member] { return task }
+        guard isOpen != notified.contains(member) else { return nil }
+        let task = Task { await reconcile(member) }
+        reconciling[member] = task
+        return task
+    }
+
+    /// What changes meanwhile is notified next, so that the last that anyone receives is how it is.
+    private func reconcile(_ member: RoomMember) async {
+        while case let isOpen = open.contains(member), isOpen != notified.contains(member) {
+            for subject in subjects.values { await notify(subject, member, isOpen: isOpen) }
+            if isOpen { notified.insert(member) } else { notified.remove(member) }
+            onNotified(member, isOpen)
+        }
+        reconciling[member] = nil
+    }
+
+    private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
+        // A pending member stays so: of two instances, the one that was asked first may be the last to do it.
+        if await ask(subject, [member], isOpen: isOpen) { return }
+        if pending[subject, default: []].isEmpty {
+            log.warning("a service was not notified of presence, will retry", ["subject": subject])
+        }
+        // So there are no more than the limit and what is open.
+        if isOpen || pending[subject, default: []].count < Self.maxPending {
+            pending[subject, default: []].insert(member)
+        } else {
+            pending[subject]?.remove(member)
+        }
+    }
+
+    // MARK: Services
+
+    /// A service has announced itself: it is notified of all that is open here, as it may have forgotten.
+    func learn(_ manifest: Manifest) {
+        subjects[manifest.service] = manifest.presenceSubject
+        guard let subject = manifest.presenceSubject else { return }
+        // Also of what services are being notified of now: that began without this one.
+        pending[subject, default: []].formUnion(notified.union(open))
+        resync(subject)
+    }
+
+    /// A service is gone for good.
+    func forget(service: String) {
+        if let subject = subjects.removeValue(forKey: service) { pending[subject] = nil }
+    }
+
+    /// Notifies services anew of all that is open here, with the next `retry`: they have taken this gateway for dead.
+    func forgetNotified() {
+        for subject in subjects.values { pending[subject, default: []].formUnion(notified) }
+    }
+
+    /// Notifies each service of what it may not know.
+    func retry() { for subject in subjects.values { resync(subject) } }
+
+    /// Notifies a service of what is pending, until nothing is or it does not answer.
+    private func resync(_ subject: String) {
+        guard pending[subject]?.isEmpty == false, resyncing.insert(subject).inserted else { return }
+        Task {
+            while let batch = nextBatch(subject) {
+                guard await ask(subject, batch.members, isOpen: batch.isOpen) else { break }
+                // What has changed meanwhile was perhaps notified before this, by another instance: it stays pending.
+                pending[subject]?.subtract(batch.members.filter { open.contains($0) == batch.isOpen })
+            }
+            resyncing.remove(subject)
+        }
+    }
+
+    private func nextBatch(_ subject: String) -> (members: [RoomMember], isOpen: Bool)? {
+        guard let members = pending[subject], let first = members.first else { return nil }
+        let isOpen = open.contains(first)
+        return (Array(members.lazy.filter { self.open.contains($0) == isOpen }.prefix(Self.maxBatch)), isOpen)
+    }
+
+    /// - Returns: whether the service has taken it in.
+    private func ask(_ subject: String, _ members: [RoomMember], isOpen: Bool) async -> Bool {
+        let data = JSONWriter.object {
+            $0.member("gateway", gatewayID)
+            $0.member("isOpen", isOpen)
+            $0.member("rooms", array: { for member in members { $0.object { member.writeMembers(to: &$0) } } })
+        }
+        let context = BusContext(
+            requestID: "presence", timeout: Self.timeout, key: members.count == 1 ? members[0].roomID : nil)
+        do {
+            _ = try Reply(try await bus.request(subject, data, context))
+            return true
+        } catch {
+            log.debug("a service was not notified of presence", ["subject": subject, "error": "\(error)"])
+            return false
+        }
+    }
+}

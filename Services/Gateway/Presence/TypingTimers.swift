@@ -1,0 +1,19 @@
+import Reactor
+
+/// The timer of each socket that types in a room. On their loop only.
+struct TypingTimers {
+    private var timers: [RoomMember: [String: LoopTimer]] = [:]
+
+    /// Calls `end` once the socket has not started again for so long.
+    mutating func start(
+        _ member: RoomMember, socketID: String, after timeout: Duration, on loop: EventLoop, _ end: @escaping () -> Void
+    ) {
+        if let timer = timers[member]?[socketID] { return timer.rearm(after: timeout) }
+        timers[member, default: [:]][socketID] = loop.schedule(after: timeout, end)
+    }
+
+    mutating func cancel(_ member: RoomMember, socketID: String) {
+        timers[member]?.removeValue(forKey: socketID)?.cancel()
+        if timers[member]?.isEmpty == true { timers[member] = nil }
+    }
+}

@@ -1,0 +1,60 @@
+/// Which gateways are alive, as a count of turns: it knows no clock, no bus and no thread.
+///
+/// A gateway has a lease, which each of its words renews. The lease ends after `maxSilentTurns` turns without one. A turn
+/// is one firing of the owner's timer: a process that is held up counts none, so it does not take gateways for dead whose
+/// words it has yet to read.
+struct GatewayLeases: Sendable {
+    /// Thirteen turns of 200 ms end 2.4 to 2.6 s after the last word: a heartbeat may be lost, and the next one late.
+    static let maxSilentTurns = 13
+    /// An hour. A gateway that was silent for longer is forgotten: if it speaks again, it joins.
+    static let maxRememberedTurns = 18_000
+
+    private struct Lease {
+        var silentTurns = 0
+        /// The gateway has spoken since this lease or an earlier one of it began.
+        var hasSpoken: Bool
+
+        var hasEnded: Bool { silentTurns >= GatewayLeases.maxSilentTurns }
+    }
+
+    private var leases: [String: Lease] = [:]
+
+    /// The gateways whose lease has not ended, in the order of their ids.
+    var alive: [String] { leases.lazy.filter { !$0.value.hasEnded }.map(\.key).sorted() }
+
+    /// False for a gateway that was never heard of or is forgotten.
+    func isAlive(_ gateway: String) -> Bool { leases[gateway].map { !$0.hasEnded } ?? false }
+
+    /// Notes a word of a gateway: its lease begins anew.
+    ///
+    /// - Returns: what changes with it; nil if the gateway was alive.
+    mutating func renew(_ gateway: String) -> GatewayMembership.Change? {
+        let earlier = leases.updateValue(Lease(hasSpoken: true), forKey: gateway)
+        guard let earlier else { return .joined(gateway) }
+        if earlier.hasEnded { return .returned(gateway) }
+        return earlier.hasSpoken ? nil : .joined(gateway)
+    }
+
+    /// Begins the lease of a gateway that may be alive and has not spoken. Without effect if it has a lease, ended or not.
+    mutating func expect(_ gateway: String) {
+        if leases[gateway] == nil { leases[gateway] = Lease(hasSpoken: false) }
+    }
+
+    /// Counts a turn in which gateways could be heard.
+    ///
+    /// - Returns: the gateways whose lease ends with this turn, in the order of their ids. Each is named once.
+    mutating func countTurn() -> [String] {
+        var ended: [String] = []
+        for gateway in leases.keys {
+            leases[gateway]?.silentTurns += 1
+            if leases[gateway]?.silentTurns == Self.maxSilentTurns { ended.append(gateway) }
+        }
+        leases = leases.filter { $0.value.silentTurns < Self.maxRememberedTurns }
+        return ended.sorted()
+    }
+
+    /// Counts a turn in which no gateway could be heard: each lease that has not ended begins anew.
+    mutating func countDeafTurn() {
+        for (gateway, lease) in leases where !lease.hasEnded { leases[gateway]?.silentTurns = 0 }
+    }
+}

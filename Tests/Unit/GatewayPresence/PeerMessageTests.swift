@@ -1,0 +1,81 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Synchronization
+import Testing
+
+@testable import GatewayPresence
+
+/// Gateways of this version and of earlier ones are on one bus: what they publish stays as it is, to the byte.
+@Suite("What gateways publish")
+struct PeerMessageTests {
+    private let ada = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
+    private let bob = Presence.Entry(kind: .typing, member: RoomMember(roomID: "r", userID: "bob"))
+
+    @Test("each publication, as it stands on the bus")
+    func written() throws {
+        let bus = InProcessBus()
+        let lines = Mutex<[String]>([])
+        try bus.subscribe("gateways.>") { message in
+            lines.withLock { $0.append("\(message.subject) \(message.data)") }
+        }
+        var sync = PeerSync(gatewayID: "g", bus: bus, log: .silent)
+        sync.askAll()
+        sync.publish(ada, isOn: true)
+        sync.publish(bob, isOn: true)
+        let begins = sync.beginSnapshot()
+        let goesOn = sync.sendPart()
+        sync.publish(ada, isOn: false)
+        sync.sendHeartbeat()
+        #expect(begins && !goesOn)
+        let expected = [
+            #"gateways.hello {"gateway":"g"}"#,
+            #"gateways.presence {"gateway":"g","number":1,"roomId":"r","userId":"ada","isOn":true}"#,
+            #"gateways.typing {"gateway":"g","number":2,"roomId":"r","userId":"bob","isOn":true}"#,
+            #"gateways.snapshot {"gateway":"g","number":3,"part":0,"isLast":true,"#
+                + #""presence":[{"roomId":"r","userId":"ada"}],"typing":[{"roomId":"r","userId":"bob"}]}"#,
+            #"gateways.presence {"gateway":"g","number":4,"roomId":"r","userId":"ada","isOn":false}"#,
+            #"gateways.alive {"gateway":"g","number":4}"#,
+        ]
+        #expect(lines.withLock { $0 } == expected)
+    }
+
+    @Test("the heartbeat is the one that everybody counts")
+    func heartbeat() { #expect(PeerMessage.Topic.alive.subject == Subject.gatewayAlive) }
+
+    @Test("each is read as it is written")
+    func read() throws {
+        let read = try [
+            body(.presence, #"{"gateway":"g","number":4,"roomId":"r","userId":"ada","isOn":false}"#),
+            body(.alive, #"{"gateway":"g","number":4}"#), body(.alive, #"{"gateway":"g"}"#),
+            body(.hello, #"{"gateway":"g"}"#), body(.hello, #"{"gateway":"g","to":"h"}"#),
+            body(
+                .snapshot,
+                #"{"gateway":"g","number":3,"part":1,"isLast":true,"presence":[{"roomId":"r","userId":"ada"},1],"#
+                    + #""typing":[{"roomId":"r","userId":"bob"},{"roomId":"r"}]}"#),
+        ]
+        let expected: [PeerMessage.Body?] = [
+            .change(number: 4, ada, isOn: false), .heartbeat(number: 4), .heartbeat(number: nil), .hello(to: nil),
+            .hello(to: "h"), .snapshot(number: 3, .init(isFirst: false, isLast: true, entries: [ada, bob])),
+        ]
+        #expect(read == expected)
+    }
+
+    @Test("one that cannot be read is a sign of life; one that names no gateway is nothing")
+    func unreadable() throws {
+        for topic in [PeerMessage.Topic.presence, .typing, .snapshot] {
+            let message = try #require(try message(topic, #"{"gateway":"g","roomId":"r"}"#))
+            #expect(message.gateway == "g" && message.body == nil)
+        }
+        for text in ["1", "{}", #"{"gateway":1}"#] { #expect(try message(.alive, text) == nil) }
+    }
+
+    private func message(_ topic: PeerMessage.Topic, _ json: String) throws -> PeerMessage? {
+        PeerMessage(topic, try JSONValue(parsing: json))
+    }
+
+    private func body(_ topic: PeerMessage.Topic, _ json: String) throws -> PeerMessage.Body? {
+        try message(topic, json)?.body
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import GatewayPresence
+
+@Suite("What is known of other gateways")
+struct PeerTrackerTests {
+    private let open = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
+    private let typing = Presence.Entry(kind: .typing, member: RoomMember(roomID: "r", userID: "bob"))
+
+    /// - Parameter number: the last of a gateway that is in sync; nil: it is new.
+    private func tracker(_ number: Int? = nil) -> PeerTracker {
+        var tracker = PeerTracker()
+        _ = tracker.note("g")
+        guard let number else { return tracker }
+        tracker.advance("g", to: number)
+        tracker.beginSnapshot(of: "g", known: [])
+        _ = tracker.endSnapshot(of: "g")
+        return tracker
+    }
+
+    @Test("a gateway is new until something is known of it or it answers, and again when it was removed")
+    func new() {
+        var tracker = tracker()
+        #expect(tracker.note("g") == true)
+        tracker.advance("g", to: 1)
+        #expect(tracker.note("g") == false)
+        tracker.remove("g")
+        #expect(tracker.note("g") == true)
+    }
+
+    @Test("one that was asked is given a heartbeat to answer, then asked again")
+    func asking() {
+        var tracker = tracker()
+        tracker.noteAnswering("g")
+        #expect(tracker.note("g") == false)
+        #expect(tracker.takeOutOfSync() == [])
+        #expect(tracker.takeOutOfSync() == ["g"])
+    }
+
+    @Test("one of whom nothing was missed is not asked; a number that is left out, or named as the last, is something")
+    func missing() {
+        var whole = tracker(4)
+        whole.advance("g", to: 5)
+        whole.confirmLast(5, of: "g")
+        #expect(whole.takeOutOfSync() == [])
+        var gap = whole
+        gap.advance("g", to: 7)
+        #expect(gap.takeOutOfSync() == ["g"])
+        whole.confirmLast(6, of: "g")
+        #expect(whole.takeOutOfSync() == ["g"])
+    }
+
+    @Test("what a snapshot leaves out is owned no longer, but for what was published since it began")
+    func snapshot() {
+        var tracker = tracker(1)
+        tracker.advance("g", to: 2)
+        tracker.beginSnapshot(of: "g", known: [open, typing])
+        tracker.advance("g", to: 3)
+        tracker.confirm(typing, of: "g")
+        #expect(tracker.endSnapshot(of: "g") == [open])
+        #expect(tracker.endSnapshot(of: "g") == [])
+    }
+
+    @Test("a snapshot of which a part was missed says nothing of what it leaves out, and another one is asked for")
+    func brokenSnapshot() {
+        var tracker = tracker(1)
+        tracker.advance("g", to: 2)
+        tracker.beginSnapshot(of: "g", known: [open])
+        tracker.advance("g", to: 4)
+        #expect(tracker.endSnapshot(of: "g") == [])
+        #expect(tracker.takeOutOfSync() == ["g"])
+    }
+}

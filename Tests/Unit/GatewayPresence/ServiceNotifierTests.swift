@@ -1,0 +1,70 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import TestSupport
+import Testing
+
+@testable import GatewayPresence
+
+@Suite("Services that know who has a room open")
+struct ServiceNotifierTests {
+    private let bus = InProcessBus()
+    private let requests = Arrivals<String>()
+    private let notified = Arrivals<String>()
+    private let ada = RoomMember(roomID: "r", userID: "ada")
+    private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
+
+    /// A notifier, and a service that answers at once.
+    private func run(_ test: (ServiceNotifier) async throws -> Void) async throws {
+        let (requests, notified) = (requests, notified)
+        try bus.respond(to: "counting.presence", queue: "counting") { request in
+            requests.add("\(request.data)")
+            request.reply(Reply().json)
+        }
+        let group = try EventLoopGroup(loopCount: 1)
+        let notifier = ServiceNotifier(gatewayID: "g", bus: bus, on: group.loops[0], log: .silent) { member, isOpen in
+            notified.add("\(member.userID)@\(member.roomID) \(isOpen)")
+        }
+        await notifier.learn(manifest)
+        try await test(notifier)
+        await Task.detached { group.shutdown() }.value
+    }
+
+    private func request(isOpen: Bool) -> String {
+        #"{"gateway":"g","isOpen":\#(isOpen),"rooms":[{"roomId":"r","userId":"ada"}]}"#
+    }
+
+    @Test("each change is one request, and what services know is none")
+    func changes() async throws {
+        try await run { notifier in
+            await notifier.setOpen(true, ada)?.value
+            #expect(await notifier.setOpen(true, ada) == nil)
+            await notifier.setOpen(false, ada)?.value
+            #expect(await requests.next(2) == [request(isOpen: true), request(isOpen: false)])
+            #expect(await notified.next(2) == ["ada@r true", "ada@r false"])
+        }
+    }
+
+    @Test("services that have taken the gateway for dead are notified anew of what is open")
+    func heldUp() async throws {
+        try await run { notifier in
+            await notifier.setOpen(true, ada)?.value
+            await notifier.forgetNotified()
+            await notifier.retry()
+            #expect(await requests.next(2) == [request(isOpen: true), request(isOpen: true)])
+        }
+    }
+
+    @Test("a service that is gone for good is not notified any more")
+    func forgotten() async throws {
+        try await run { notifier in
+            await notifier.forget(service: "counting")
+            await notifier.setOpen(true, ada)?.value
+            await notifier.learn(manifest)
+            #expect(await requests.next() == request(isOpen: true))
+            #expect(await notified.next() == "ada@r true")
+        }
+    }
+}

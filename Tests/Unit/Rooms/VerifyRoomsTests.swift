@@ -1,0 +1,47 @@
+import Contracts
+import ServiceKit
+import Storage
+import Testing
+
+@testable import Rooms
+
+@Suite("Counting rooms again")
+struct VerifyRoomsTests {
+    @Test("rooms that an instance of an earlier version made meanwhile are missing from the counts, and mended")
+    func earlierVersion() async throws {
+        try await RoomsWorld.serving { world in
+            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
+            _ = try await world.room(world.alice, with: world.carol)
+            _ = try await world.room(world.bob, with: world.alice)
+            let database = world.context.database
+            func found() async throws -> [String] {
+                try await database.read { try RoomsService.differencesOfPeople(on: $0).map(\.text) }
+            }
+            #expect(try await found() == [])
+            let (alice, bob, carol) = (world.alice.id, world.bob.id, world.carol.id)
+            try await database.write { connection in
+                for sql in [
+                    "DELETE FROM rooms_made WHERE creator_id = '\(bob)'",
+                    "UPDATE rooms_made SET count = 1 WHERE creator_id = '\(alice)' AND other_id <> '\(carol)'",
+                    "INSERT INTO rooms_made (creator_id, other_id, count) VALUES ('\(carol)', '\(bob)', 4)",
+                ] { try connection.execute(sql) }
+            }
+            #expect(
+                try await found() == [
+                    "rooms that \(alice) made: 1 kept, 3 counted",
+                    "rooms that \(alice) made with \(bob): 1 kept, 2 counted",
+                    "rooms that \(bob) made: 0 kept, 1 counted",
+                    "rooms that \(bob) made with \(alice): 0 kept, 1 counted",
+                    "rooms that \(carol) made with \(bob): 4 kept, 0 counted",
+                ])
+            try await database.write { connection in
+                for difference in try RoomsService.differencesOfPeople(on: connection) {
+                    try difference.mend?(connection)
+                }
+            }
+            #expect(try await found() == [])
+            let rooms = try await database.read { try RoomsService.rooms(after: "", limit: 9, on: $0) }
+            #expect(rooms.count == 4 && rooms == rooms.sorted())
+        }
+    }
+}

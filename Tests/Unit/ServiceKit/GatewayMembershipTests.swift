@@ -1,0 +1,105 @@
+import Contracts
+import Glibc
+import JSON
+import MessageBus
+import Reactor
+import TestSupport
+import Testing
+
+@testable import ServiceKit
+
+@Suite("Membership of gateways", .timeLimit(.minutes(1)))
+struct GatewayMembershipTests {
+    private let bus = FakeBus()
+    private let changes = Collector<GatewayMembership.Change>()
+
+    /// - Parameter turn: by default the test takes the turns.
+    private func run(
+        turn: Duration = .seconds(86_400), ownID: String? = nil,
+        _ test: (GatewayMembership, EventLoop) async throws -> Void
+    ) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let membership = GatewayMembership(bus, ownID: ownID, turn: turn)
+        let changes = changes
+        try membership.start(on: group.loops[0]) { changes.add($0) }
+        try await test(membership, group.loops[0])
+        membership.stop()
+        await Task.detached { group.shutdown() }.value
+    }
+
+    private func beat(_ gateway: String) throws {
+        try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
+    }
+
+    @Test("a dead gateway is known to be within three seconds after its last word, and no heartbeat that is late kills")
+    func figures() {
+        #expect(GatewayMembership.lease < .seconds(3))
+        #expect(GatewayMembership.shortestLease >= GatewayMembership.heartbeatInterval * 3)
+    }
+
+    @Test("heartbeats and other words make members, and silence ends them")
+    func lifeAndDeath() async throws {
+        try await run { membership, _ in
+            try beat("a")
+            membership.renew("b")
+            try bus.publish(Subject.gatewayAlive, JSONValue(1))
+            #expect(membership.alive == ["a", "b"])
+            for _ in 1..<GatewayMembership.maxSilentTurns { membership.takeTurn() }
+            try beat("a")
+            membership.takeTurn()
+            #expect(membership.alive == ["a"] && membership.isAlive("a") && !membership.isAlive("b"))
+            try beat("b")
+            #expect(changes.items == [.joined("a"), .joined("b"), .left("b"), .returned("b")])
+        }
+    }
+
+    @Test("a gateway is no member for itself")
+    func own() async throws {
+        try await run(ownID: "self") { membership, _ in
+            try beat("self")
+            membership.expect("self")
+            #expect(membership.alive.isEmpty && changes.items.isEmpty)
+        }
+    }
+
+    @Test("silence does not count while the bus is away")
+    func busAway() async throws {
+        try await run { membership, _ in
+            try beat("a")
+            for _ in 1..<GatewayMembership.maxSilentTurns { membership.takeTurn() }
+            bus.setConnected(false)
+            for _ in 0..<100 { membership.takeTurn() }
+            bus.setConnected(true)
+            for _ in 1..<GatewayMembership.maxSilentTurns { membership.takeTurn() }
+            #expect(membership.isAlive("a"))
+            membership.takeTurn()
+            #expect(changes.items == [.joined("a"), .left("a")])
+        }
+    }
+
+    @Test("turns are taken on the loop, and a loop that is held up takes none")
+    func turns() async throws {
+        try await run(turn: .milliseconds(5)) { membership, loop in
+            let isHeldUpDead = await withCheckedContinuation { continuation in
+                loop.execute {
+                    membership.renew("a")
+                    usleep(UInt32(GatewayMembership.maxSilentTurns) * 5000 * 3)
+                    continuation.resume(returning: !membership.isAlive("a"))
+                }
+            }
+            #expect(!isHeldUpDead)
+            #expect(await changes.first(2) == [.joined("a"), .left("a")])
+        }
+    }
+
+    @Test("after stop nothing changes any more")
+    func stopped() async throws {
+        try await run { membership, _ in
+            try beat("a")
+            membership.stop()
+            try beat("b")
+            for _ in 0..<GatewayMembership.maxSilentTurns { membership.takeTurn() }
+            #expect(changes.items == [.joined("a")])
+        }
+    }
+}
