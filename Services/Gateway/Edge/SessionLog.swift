@@ -1,5 +1,5 @@
 import Contracts
-import JSON
+import EventLog
 import MessageBus
 import Reactor
 import ServiceKit
@@ -12,7 +12,7 @@ import Synchronization
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?
-        var follower: StreamFollower?
+        var follower: LogFollower?
         var timer: LoopTimer?
         var isAsking = false
         /// Counts the starts: what was begun for an earlier one is given up.
@@ -27,6 +27,7 @@ package final class SessionLog: Sendable {
 
     private let ended: EndedSessions
     private let bus: any MessageBus
+    private let client: LogClient
     private let loop: EventLoop
     private let clock: any WallClock
     private let log: Logger
@@ -40,6 +41,7 @@ package final class SessionLog: Sendable {
     ) {
         self.ended = ended
         self.bus = bus
+        client = LogClient(bus, requestID: "sessions", owner: "Accounts", log: log)
         self.loop = loop
         self.clock = clock
         self.log = log
@@ -55,7 +57,7 @@ package final class SessionLog: Sendable {
             return true
         }
         guard isNew else { return }
-        let follower = StreamFollower(
+        let follower = LogFollower(
             manifest.service, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.note($0) },
             onStart: { [weak self] place in self?.began(after: place) })
         do throws(BusError) {
@@ -70,7 +72,7 @@ package final class SessionLog: Sendable {
     }
 
     /// A service has said where its log stands.
-    package func announced(_ service: String, _ head: Bookmark) {
+    package func announced(_ service: String, _ head: LogPosition) {
         state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
     }
 
@@ -91,7 +93,7 @@ package final class SessionLog: Sendable {
         loop.execute { timer?.cancel() }
     }
 
-    private func note(_ entries: [StreamEntry]) {
+    private func note(_ entries: [LogEntry]) {
         let now = clock.now()
         for entry in entries {
             for sessions in entry.emissions.compactMap(SessionsEnded.init) {
@@ -104,7 +106,7 @@ package final class SessionLog: Sendable {
     // MARK: What was before
 
     /// The log is followed after this place; what stands before it is fetched. Entries are kept for as long as a token can last.
-    private func began(after place: Bookmark) {
+    private func began(after place: LogPosition) {
         let start = state.withLock { state in
             state.start += 1
             return state.start
@@ -112,15 +114,14 @@ package final class SessionLog: Sendable {
         Task { await catchUp(to: place, start) }
     }
 
-    private func catchUp(to place: Bookmark, _ start: Int) async {
+    private func catchUp(to place: LogPosition, _ start: Int) async {
         var since = 0
         while since < place.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
-            let question = JSONWriter.object {
-                $0.member("since", since)
-                $0.member("through", place.seq)
-            }
-            guard let page = await page(question) else {
+            guard let service = state.withLock({ $0.service }),
+                // An owner in trouble is asked again.
+                let page = try? await client.page(of: service, LogQuery(since: since, through: place.seq))
+            else {
                 try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
                 continue
             }
@@ -131,17 +132,6 @@ package final class SessionLog: Sendable {
             since = max(page.through, page.entries.last?.seq ?? place.seq)
         }
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
-    }
-
-    private func page(_ question: JSONValue) async -> LogPage? {
-        guard let service = state.withLock({ $0.service }) else { return nil }
-        let context = BusContext(requestID: "sessions", isQuestion: true)
-        // An owner in trouble is asked again.
-        guard
-            let reply = try? await bus.ask(
-                Subject.eventsSince(of: service), question, context, of: "Accounts", log: log)
-        else { return nil }
-        return LogPage(reply.data)
     }
 
     // MARK: Looking
@@ -168,14 +158,11 @@ package final class SessionLog: Sendable {
             return state.service
         }
         guard let service else { return }
-        let question = JSONWriter.object { $0.member("limit", 0) }
-        let context = BusContext(requestID: "sessions", isQuestion: true)
-        bus.request(Subject.eventsSince(of: service), question, context) { [weak self] answer in
+        client.page(of: service, .head) { [weak self] answer in
             guard let self else { return }
             state.withLock { $0.isAsking = false }
             // It is asked again in a moment.
-            guard case .success(let payload) = answer, let reply = try? Reply(payload), let page = LogPage(reply.data)
-            else { return }
+            guard case .success(let page) = answer else { return }
             announced(service, page.head)
         }
     }
