@@ -53,7 +53,11 @@ struct GatewayParts: Sendable {
                 presence.learn(manifest)
                 sessions.learn(manifest)
             },
-            onHead: { sessions.announced($0, $1) }, onForgotten: { presence.forget(service: $0) })
+            onHead: { sessions.announced($0, $1) },
+            onForgotten: { service in
+                presence.forget(service: service)
+                sessions.forget(service)
+            })
         let services = ServiceClient(
             bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, log: log)
         let limits = Limits(

@@ -195,9 +195,18 @@ package final class Directory: Sendable {
         }
         // First: whoever finds it in the catalog may be told of an entry to expect.
         if manifest.hasEventLog { follow(name) }
-        let isUnknown = state.withLock { state in
+        let isUnknown = state.withLock { state -> Bool? in
+            // Again: another thread may have learnt of a service that claims the same meanwhile.
+            guard state.catalog.conflict(with: manifest) == nil else { return nil }
             defer { state.catalog = state.catalog.adding(manifest) }
             return state.catalog.manifests[name] == nil
+        }
+        guard let isUnknown else {
+            let follower = state.withLock { state in
+                state.catalog.manifests[name] == nil ? state.followers.removeValue(forKey: name) : nil
+            }
+            follower?.stop()
+            return learn(manifest)
         }
         if isUnknown { log.info("a service is there", ["name": name]) }
         onAnnouncement(manifest)

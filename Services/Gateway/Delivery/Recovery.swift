@@ -110,9 +110,6 @@ package struct Recovery: Sendable {
         var cursor = start
         var count = 0
         var deadline = deadline
-        // What is remembered is sent at once; to ask services for more is heavy.
-        var slot: RequestSlots.Slot?
-        defer { withExtendedLifetime(slot) {} }
         while subscriber.isConnected {
             if let packets = remembered(since: cursor, by: subscriber, scope, on: delivery) {
                 count += packets.count
@@ -121,8 +118,7 @@ package struct Recovery: Sendable {
                 finish()
                 return true
             }
-            if slot == nil { slot = await heavySlot(of: userID, by: deadline, on: delivery) }
-            guard slot != nil, subscriber.isConnected,
+            guard
                 var replay = Replay(
                     from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
                     maxBytes: Self.pageBytes)
@@ -131,9 +127,11 @@ package struct Recovery: Sendable {
             var rooms: [String]?
             if case .room(let id) = scope { rooms = [id] }
             while isMore {
-                guard
+                // To ask services is heavy. What is sent then takes the reader's time, in which others of the same person may ask.
+                guard let slot = await heavySlot(of: userID, by: deadline, on: delivery), subscriber.isConnected,
                     let page = await nextPage(of: &replay, for: subscriber.caller, &rooms, by: deadline, on: delivery)
                 else { return false }
+                withExtendedLifetime(slot) {}
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: subscriber, on: delivery) else { return false }

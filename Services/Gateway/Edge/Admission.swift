@@ -65,6 +65,8 @@ package final class Admission: Sendable {
                 route: route, caller: caller, address: client, data: data, roomID: Self.roomID(parameters),
                 sort: try Self.sort(route, data, catalog), pass: pass, slot: slot)
         } catch {
+            // Nothing was written.
+            limits.giveBackBytes(pass)
             limits.settle(pass, error)
             throw error
         }

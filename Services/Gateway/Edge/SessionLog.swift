@@ -14,6 +14,7 @@ package final class SessionLog: Sendable {
         var service: String?
         var follower: LogFollower?
         var timer: LoopTimer?
+        var isWatching = false
         var isAsking = false
         /// Counts the starts: what was begun for an earlier one is given up.
         var start = 0
@@ -67,8 +68,23 @@ package final class SessionLog: Sendable {
             // The next announcement makes another try.
             return state.withLock { $0.service = nil }
         }
-        state.withLock { $0.follower = follower }
-        watch()
+        let isFirst = state.withLock { state in
+            state.follower = follower
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        if isFirst { watch() }
+    }
+
+    /// The service is gone for good: another may take its place. What it ended stays ended.
+    package func forget(_ service: String) {
+        let follower = state.withLock { state -> LogFollower? in
+            guard state.service == service else { return nil }
+            state.start += 1
+            defer { (state.service, state.follower) = (nil, nil) }
+            return state.follower
+        }
+        follower?.stop()
     }
 
     /// A service has said where its log stands.
@@ -153,9 +169,9 @@ package final class SessionLog: Sendable {
 
     private func look() {
         let service = state.withLock { state -> String? in
-            guard !state.isAsking, !state.isStopped else { return nil }
+            guard let service = state.service, !state.isAsking, !state.isStopped else { return nil }
             state.isAsking = true
-            return state.service
+            return service
         }
         guard let service else { return }
         client.page(of: service, .head) { [weak self] answer in

@@ -213,11 +213,15 @@ def test_a_service_may_ask_whatever_its_source_asks_of_others():
     """What a service forgets to list would be missing on a bus with rights alone, and in no other test."""
     shown = subprocess.run([binaries() / "parlor", "bus-peers"], capture_output=True, text=True, check=True).stdout
     peers = {peer["name"]: peer for peer in map(json.loads, shown.splitlines())}
+    contracts = "".join(path.read_text() for path in (ROOT / "Shared/Kit/Contracts").rglob("*.swift"))
+    subjects = dict(re.findall(r'static let (\w+) = "([a-z]+\.[a-z.-]+)"', contracts))
     asked = set()
     for name in NAMES:
         source = "".join(path.read_text() for path in (ROOT / "Services" / name.title()).rglob("*.swift"))
         code = re.sub(r"^ *//.*$", "", source, flags=re.MULTILINE)
         others = "|".join(other for other in NAMES if other != name)
+        named = [subjects.get(constant, "") for constant in re.findall(r"\bSubject\.(\w+)\b", code)]
+        asked |= {(name, subject) for subject in named if re.match(rf"(?:{others})\.", subject)}
         asked |= {(name, subject) for subject in re.findall(rf'"((?:{others})\.[a-z.-]+)"', code)}
     assert ("rooms", "accounts.people") in asked
     assert [pair for pair in sorted(asked) if pair[1] not in peers[pair[0]]["request"]] == []

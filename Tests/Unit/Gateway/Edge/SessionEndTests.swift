@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -90,6 +91,30 @@ struct SessionEndTests {
             try accounts.comeBack()
             try await until(200, of: "s3", world)
             for n in 0..<3 { #expect(try await status(world, "s\(n)") == 401) }
+        }
+    }
+
+    @Test("a service that takes the place of a forgotten one is followed in its stead")
+    func successor() async throws {
+        try await TestLoop.run { test in
+            let bus = InProcessBus()
+            let ended = EndedSessions()
+            let arrivals = Arrivals<[String]>()
+            let sessions = SessionLog(ended, bus: bus, on: test.loop, clock: SystemClock(), log: .silent) {
+                arrivals.add($0)
+            }
+            defer { sessions.stop() }
+            sessions.learn(Self.manifest)
+            let manifest = Manifest(service: "people", hasEventLog: true, logsEndedSessions: true)
+            let people = try FakeService.start(manifest, on: bus)
+            defer { people.stop() }
+            sessions.learn(manifest)
+            sessions.forget("accounts")
+            sessions.learn(manifest)
+            await sessions.settle(within: .seconds(30))
+            #expect(ended.isKnown)
+            _ = people.emit(ending("s1"), participants: [])
+            #expect(try await arrivals.next() == ["s1"])
         }
     }
 
