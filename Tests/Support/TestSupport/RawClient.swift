@@ -29,6 +29,9 @@ public final class RawClient {
     public func finishSending() { socket.finishSending() }
     public func close() { socket.disconnect() }
 
+    /// `close`, for other threads.
+    public var disconnect: @Sendable () -> Void { { [socket] in socket.disconnect() } }
+
     /// False at the end of the connection, in order or by a reset.
     private func fill() throws -> Bool {
         do {
