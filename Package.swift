@@ -72,23 +72,23 @@ func gateway() -> [Target] {
             path: "Services/Gateway/\(folder)", exclude: ["README.md"], swiftSettings: settings)
     }
     let parts = [
-        part("GatewayCatalog", "Catalog", ["Workers"]),
+        part("GatewayCatalog", "Catalog", ["EventLog", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("GatewayPresence", "Presence", []),
         part(
             "RoomViews", "RoomViews",
-            ["GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
+            ["EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
         part(
             "Delivery", "Delivery",
             [
-                "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Security", "SocketIO",
+                "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Security",
+                "SocketIO",
             ]),
         part(
             "GatewayEdge", "Edge",
             [
-                "Delivery", "Edge", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Operations",
-                "RoomViews",
-                "Security", "SocketIO",
+                "Delivery", "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP",
+                "Operations", "RoomViews", "Security", "SocketIO",
             ]),
     ]
     let folders = ["Catalog", "Limits", "Presence", "RoomViews", "Delivery", "Edge"]
@@ -96,7 +96,7 @@ func gateway() -> [Target] {
         + service(
             "Gateway", executable: "parlor-gateway",
             parts.map { .target(name: $0.name) } + [
-                "Contracts", "Edge", "MessageBus", "Reactor", "Security", "ServiceKit", "SocketIO",
+                "Contracts", "Edge", "EventLog", "MessageBus", "Reactor", "Security", "ServiceKit", "SocketIO",
             ], documents: ["README.md"] + folders)
 }
 
@@ -118,8 +118,8 @@ func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// links with libFuzzer. Never both: a file belongs to one target.
 func fuzzing() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Accounts", "Bus", "Contracts", "Delivery", "Edge", "GatewayEdge", "HTTP", "JSON", "MessageBus", "Messaging",
-        "Push", "Reactor", "Security", "ServiceKit", "SocketIO", "TestSupport", "WebClient", "WebSocket",
+        "Accounts", "Bus", "Contracts", "Delivery", "Edge", "EventLog", "GatewayEdge", "HTTP", "JSON", "MessageBus",
+        "Messaging", "Push", "Reactor", "Security", "ServiceKit", "SocketIO", "TestSupport", "WebClient", "WebSocket",
     ]
     let others = ["README.md", "Corpus", "Dictionaries", "CFuzzer"]
     guard Context.environment["FUZZ"] != nil else {
@@ -164,9 +164,19 @@ let package = Package(
         shared(.network, "Edge", ["Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "Security"]),
         shared(.network, "WebClient", ["CCurl", "Workers"]),
         shared(.kit, "Contracts", ["JSON"]),
+        shared(.kit, "Logging", ["Contracts", "JSON"]),
+        shared(.kit, "ServiceClient", ["Contracts", "JSON", "Logging", "MessageBus"]),
+        shared(
+            .kit, "EventLog",
+            [
+                "Contracts", "JSON", "Logging", "MessageBus", "Reactor", "ServiceClient", "Storage", "Workers",
+            ]),
         shared(
             .kit, "ServiceKit",
-            ["Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+            [
+                "Contracts", "EventLog", "JSON", "Logging", "MessageBus", "Reactor", "Security", "ServiceClient",
+                "Storage", "Workers",
+            ]),
         // Apart from ServiceKit, as it stands on the edge: a service need not.
         shared(.kit, "Operations", ["Edge", "HTTP", "JSON", "Reactor", "ServiceKit", "SocketIO"]),
         // For apps, too: on their systems it stands on Foundation alone.
@@ -189,8 +199,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "CSQLite", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage", "TestClients",
-                "TestSupport", "WebSocket",
+                "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage",
+                "TestClients", "TestSupport", "WebSocket",
             ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple", "Floor", "Tests"], swiftSettings: settings),
@@ -198,17 +208,27 @@ let package = Package(
         .executableTarget(
             name: "parlor-drill",
             dependencies: [
-                "Contracts", "Elements", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
+                "Contracts", "Elements", "EventLog", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
                 "TestClients", "TestSupport",
             ],
             path: "Tests/Drill", exclude: ["README.md", "Tests"], swiftSettings: settings),
         tests("Drill", ["parlor-drill", "TestSupport"], path: "Tests/Drill/Tests"),
         tests("Text", ["Text"]),
         tests("JSON", ["JSON", "TestSupport", "Text"]),
-        tests("Contracts", ["Contracts", "JSON", "TestSupport"]),
+        // With the log, too: its entries and pages cross borders.
+        tests("Contracts", ["Contracts", "EventLog", "JSON", "TestSupport"]),
+        tests(
+            "EventLog",
+            [
+                "EventLog", "Contracts", "JSON", "Logging", "MessageBus", "Reactor", "ServiceClient", "ServiceKit",
+                "Storage", "TestSupport",
+            ]),
         tests(
             "ServiceKit",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport", "Workers"]),
+            [
+                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport",
+                "Workers",
+            ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
         tests("HTTP", ["HTTP", "TestSupport"]),
@@ -221,7 +241,8 @@ let package = Package(
         tests("Workers", ["Workers"]),
         tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "TestSupport", "WebSocket"]),
         tests("Chat", ["Chat", "RoomsClientTesting", "TestSupport"]),
-        tests("Storage", ["Storage", "JSON", "TestSupport", "Workers"]),
+        // With the log, too: its entries are what writes report.
+        tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         tests(
             "Bus",
             [
@@ -231,31 +252,33 @@ let package = Package(
         tests(
             "Accounts",
             [
-                "Accounts", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "Workers",
+                "Accounts", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
+                "Storage", "TestSupport", "Workers",
             ]),
-        tests("Rooms", ["Rooms", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+        tests(
+            "Rooms",
+            ["Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Elements",
-            ["Elements", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            ["Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
         tests(
             "Messaging",
             [
-                "Messaging", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "Workers",
+                "Messaging", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
+                "Storage", "TestSupport", "Workers",
             ]),
         tests(
             "Push",
             [
-                "Push", "ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
                 "TestSupport", "Workers",
             ]),
         tests(
             "Gateway",
             [
-                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
-                "Bus", "Edge", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor", "Security",
-                "SocketIO", "Storage", "TestSupport", "Workers",
+                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery",
+                "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus",
+                "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "Workers",
             ]),
         tests(
             "GatewayPresence",
@@ -275,20 +298,23 @@ let package = Package(
             documents: ["README.md", "PROTOCOL.md"])
         + service(
             "Accounts", executable: "parlor-accounts",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
         + service(
             "Messaging", executable: "parlor-messaging",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage", "Workers"])
         + gateway()
         + service(
             "Rooms", executable: "parlor-rooms",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
         + service(
             "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
+            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
         + service(
             "Push", executable: "parlor-push",
-            ["ServiceKit", "Contracts", "JSON", "MessageBus", "Reactor", "Security", "Storage", "WebClient", "Workers"])
+            [
+                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
+                "WebClient", "Workers",
+            ])
         + [
             .executableTarget(
                 name: "parlor",

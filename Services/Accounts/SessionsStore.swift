@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Security
 import ServiceKit
 import Storage
@@ -161,8 +162,7 @@ struct SessionsStore {
         guard let until = alive.map(\.tokensUntil).max() else { return }
         let ended = SessionsEnded(sessionIDs: alive.map(\.id), tokensUntil: Timestamp(milliseconds: until))
         try EventLog.append(
-            at: now.milliseconds, roomID: "", participants: [], emissions: [ended.emission(to: personID)].json,
-            on: connection)
+            at: now, roomID: "", participants: [], emissions: [ended.emission(to: personID)], on: connection)
     }
 }
 

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 
@@ -30,8 +31,8 @@ struct Board {
     }
 
     /// - Returns: the entry's position in the event log.
-    func tell(_ emissions: [Emission], at state: BoardState) throws -> Int {
-        try request.tell(emissions, at: state.changedAt, on: store.connection)
+    func emit(_ emissions: [Emission], at state: BoardState) throws -> Int {
+        try request.emit(emissions, at: state.changedAt, on: store.connection)
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: store.connection) }

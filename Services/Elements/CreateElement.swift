@@ -32,7 +32,7 @@ extension Elements {
             try board.store.countUnseen(
                 state.rev, in: board.room.roomID, by: board.room.userIDs.filter { $0 != sender })
             let json = element.json
-            let seq = try board.tell(ElementEvents.created(element, json, state), at: state)
+            let seq = try board.emit(ElementEvents.created(element, json, state), at: state)
             return Reply(.created, json, position: Self.position(seq))
         }
     }

@@ -14,7 +14,7 @@ extension Elements {
             }
             let state = try board.advance(by: [deletion], at: clock.now())
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
-            return Reply(.noContent, position: Self.position(try board.tell(emissions, at: state)))
+            return Reply(.noContent, position: Self.position(try board.emit(emissions, at: state)))
         }
     }
 
@@ -29,7 +29,7 @@ extension Elements {
             guard count > 0 else { return Reply(.ok, answer) }
             let state = try board.advance(by: deletions, at: clock.now())
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
-            return Reply(.ok, answer, position: Self.position(try board.tell(emissions, at: state)))
+            return Reply(.ok, answer, position: Self.position(try board.emit(emissions, at: state)))
         }
     }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 
@@ -24,8 +25,8 @@ struct OpenRoomsStore {
             try connection.execute(
                 "DELETE FROM unseen_elements WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
             lastEntry = try EventLog.append(
-                at: clock.now().milliseconds, roomID: room.roomID, participants: [room.userID],
-                emissions: ElementEvents.seen(room.roomID, by: room.userID).json, on: connection)
+                at: clock.now(), roomID: room.roomID, participants: [room.userID],
+                emissions: ElementEvents.seen(room.roomID, by: room.userID), on: connection)
         }
         return lastEntry
     }

@@ -33,7 +33,7 @@ extension Elements {
             element.version += 1
             try board.store.replace(element)
             let json = element.json
-            let seq = try board.tell(ElementEvents.updated(element, json, state), at: state)
+            let seq = try board.emit(ElementEvents.updated(element, json, state), at: state)
             return Reply(.ok, json, position: Self.position(seq))
         }
     }

@@ -1,5 +1,6 @@
 import Contracts
 import Delivery
+import EventLog
 import GatewayCatalog
 import GatewayEdge
 import GatewayLimits
@@ -71,7 +72,8 @@ struct GatewayParts: Sendable {
         let composer = RoomComposer(
             bus: services.bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
         let lists = RoomLists(
-            cache: cache, ends: LogEnds(missed, on: loop), composer: composer, directory: directory, services: services,
+            cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, directory: directory,
+            services: services,
             presence: presence, limits: limits, longWork: longWork)
 
         // Events to clients.

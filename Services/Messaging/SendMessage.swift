@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 
@@ -26,8 +27,12 @@ extension Messaging {
                 return try Self.repeated(tempID, by: sender, in: room, on: connection)
             }
             let json = message.json(in: room)
-            let seq = try request.tell(
-                [.messageNew(json, from: sender), .messageNewGlobal(message)], at: place.at, on: connection)
+            let seq = try request.emit(
+                [.messageNew(json, from: sender), .messageNewGlobal(message)],
+                fact: .messageSent(
+                    id: message.id, senderID: sender,
+                    senderName: request.caller.firstName ?? request.caller.username),
+                at: place.at, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
         // Not thrown by the write: what is committed with it would be undone and done again.

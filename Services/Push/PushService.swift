@@ -26,10 +26,10 @@ public struct PushService: Service {
     public static let peer = BusPeer.service(
         name,
         requests: [
-            Subject.eventsSince(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
+            Subject.logPage(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
         ],
         subscribes: [
-            Subject.events(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
+            Subject.log(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
         ])
     public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
 
@@ -59,7 +59,7 @@ public struct PushService: Service {
             metrics: metrics, on: background, showsText: configuration[Self.preview])
         push = Push(database: context.database, clock: clock)
         reader = LogReader(
-            database: context.database, bus: context.bus, clock: clock, log: context.log, metrics: metrics,
+            database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
         self.worker = worker
     }

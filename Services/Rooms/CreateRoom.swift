@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import ServiceKit
@@ -47,8 +48,8 @@ extension Rooms {
                 try Self.tellPartners(of: renamed, in: room, on: connection)
             }
             let seq = try EventLog.append(
-                at: now.milliseconds, roomID: room.id, participants: room.membership.userIDs,
-                emissions: Self.emissions(ofCreating: room).json, requestID: request.id, on: connection)
+                at: now, roomID: room.id, participants: room.membership.userIDs,
+                emissions: Self.emissions(ofCreating: room), requestID: request.id, on: connection)
             return .created(room, seq: seq)
         }
         return switch creation {
@@ -94,8 +95,7 @@ extension Rooms {
                 of: personID, after: last, limit: PageLimits.maxParticipants)
             last = partners.count == PageLimits.maxParticipants ? partners.last : nil
             try EventLog.append(
-                at: room.createdAt.milliseconds, roomID: "", participants: [personID] + partners,
-                emissions: .emptyArray, on: connection)
+                at: room.createdAt, roomID: "", participants: [personID] + partners, emissions: [], on: connection)
         } while last != nil
     }
 

@@ -16,7 +16,7 @@ extension Rooms {
             // It moves with every change, also when the clock stands or goes back.
             room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
             try store.updateName(of: room)
-            let seq = try request.tell(
+            let seq = try request.emit(
                 Self.emissions(ofRenaming: room, by: callerID), at: room.updatedAt, on: connection)
             return (room, seq)
         }

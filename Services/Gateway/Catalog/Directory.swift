@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -8,16 +9,16 @@ import Synchronization
 /// Takes the entries of services' logs, in each log's order. Called on the directory's loop.
 package protocol LogReceiver: Sendable {
     /// A log is followed after this position: it was not followed before, or has another past now.
-    func start(_ stream: String, after position: Bookmark)
+    func start(_ stream: String, after position: LogPosition)
     /// - Parameter entries: at least one; each log's own in their order, each once.
-    func receive(_ entries: [StreamEntry], of stream: String)
+    func receive(_ entries: [LogEntry], of stream: String)
 }
 
 /// Learns from the bus which services there are, and follows the event log of each that has one.
 package final class Directory: Sendable {
     private struct State {
         var catalog: Catalog
-        var followers: [String: StreamFollower] = [:]
+        var followers: [String: LogFollower] = [:]
         var subscriptions: [BusSubscription] = []
         /// The services that were ever heard from, and of whose log, if there is one, it is known where it is followed from.
         var settled: Set<String> = []
@@ -47,7 +48,7 @@ package final class Directory: Sendable {
     private let log: Logger
     private let logs: any LogReceiver
     private let onAnnouncement: @Sendable (Manifest) -> Void
-    private let onHead: @Sendable (_ service: String, Bookmark) -> Void
+    private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     private let onForgotten: @Sendable (_ service: String) -> Void
 
     /// A bus whose peers share a token lets each of them announce any name.
@@ -70,7 +71,7 @@ package final class Directory: Sendable {
         clock: any WallClock = SystemClock(), log: Logger,
         logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
-        onHead: @escaping @Sendable (_ service: String, Bookmark) -> Void = { _, _ in },
+        onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(State(catalog: Catalog(required: required)))
@@ -159,7 +160,7 @@ package final class Directory: Sendable {
 
     private func hear(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
-            let head = object["head"]?.object.flatMap(Bookmark.init)
+            let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
         // The bus lets a service announce itself alone, and ask for nothing that is another's.
         guard message.subject == Subject.announce(of: manifest.service) else {
@@ -216,7 +217,7 @@ package final class Directory: Sendable {
     /// announcement makes another try.
     private func follow(_ service: String) {
         guard state.withLock({ $0.followers[service] }) == nil else { return }
-        let follower = StreamFollower(
+        let follower = LogFollower(
             service, bus: bus, on: loop, log: log, deliver: { [logs] in logs.receive($0, of: service) },
             onStart: { [logs, weak self] position in
                 logs.start(service, after: position)

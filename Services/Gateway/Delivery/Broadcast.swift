@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import SocketIO
 
 /// A log entry made ready for every loop: each emission framed once. A class, as all loops and their replay buffers share it.
@@ -10,13 +11,13 @@ package final class Broadcast: Sendable {
     }
 
     let position: StreamPosition
-    let entry: StreamEntry
+    let entry: LogEntry
     let items: [Item]
 
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
 
-    init(_ entry: StreamEntry, of stream: String) {
+    init(_ entry: LogEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
         items = entry.emissions.map { emission in
@@ -27,7 +28,7 @@ package final class Broadcast: Sendable {
     }
 
     /// The place after it.
-    func place(in databaseID: String) -> Bookmark { Bookmark(after: entry, in: databaseID) }
+    func place(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
     /// The person who has sent what they were typing, if this entry says so.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }

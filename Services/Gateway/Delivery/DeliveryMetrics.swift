@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Synchronization
 
@@ -28,7 +29,7 @@ package final class DeliveryMetrics: Sendable {
     }
 
     /// A loop's sockets have been sent the entry.
-    func noteSent(_ entry: StreamEntry) {
+    func noteSent(_ entry: LogEntry) {
         // A time that no clock can have told counts as now.
         let (age, isAbsurd) = clock.now().milliseconds.subtractingReportingOverflow(entry.at.milliseconds)
         fanout.observe(isAbsurd ? .zero : .milliseconds(age))

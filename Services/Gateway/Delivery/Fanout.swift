@@ -1,13 +1,14 @@
 import Contracts
+import EventLog
 import GatewayPresence
 import Reactor
 import Synchronization
 
 /// Takes what is for the clients of every loop, in the order of the calls from one thread.
 protocol BroadcastSink: Sendable {
-    func start(_ stream: String, after position: Bookmark)
+    func start(_ stream: String, after position: LogPosition)
     func deliver(_ broadcasts: [Broadcast])
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark)
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
 }
 
 /// Hands everything to every loop's delivery: at once to the one of the caller's loop.
@@ -22,7 +23,7 @@ package final class Fanout: BroadcastSink {
         set { all.withLock { $0 = newValue } }
     }
 
-    func start(_ stream: String, after position: Bookmark) {
+    func start(_ stream: String, after position: LogPosition) {
         for delivery in loops { delivery.enter { $0.start(stream, after: position) } }
     }
 
@@ -30,7 +31,7 @@ package final class Fanout: BroadcastSink {
         for delivery in loops { delivery.enter { $0.deliver(broadcasts) } }
     }
 
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         for delivery in loops { delivery.enter { $0.backfill(stream, entries, from: start, to: end) } }
     }
 

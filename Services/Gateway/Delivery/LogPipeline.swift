@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import GatewayCatalog
 import GatewayPresence
 import RoomViews
@@ -44,7 +45,7 @@ package final class LogPipeline: LogReceiver {
 
     /// A log is followed after this position. Caches and loops are told in the order of `receive`; then what stands just before is fetched, so
     /// that those whom a restart of this gateway sent away are caught up from memory.
-    package func start(_ stream: String, after position: Bookmark) {
+    package func start(_ stream: String, after position: LogPosition) {
         cache.start(stream, after: position)
         metrics.note(position.seq, of: stream)
         sink.start(stream, after: position)
@@ -57,7 +58,7 @@ package final class LogPipeline: LogReceiver {
         }
     }
 
-    package func receive(_ entries: [StreamEntry], of stream: String) {
+    package func receive(_ entries: [LogEntry], of stream: String) {
         let broadcasts = entries.map { Broadcast($0, of: stream) }
         cache.note(entries, of: stream)
         if let last = entries.last { metrics.note(last.seq, of: stream) }

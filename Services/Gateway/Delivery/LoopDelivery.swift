@@ -1,5 +1,6 @@
 import Contracts
 import Edge
+import EventLog
 import GatewayCatalog
 import GatewayPresence
 import JSON
@@ -130,7 +131,7 @@ package actor LoopDelivery: LoopPart {
     func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
 
     /// A stream starts after this position: what stands before it is not sent any more.
-    func start(_ stream: String, after position: Bookmark) {
+    func start(_ stream: String, after position: LogPosition) {
         let isAnother = buffer.position(of: stream) != nil
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
@@ -148,7 +149,7 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Adds what a stream emitted before it was followed from a position.
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         buffer.backfill(stream, entries, from: start, to: end)
     }
 
@@ -238,11 +239,11 @@ package actor LoopDelivery: LoopPart {
     // MARK: What is remembered, and what clients have
 
     /// Up to where each stream was fanned out.
-    package var positions: [String: Bookmark] { buffer.positions }
+    package var positions: [String: LogPosition] { buffer.positions }
 
-    func position(of stream: String) -> Bookmark? { buffer.position(of: stream) }
+    func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
 
-    func entries(of stream: String, since position: Bookmark, for userID: String) -> ReplayBuffer.Lookup {
+    func entries(of stream: String, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
         buffer.entries(of: stream, since: position, for: userID)
     }
 

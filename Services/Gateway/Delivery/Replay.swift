@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import SocketIO
 
 /// What one person missed between two places in several streams: each stream in its order, and all of them by time.
@@ -25,17 +26,17 @@ package struct Replay {
 
     package enum Step {
         /// Entries of a stream are needed, from a place on and up to a position: `supply` gives them.
-        case fetch(stream: String, since: Bookmark, through: Int)
+        case fetch(stream: String, since: LogPosition, through: Int)
         case page(Page)
     }
 
     private struct Source {
         let name: String
         var place: SyncCursor.Place
-        let end: Bookmark
+        let end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
         /// Up to where entries were supplied.
-        var supplied: Bookmark
+        var supplied: LogPosition
 
         var needsEntries: Bool { waiting.isEmpty && supplied.seq < end.seq }
 
@@ -59,7 +60,8 @@ package struct Replay {
     ///   - maxBytes: a page ends after the event that reaches it.
     /// - Returns: nil if one of the streams is not the cursor's: what happened to the other cannot be told.
     package init?(
-        from cursor: SyncCursor, to ends: [String: Bookmark], for userID: String, _ scope: Scope = .person, limit: Int,
+        from cursor: SyncCursor, to ends: [String: LogPosition], for userID: String, _ scope: Scope = .person,
+        limit: Int,
         maxBytes: Int
     ) {
         guard Set(cursor.places.keys) == Set(ends.keys) else { return nil }
@@ -97,7 +99,7 @@ package struct Replay {
     }
 
     /// Gives entries that were asked for as a log's owner answered them.
-    package mutating func supply(_ stream: String, _ entries: [StreamEntry], through: Int) {
+    package mutating func supply(_ stream: String, _ entries: [LogEntry], through: Int) {
         supply(stream, entries.map { Broadcast($0, of: stream) }, through: through)
     }
 

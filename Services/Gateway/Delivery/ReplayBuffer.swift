@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 
 /// The newest entries that a loop has fanned out: who was away for a short while is caught up from here, and asks nothing
 /// of any service.
@@ -33,7 +34,7 @@ struct ReplayBuffer {
 
     private struct Stream {
         /// Before the first kept entry.
-        var start: Bookmark
+        var start: LogPosition
         var old = Generation()
         var young = Generation()
 
@@ -55,7 +56,7 @@ struct ReplayBuffer {
     init(generationSize: Int = ReplayBuffer.generationSize) { self.generationSize = generationSize }
 
     /// A stream begins here, or goes on here after a gap.
-    mutating func start(_ stream: String, after place: Bookmark) { streams[stream] = Stream(start: place) }
+    mutating func start(_ stream: String, after place: LogPosition) { streams[stream] = Stream(start: place) }
 
     mutating func append(_ broadcast: Broadcast) {
         let position = broadcast.position
@@ -77,16 +78,16 @@ struct ReplayBuffer {
     }
 
     /// Up to where each stream was fanned out.
-    var positions: [String: Bookmark] { streams.mapValues(Self.position) }
+    var positions: [String: LogPosition] { streams.mapValues(Self.position) }
 
-    func position(of stream: String) -> Bookmark? { streams[stream].map(Self.position) }
+    func position(of stream: String) -> LogPosition? { streams[stream].map(Self.position) }
 
     /// Adds what a stream told before it was followed from here: as many of the newest entries as one generation takes.
     ///
     /// - Parameters:
     ///   - entries: all of the stream's after `start`, in order, up to `end`.
     ///   - end: where the stream was followed from. If it is another place by now, the entries are of no use.
-    mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+    mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
         else { return }
@@ -95,12 +96,12 @@ struct ReplayBuffer {
         streams[stream] = known
     }
 
-    private static func position(_ stream: Stream) -> Bookmark {
+    private static func position(_ stream: Stream) -> LogPosition {
         stream.newest?.place(in: stream.start.databaseID) ?? stream.start
     }
 
     /// A person's entries of a stream after a place.
-    func entries(of name: String, since place: Bookmark, for userID: String) -> Lookup {
+    func entries(of name: String, since place: LogPosition, for userID: String) -> Lookup {
         guard let stream = streams[name], stream.start.databaseID == place.databaseID, place.seq <= stream.seq else {
             return .unknown
         }

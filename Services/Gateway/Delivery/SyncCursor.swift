@@ -1,11 +1,12 @@
 import Contracts
+import EventLog
 import JSON
 import Security
 
 /// How far a client has been told of every service's event log.
 package struct SyncCursor: Sendable, Equatable {
     package struct Place: Sendable, Equatable {
-        var bookmark: Bookmark
+        var bookmark: LogPosition
         /// Events of the entry after the bookmark that were given already: a page may end within an entry.
         var taken = 0
     }
@@ -13,7 +14,7 @@ package struct SyncCursor: Sendable, Equatable {
     /// By stream.
     var places: [String: Place]
 
-    package init(_ bookmarks: [String: Bookmark]) { places = bookmarks.mapValues { Place(bookmark: $0) } }
+    package init(_ bookmarks: [String: LogPosition]) { places = bookmarks.mapValues { Place(bookmark: $0) } }
 
     init(places: [String: Place]) { self.places = places }
 }
@@ -59,7 +60,7 @@ package struct SyncCursorCodec: Sendable {
         guard let streams = try? JSONValue(parsing: body).object else { return nil }
         var places: [String: SyncCursor.Place] = [:]
         for (stream, value) in streams.all {
-            guard let object = value.object, let bookmark = Bookmark(object) else { return nil }
+            guard let object = value.object, let bookmark = LogPosition(object) else { return nil }
             places[stream] = .init(bookmark: bookmark, taken: object["taken"]?.int ?? 0)
         }
         return SyncCursor(places: places)

@@ -1,5 +1,5 @@
 import Contracts
-import JSON
+import EventLog
 import MessageBus
 import Reactor
 import ServiceKit
@@ -12,7 +12,7 @@ import Synchronization
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?
-        var follower: StreamFollower?
+        var follower: LogFollower?
         var timer: LoopTimer?
         var isWatching = false
         var isAsking = false
@@ -28,6 +28,7 @@ package final class SessionLog: Sendable {
 
     private let ended: EndedSessions
     private let bus: any MessageBus
+    private let client: LogClient
     private let loop: EventLoop
     private let clock: any WallClock
     private let log: Logger
@@ -41,6 +42,7 @@ package final class SessionLog: Sendable {
     ) {
         self.ended = ended
         self.bus = bus
+        client = LogClient(bus, requestID: "sessions", owner: "Accounts", log: log)
         self.loop = loop
         self.clock = clock
         self.log = log
@@ -56,7 +58,7 @@ package final class SessionLog: Sendable {
             return true
         }
         guard isNew else { return }
-        let follower = StreamFollower(
+        let follower = LogFollower(
             manifest.service, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.note($0) },
             onStart: { [weak self] place in self?.began(after: place) })
         do throws(BusError) {
@@ -76,7 +78,7 @@ package final class SessionLog: Sendable {
 
     /// The service is gone for good: another may take its place. What it ended stays ended.
     package func forget(_ service: String) {
-        let follower = state.withLock { state -> StreamFollower? in
+        let follower = state.withLock { state -> LogFollower? in
             guard state.service == service else { return nil }
             state.start += 1
             defer { (state.service, state.follower) = (nil, nil) }
@@ -86,7 +88,7 @@ package final class SessionLog: Sendable {
     }
 
     /// A service has said where its log stands.
-    package func announced(_ service: String, _ head: Bookmark) {
+    package func announced(_ service: String, _ head: LogPosition) {
         state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
     }
 
@@ -107,7 +109,7 @@ package final class SessionLog: Sendable {
         loop.execute { timer?.cancel() }
     }
 
-    private func note(_ entries: [StreamEntry]) {
+    private func note(_ entries: [LogEntry]) {
         let now = clock.now()
         for entry in entries {
             for sessions in entry.emissions.compactMap(SessionsEnded.init) {
@@ -120,7 +122,7 @@ package final class SessionLog: Sendable {
     // MARK: What was before
 
     /// The log is followed after this place; what stands before it is fetched. Entries are kept for as long as a token can last.
-    private func began(after place: Bookmark) {
+    private func began(after place: LogPosition) {
         let start = state.withLock { state in
             state.start += 1
             return state.start
@@ -128,15 +130,14 @@ package final class SessionLog: Sendable {
         Task { await catchUp(to: place, start) }
     }
 
-    private func catchUp(to place: Bookmark, _ start: Int) async {
+    private func catchUp(to place: LogPosition, _ start: Int) async {
         var since = 0
         while since < place.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
-            let question = JSONWriter.object {
-                $0.member("since", since)
-                $0.member("through", place.seq)
-            }
-            guard let page = await page(question) else {
+            guard let service = state.withLock({ $0.service }),
+                // An owner in trouble is asked again.
+                let page = try? await client.page(of: service, LogQuery(since: since, through: place.seq))
+            else {
                 try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
                 continue
             }
@@ -147,17 +148,6 @@ package final class SessionLog: Sendable {
             since = max(page.through, page.entries.last?.seq ?? place.seq)
         }
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
-    }
-
-    private func page(_ question: JSONValue) async -> LogPage? {
-        guard let service = state.withLock({ $0.service }) else { return nil }
-        let context = BusContext(requestID: "sessions", isQuestion: true)
-        // An owner in trouble is asked again.
-        guard
-            let reply = try? await bus.ask(
-                Subject.eventsSince(of: service), question, context, of: "Accounts", log: log)
-        else { return nil }
-        return LogPage(reply.data)
     }
 
     // MARK: Looking
@@ -184,14 +174,11 @@ package final class SessionLog: Sendable {
             return service
         }
         guard let service else { return }
-        let question = JSONWriter.object { $0.member("limit", 0) }
-        let context = BusContext(requestID: "sessions", isQuestion: true)
-        bus.request(Subject.eventsSince(of: service), question, context) { [weak self] answer in
+        client.page(of: service, .head) { [weak self] answer in
             guard let self else { return }
             state.withLock { $0.isAsking = false }
             // It is asked again in a moment.
-            guard case .success(let payload) = answer, let reply = try? Reply(payload), let page = LogPage(reply.data)
-            else { return }
+            guard case .success(let page) = answer else { return }
             announced(service, page.head)
         }
     }

@@ -1,5 +1,6 @@
 import Contracts
 import Delivery
+import EventLog
 import GatewayCatalog
 import GatewayLimits
 import HTTP
@@ -98,7 +99,7 @@ package final class SyncEndpoint: Sendable {
         return .data(data, status: 200, degraded: composed.degraded)
     }
 
-    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [String: Bookmark] {
+    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [String: LogPosition] {
         let streams = directory.catalog.streams
         let heads = await missed.heads(of: streams, by: deadline)
         guard heads.count == streams.count else { throw .unavailable("A part of this service") }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKit
 import Synchronization
@@ -66,7 +67,7 @@ package final class RoomListCache: Sendable {
 
     private struct State {
         /// How far each log was followed, all that it concerns marked.
-        var positions: [String: Bookmark] = [:]
+        var positions: [String: LogPosition] = [:]
         /// Each log's index in a `LogSet`.
         var logs: [String: Int] = [:]
         /// By person, as entries concern all of one's lists.
@@ -123,7 +124,7 @@ package final class RoomListCache: Sendable {
     // MARK: What logs say
 
     /// A log is followed after this position. What stands before it was not seen, or was of another past.
-    package func start(_ stream: String, after position: Bookmark) {
+    package func start(_ stream: String, after position: LogPosition) {
         state.withLock { state in
             state.dropAll()
             state.positions[stream] = position
@@ -131,7 +132,7 @@ package final class RoomListCache: Sendable {
     }
 
     /// In each log's order, and before any client is sent what the entries emit.
-    package func note(_ entries: [StreamEntry], of stream: String) {
+    package func note(_ entries: [LogEntry], of stream: String) {
         state.withLock { state in
             guard let position = state.positions[stream], let last = entries.last else { return }
             let log = LogSet(index: state.index(of: stream))
@@ -142,12 +143,12 @@ package final class RoomListCache: Sendable {
                 seq = entry.seq
                 for userID in entry.participants { state.note(entry.roomID, of: userID, by: log) }
             }
-            state.positions[stream] = Bookmark(after: last, in: position.databaseID)
+            state.positions[stream] = LogPosition(after: last, in: position.databaseID)
         }
     }
 
     /// How far each log was followed.
-    package var positions: [String: Bookmark] { state.withLock { $0.positions } }
+    package var positions: [String: LogPosition] { state.withLock { $0.positions } }
 
     // MARK: Lists
 
@@ -159,7 +160,7 @@ package final class RoomListCache: Sendable {
     ///   - ends: as the owners of all logs that matter have said.
     ///   - known: `positions`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
     ///     gateway has not heard yet.
-    func list(_ key: Key, at ends: [String: Bookmark], after known: [String: Bookmark]) -> Cached? {
+    func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
         state.withLock { state in
             for (stream, end) in ends {
                 guard let earlier = known[stream], let position = state.positions[stream],

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import GatewayCatalog
 import GatewayLimits
 import GatewayPresence
@@ -35,7 +36,7 @@ package struct Viewer: Sendable {
 /// does not answer, it is composed anew. A list that lacks a service's fresh share is never cached.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
-    private let ends: LogEnds
+    private let ends: ReadIndex
     private let composer: RoomComposer
     private let directory: Directory
     private let services: ServiceClient
@@ -47,7 +48,7 @@ package final class RoomLists: Sendable {
     private static let longReply = 64 * 1024
 
     package init(
-        cache: RoomListCache, ends: LogEnds, composer: RoomComposer, directory: Directory, services: ServiceClient,
+        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, directory: Directory, services: ServiceClient,
         presence: Presence, limits: Limits, longWork: LongWork
     ) {
         self.cache = cache
@@ -96,7 +97,7 @@ package final class RoomLists: Sendable {
 
     /// What is cached, if it can be told what has changed since; those who have come to rooms or left them count as that.
     private func current(
-        _ key: RoomListCache.Key, at ends: [String: Bookmark], after known: [String: Bookmark]
+        _ key: RoomListCache.Key, at ends: [String: LogPosition], after known: [String: LogPosition]
     ) async -> RoomListCache.Cached? {
         guard var old = cache.list(key, at: ends, after: known),
             old.list.catalogRevision == directory.catalog.revision

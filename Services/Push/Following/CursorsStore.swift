@@ -1,11 +1,12 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 
 /// What an instance found in messaging's log after a place, and the place up to which that is all.
 struct LogStretch: Sendable {
-    let start: Bookmark
-    let end: Bookmark
+    let start: LogPosition
+    let end: LogPosition
     /// Each with the position of its entry.
     let events: [(seq: Int, event: PushEvent)]
 }
@@ -16,9 +17,9 @@ struct CursorsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    func cursor(of stream: String) throws -> Bookmark? {
+    func cursor(of stream: String) throws -> LogPosition? {
         try connection.first("SELECT database_id, seq, digest FROM cursors WHERE stream = $1", stream) {
-            Bookmark(databaseID: $0.text(0), seq: $0.int(1), digest: $0.int(2))
+            LogPosition(databaseID: $0.text(0), seq: $0.int(1), digest: $0.int(2))
         }
     }
 
@@ -26,7 +27,7 @@ struct CursorsStore {
     ///
     /// - Parameter known: nil before the first start.
     /// - Returns: where the cursor is.
-    func restart(_ stream: String, at place: Bookmark, after known: Bookmark?) throws -> Bookmark {
+    func restart(_ stream: String, at place: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try cursor(of: stream)
         if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
         try setCursor(of: stream, place)
@@ -36,7 +37,7 @@ struct CursorsStore {
     /// Makes the jobs of a stretch and moves the cursor to its end, as far as no other instance has done so.
     ///
     /// - Returns: where the cursor is now.
-    func follow(_ stream: String, _ stretch: LogStretch, _ plan: JobPlan) throws -> Bookmark {
+    func follow(_ stream: String, _ stretch: LogStretch, _ plan: JobPlan) throws -> LogPosition {
         guard let stored = try cursor(of: stream), stored.databaseID == stretch.end.databaseID else {
             return try cursor(of: stream) ?? stretch.start
         }
@@ -60,7 +61,7 @@ struct CursorsStore {
         return stretch.end
     }
 
-    private func setCursor(of stream: String, _ place: Bookmark) throws {
+    private func setCursor(of stream: String, _ place: LogPosition) throws {
         try connection.execute(
             """
             INSERT INTO cursors (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)

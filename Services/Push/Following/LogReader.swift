@@ -1,5 +1,5 @@
 import Contracts
-import JSON
+import EventLog
 import MessageBus
 import ServiceKit
 import Storage
@@ -26,25 +26,24 @@ struct LogReader: Sendable {
 
     let database: any Database
     let bus: any MessageBus
-    let clock: any WallClock
     let log: Logger
     let metrics: PushMetrics
     let plan: @Sendable () -> JobPlan
-    /// Told that there are new jobs.
+    /// Called when there are new jobs.
     let onJobs: @Sendable () -> Void
     let wakeup = Wakeup()
 
     /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
     func listen() throws(BusError) -> [BusSubscription] {
         [
-            try bus.subscribe(Subject.events(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
+            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
             try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeup.signal() },
         ]
     }
 
     /// Until the task is cancelled.
     func run() async {
-        var cursor: Bookmark?
+        var cursor: LogPosition?
         var keptAt = ContinuousClock.now
         var trouble = LastingTrouble()
         var pagesBehind = 0
@@ -74,7 +73,7 @@ struct LogReader: Sendable {
     ///
     /// - Parameter pagesBehind: how many pages were read that were not the last.
     /// - Returns: where it has come to, and whether there is more.
-    func step(from known: Bookmark?, after pagesBehind: Int = 0) async throws -> (Bookmark, isBehind: Bool) {
+    func step(from known: LogPosition?, after pagesBehind: Int = 0) async throws -> (LogPosition, isBehind: Bool) {
         guard let place = try await place(known) else {
             let head = try await page(after: nil, limit: 0).head
             return (try await start(at: head, after: nil), false)
@@ -96,14 +95,14 @@ struct LogReader: Sendable {
         }
         guard let last = page.entries.last else { return (place, false) }
         let stretch = LogStretch(
-            start: place, end: Bookmark(after: last, in: place.databaseID),
-            events: page.entries.flatMap { entry in PushEvent.events(in: entry).map { (entry.seq, $0) } })
+            start: place, end: LogPosition(after: last, in: place.databaseID),
+            events: page.entries.compactMap { entry in PushEvent(entry).map { (entry.seq, $0) } })
         return (try await take(stretch), page.through < page.head.seq)
     }
 
     /// The end of the log, if all up to it was written before anybody registered a device: then there is nothing in it to be told,
     /// and it is not read.
-    private func headIfNobodyHasDevices() async throws -> Bookmark? {
+    private func headIfNobodyHasDevices() async throws -> LogPosition? {
         guard try await !hasDevices() else { return nil }
         let head = try await page(after: nil, limit: 0).head
         // A device that came before the end was known may be one for what came before that end.
@@ -114,16 +113,16 @@ struct LogReader: Sendable {
         try await database.read { try DevicesStore($0).hasDevices() }
     }
 
-    private func place(_ known: Bookmark?) async throws -> Bookmark? {
+    private func place(_ known: LogPosition?) async throws -> LogPosition? {
         if let known { return known }
         return try await database.read { try CursorsStore($0).cursor(of: Self.stream) }
     }
 
-    private func start(at head: Bookmark, after known: Bookmark?) async throws -> Bookmark {
+    private func start(at head: LogPosition, after known: LogPosition?) async throws -> LogPosition {
         try await database.write(.relaxed) { try CursorsStore($0).restart(Self.stream, at: head, after: known) }
     }
 
-    private func take(_ stretch: LogStretch) async throws -> Bookmark {
+    private func take(_ stretch: LogStretch) async throws -> LogPosition {
         let people = Set(stretch.events.flatMap(\.event.people))
         let plan = plan()
         // Where nobody has a device that can be woken, nothing is written.
@@ -136,25 +135,16 @@ struct LogReader: Sendable {
     }
 
     /// Writes down that it has come so far.
-    func keep(_ place: Bookmark) async throws {
+    func keep(_ place: LogPosition) async throws {
         _ = try await write(LogStretch(start: place, end: place, events: []), plan())
     }
 
-    private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> Bookmark {
+    private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> LogPosition {
         try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, stretch, plan) }
     }
 
-    private func page(after place: Bookmark?, limit: Int) async throws -> LogPage {
-        let question = JSONWriter.object {
-            if let place {
-                $0.member("since", place.seq)
-                $0.member("digest", place.digest)
-            }
-            $0.member("limit", limit)
-        }
-        let context = BusContext(requestID: "push-follow", isQuestion: true)
-        let reply = try await bus.ask(Subject.eventsSince(of: Self.stream), question, context, of: "Messaging")
-        guard let page = LogPage(reply.data) else { throw ServiceError.noAnswer }
-        return page
+    private func page(after place: LogPosition?, limit: Int) async throws -> LogPage {
+        let query = place.map { LogQuery(after: $0, limit: limit) } ?? LogQuery(limit: limit)
+        return try await LogClient(bus, requestID: "push-follow", owner: "Messaging").page(of: Self.stream, query)
     }
 }

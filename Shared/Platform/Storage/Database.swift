@@ -16,11 +16,11 @@ public protocol Database: Sendable {
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws
 
-    /// Sets who is handed the entries of the event log after each commit: in order of `seq`, each once, and before the
-    /// `write` that appended it returns.
+    /// Sets the hook that gets the events of each commit (`Connection.report`): in the order of commits, each once, and
+    /// before the `write` that reported it returns.
     ///
-    /// Once, before the first write. The hook runs on the writing thread: it passes the entries on and returns.
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void)
+    /// Once, before the first write. The hook runs on the writing thread: it passes the events on and returns.
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void)
 
     /// Finishes what is queued, and closes. Every call from now on throws `StorageError.closed`.
     func close() async

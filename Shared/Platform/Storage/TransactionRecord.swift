@@ -1,10 +1,13 @@
+/// Something that a write reports once it is committed: an entry of the event log.
+public protocol CommitEvent: AnyObject, Sendable {}
+
 /// What the writes of a connection's transaction leave beside their SQL.
 public final class TransactionRecord {
     private let isWriting: Bool
     /// To be called after the commit.
     private(set) var hooks: [() -> Void] = []
-    /// Of the event log, to be told after the commit.
-    private(set) var entries: [LogEntry] = []
+    /// To be handed to the database's hook after the commit.
+    private(set) var events: [any CommitEvent] = []
     @usableFromInline var pending: (any PendingChanges)?
     /// Whether the write that is being performed, or was last, has changed rows or left anything here: then it has to be undone if it fails.
     @usableFromInline var hasChanges = false
@@ -13,17 +16,17 @@ public final class TransactionRecord {
 
     struct Mark {
         fileprivate let hooks: Int
-        fileprivate let entries: Int
+        fileprivate let events: Int
     }
 
     init(isWriting: Bool) { self.isWriting = isWriting }
 
-    var mark: Mark { Mark(hooks: hooks.count, entries: entries.count) }
+    var mark: Mark { Mark(hooks: hooks.count, events: events.count) }
 
     /// Undoes what one write has left. Nothing was pending before it: of writes that are undone one by one, each writes its own.
     func goBack(to mark: Mark) {
         hooks.removeSubrange(mark.hooks...)
-        entries.removeSubrange(mark.entries...)
+        events.removeSubrange(mark.events...)
         pending = nil
         failure = nil
         hasChanges = false
@@ -31,7 +34,7 @@ public final class TransactionRecord {
 
     func clear() {
         hooks = []
-        entries = []
+        events = []
         pending = nil
         failure = nil
     }
@@ -42,9 +45,9 @@ public final class TransactionRecord {
         hooks.append(hook)
     }
 
-    fileprivate func add(_ entry: LogEntry) {
+    fileprivate func add(_ event: any CommitEvent) {
         hasChanges = true
-        entries.append(entry)
+        events.append(event)
     }
 
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
@@ -66,11 +69,11 @@ extension Connection {
     /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread.
     public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
 
-    /// Hands a new entry of the event log to the database's hook after the commit.
-    func entryAppended(_ entry: LogEntry) { record.add(entry) }
+    /// Hands an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it is undone.
+    public func report(_ event: any CommitEvent) { record.add(event) }
 
-    /// The last entry that this transaction has appended to the event log; nil if there is none.
-    var lastEntry: LogEntry? { record.entries.last }
+    /// The last event that this transaction has reported, by any of its writes; nil if there is none.
+    public var lastReported: (any CommitEvent)? { record.events.last }
 
     /// The transaction's own, made when it is first asked for. It is no more the transaction's once it is written.
     @inlinable

@@ -1,5 +1,6 @@
 import Contracts
 import Elements
+import EventLog
 import JSON
 import Messaging
 import Rooms
@@ -164,9 +165,7 @@ struct Books: Sendable {
             let page = try await log.entries(since: seq, limit: 5000)
             guard let last = page.last else { return all }
             seq = last.seq
-            all += page.map {
-                Entry(roomID: $0.roomID, emissions: $0.emissions.array?.compactMap { Emission($0) } ?? [])
-            }
+            all += page.map { Entry(roomID: $0.roomID, emissions: $0.emissions) }
         }
     }
 }

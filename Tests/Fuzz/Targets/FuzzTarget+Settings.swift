@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import Reactor
 
+@testable import EventLog
 @testable import MessageBus
 @testable import ServiceKit
 
@@ -45,7 +46,7 @@ extension FuzzTarget {
 
     /// What services say to each other: read, written and read again, it is the same.
     static let contracts = FuzzTarget(name: "contracts", maxLength: 2048) { input throws(FuzzFinding) in
-        var entries: [StreamEntry] = []
+        var entries: [LogEntry] = []
         for line in input.split(separator: UInt8(ascii: "\n")) {
             guard let value = try? JSONValue(parsing: line) else { continue }  // the bus takes no other
             try roundTrip(Manifest(value)?.json) { Manifest($0)?.json }
@@ -56,8 +57,8 @@ extension FuzzTarget {
             try roundTrip(Caller(value)?.json) { Caller($0)?.json }
             try roundTrip(Membership(value)?.json) { Membership($0)?.json }
             try roundTrip((try? Reply(value))?.json) { (try? Reply($0))?.json }  // nil: an error or no reply
-            try roundTrip(StreamEntry(value)?.json) { StreamEntry($0)?.json }
-            if let entry = StreamEntry(value) {
+            try roundTrip(LogEntry(value)?.json) { LogEntry($0)?.json }
+            if let entry = LogEntry(value) {
                 _ = (entry.emissions.json, entry.digest, entry.at.iso, entry.at.isoSeconds)
                 entries.append(entry)
             }
@@ -74,9 +75,9 @@ extension FuzzTarget {
     }
 
     /// A log's entries come once and in order, in whatever order the bus brings them.
-    private static func follow(_ entries: [StreamEntry]) throws(FuzzFinding) {
+    private static func follow(_ entries: [LogEntry]) throws(FuzzFinding) {
         guard let first = entries.first else { return }
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         var handedOn = entries.dropFirst(2).prefix(2).flatMap { cursor.receive($0) }
         try require(handedOn.isEmpty, "an entry before the start")
         handedOn = cursor.start(at: first.seq)

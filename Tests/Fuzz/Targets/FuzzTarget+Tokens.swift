@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Foundation
 import JSON
 import ServiceKit
@@ -99,7 +100,7 @@ extension FuzzTarget {
         let kind = input.byte()
         let codec = SyncCursorCodec(secret: secret)
         if kind & 1 == 0 {
-            let bookmark = Bookmark(
+            let bookmark = LogPosition(
                 databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 1),
                 digest: Int(truncatingIfNeeded: input.number()))
             var cursor = SyncCursor(["rooms": bookmark, "messaging": bookmark])

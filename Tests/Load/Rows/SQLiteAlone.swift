@@ -1,4 +1,5 @@
 import CSQLite
+import EventLog
 import Glibc
 import Messaging
 import Reactor
@@ -64,7 +65,7 @@ struct SQLiteAlone {
         private let requestID = PlainSQLite.Text("request", padded: 16)
         private let text = PlainSQLite.Text("text", padded: 78)
         private let participants = PlainSQLite.Text("participants", padded: 79)
-        private let emissions = PlainSQLite.Text("emissions", padded: 928)
+        private let emissions = PlainSQLite.Text("emissions", padded: 1070)
         /// Milliseconds since 1970.
         private let began = time(nil) * 1000
 

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Security
@@ -87,10 +88,7 @@ struct AccountsWorld {
     /// What the log has for gateways: the ids of sessions that ended, in order.
     func ended() async throws -> [String] {
         try await EventLog(accounts.database).entries(since: 0, limit: 1000).flatMap { entry in
-            let entry = StreamEntry(
-                seq: entry.seq, at: Timestamp(milliseconds: entry.at), roomID: "", participants: [],
-                emissionsJSON: entry.emissions)
-            return entry.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs)
+            entry.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs)
         }
     }
 

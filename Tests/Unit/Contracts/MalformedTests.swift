@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import TestSupport
 import Testing
@@ -54,11 +55,15 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
             "Emission", JSONWriter.value { emission.write(to: &$0) }, needs: ["to", "person", "event", "data"]
         ) { json in Emission(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
         Crossing(
-            "StreamEntry",
-            StreamEntry(
+            "LogEntry",
+            LogEntry(
                 seq: 3, at: Timestamp(milliseconds: 5), roomID: "r", participants: ["x"], emissionsJSON: [emission].json
             ).json, needs: ["seq", "at", "roomId", "participants", "emissions"]
-        ) { StreamEntry($0)?.json },
+        ) { LogEntry($0)?.json },
+        Crossing(
+            "Fact", JSONWriter.value { Fact.messageSent(id: "m", senderID: "u", senderName: "n").write(to: &$0) },
+            needs: ["fact", "id", "senderId", "senderName"]
+        ) { json in Fact(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
         Crossing("Manifest", manifest.json, needs: ["service"]) { Manifest($0)?.json },
         Crossing(
             "Reply",
@@ -144,7 +149,7 @@ struct MalformedTests {
                 [{"to":"room","event":"known","data":{}}, {"to":"planet","event":"a","data":{}},
                  {"to":"room","event":"b","compose":"menu","data":{}}, {"to":"room","event":"c","compose":1,"data":{}}, 5]
                 """)
-        let entry = StreamEntry(
+        let entry = LogEntry(
             seq: 1, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: json)
         #expect(entry.emissions.map(\.event) == ["known"])
     }
@@ -163,7 +168,7 @@ struct MalformedTests {
     @Test("a log entry or a membership with somebody who is nobody is refused")
     func participants() throws {
         let entry = #"{"seq":1,"at":1,"roomId":"r","participants":["a",5],"emissions":[]}"#
-        #expect(try StreamEntry(JSONValue(parsing: entry)) == nil)
+        #expect(try LogEntry(JSONValue(parsing: entry)) == nil)
         let membership = #"{"roomId":"r","participants":[{"userId":"a"}]}"#
         #expect(try Membership(JSONValue(parsing: membership)) == nil)
     }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -17,7 +18,7 @@ final class ElementsWorld: Sendable {
     let service: ElementsService
     let database: SQLiteDatabase
     private let context: ServiceContext
-    private let told = Mutex<[StreamEntry]>([])
+    private let told = Mutex<[LogEntry]>([])
 
     /// Alice and Bob are in both; Carol is in neither.
     static let room = "room-1"
@@ -42,7 +43,7 @@ final class ElementsWorld: Sendable {
     static func serving(_ settings: [String] = [], _ body: (ElementsWorld) async throws -> Void) async throws {
         let world = try ElementsWorld(settings)
         try world.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
-        try world.bus.subscribe(Subject.events(of: ElementsService.name)) { world.hear($0) }
+        try world.bus.subscribe(Subject.log(of: ElementsService.name)) { world.hear($0) }
         let group = try EventLoopGroup(loopCount: 1)
         let host = ServiceHost(world.service, world.context, on: group)
         try await host.start()
@@ -53,7 +54,7 @@ final class ElementsWorld: Sendable {
     }
 
     private func hear(_ message: BusMessage) {
-        guard let entry = StreamEntry(message.data) else {
+        guard let entry = LogEntry(message.data) else {
             Issue.record("not an entry: \(message.data)")
             return
         }
@@ -155,7 +156,7 @@ final class ElementsWorld: Sendable {
     }
 
     /// What was told since the last time, in order.
-    func takeEntries() -> [StreamEntry] {
+    func takeEntries() -> [LogEntry] {
         told.withLock { told in
             defer { told = [] }
             return told

@@ -117,7 +117,7 @@ private final class FailingDatabase: Database {
 
     var databaseID: String { base.databaseID }
     var statistics: DatabaseStatistics { base.statistics }
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { base.onCommit(hook) }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }
 
     func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -7,8 +8,8 @@ import Testing
 @Suite("What a change tells")
 struct TellingTests {
     /// Does everything there is to do, one after the other, and gives what each told.
-    private func everything(_ world: ElementsWorld) async throws -> [(element: JSONValue, entry: StreamEntry)] {
-        var done: [(JSONValue, StreamEntry)] = []
+    private func everything(_ world: ElementsWorld) async throws -> [(element: JSONValue, entry: LogEntry)] {
+        var done: [(JSONValue, LogEntry)] = []
         func note(_ reply: Reply) throws {
             let entries = world.takeEntries()
             #expect(entries.count == 1)

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Synchronization
@@ -10,17 +11,17 @@ final class FakeService: Sendable {
 
     private struct State {
         var handlers: [String: Handler] = [:]
-        var entries: [StreamEntry] = []
+        var entries: [LogEntry] = []
         var subscriptions: [BusSubscription] = []
         var databaseID = "first"
 
-        var head: Bookmark {
-            entries.last.map { Bookmark(after: $0, in: databaseID) }
-                ?? Bookmark(databaseID: databaseID, seq: 0, digest: 0)
+        var head: LogPosition {
+            entries.last.map { LogPosition(after: $0, in: databaseID) }
+                ?? LogPosition(databaseID: databaseID, seq: 0, digest: 0)
         }
 
-        mutating func append(_ emissions: [Emission], room: String, participants: [String]) -> StreamEntry {
-            let entry = StreamEntry(
+        mutating func append(_ emissions: [Emission], room: String, participants: [String]) -> LogEntry {
+            let entry = LogEntry(
                 seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
                 participants: participants, emissionsJSON: emissions.json)
             entries.append(entry)
@@ -41,7 +42,7 @@ final class FakeService: Sendable {
     static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
-        service.on(Subject.eventsSince(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
+        service.on(Subject.logPage(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
         try service.comeBack()
         return service
     }
@@ -102,11 +103,11 @@ final class FakeService: Sendable {
     // MARK: The event log
 
     /// Writes an entry; it reaches nobody until it is published or fetched.
-    func commit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> StreamEntry {
+    func commit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> LogEntry {
         state.withLock { $0.append(emissions, room: room, participants: participants) }
     }
 
-    func publish(_ entry: StreamEntry) { publish(Subject.events(of: manifest.service), entry.json) }
+    func publish(_ entry: LogEntry) { publish(Subject.log(of: manifest.service), entry.json) }
 
     /// Writes an entry and publishes it.
     @discardableResult
@@ -116,7 +117,7 @@ final class FakeService: Sendable {
         return position(of: entry)
     }
 
-    func position(of entry: StreamEntry) -> StreamPosition {
+    func position(of entry: LogEntry) -> StreamPosition {
         StreamPosition(stream: manifest.service, seq: entry.seq)
     }
 

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKit
 import Storage
@@ -38,7 +39,7 @@ struct PollsService: Service {
     private func vote(_ request: RoomRequest) async throws -> Reply {
         let (room, person) = (request.room, request.caller.userID)
         let choice = try request.fields.text("choice", length: 1...20, trimmed: true)
-        let at = context.clock.now().milliseconds
+        let at = context.clock.now()
         let seq = try await context.database.write { connection in
             try connection.execute(
                 "INSERT INTO votes (room_id, person_id, choice) VALUES ($1, $2, $3)", room.roomID, person, choice)
@@ -48,7 +49,7 @@ struct PollsService: Service {
             }
             return try EventLog.append(
                 at: at, roomID: room.roomID, participants: room.userIDs,
-                emissions: [Emission(to: .room, "poll:voted", voted)].json, on: connection)
+                emissions: [Emission(to: .room, "poll:voted", voted)], on: connection)
         }
         return Reply(.created, position: StreamPosition(stream: Self.name, seq: seq))
     }

@@ -33,7 +33,7 @@ final class CountedReads: Database {
         try await database.transaction(holding: bytes, durability, body)
     }
 
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { database.onCommit(hook) }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { database.onCommit(hook) }
 
     func close() async { await database.close() }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -41,8 +42,8 @@ struct MessagingWorld {
     private init() throws {
         database = CountedReads(try SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
         rooms = try FakeRooms(on: bus)
-        try bus.subscribe(Subject.events(of: "messaging")) { [entries] message in
-            guard let entry = StreamEntry(message.data) else {
+        try bus.subscribe(Subject.log(of: "messaging")) { [entries] message in
+            guard let entry = LogEntry(message.data) else {
                 Issue.record("not an entry: \(message.data)")
                 return
             }
@@ -77,7 +78,7 @@ struct MessagingWorld {
     }
 
     /// The entries told since the last call.
-    func told() -> [StreamEntry] { entries.takeAll() }
+    func told() -> [LogEntry] { entries.takeAll() }
 
     // MARK: What clients do
 
@@ -146,11 +147,11 @@ struct MessagingWorld {
 
 /// Entries of the event log as they come by the bus.
 private final class Entries: Sendable {
-    private let entries = Mutex<[StreamEntry]>([])
+    private let entries = Mutex<[LogEntry]>([])
 
-    func append(_ entry: StreamEntry) { entries.withLock { $0.append(entry) } }
+    func append(_ entry: LogEntry) { entries.withLock { $0.append(entry) } }
 
-    func takeAll() -> [StreamEntry] {
+    func takeAll() -> [LogEntry] {
         entries.withLock { entries in
             defer { entries = [] }
             return entries

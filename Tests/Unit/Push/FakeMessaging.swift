@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import ServiceKit
@@ -9,11 +10,12 @@ import Testing
 final class FakeMessaging: Sendable {
     private struct State {
         var databaseID = "first"
-        var entries: [StreamEntry] = []
+        var entries: [LogEntry] = []
         var unread: [String: [String: String]] = [:]
         var lastMessage = 0
         var toldEntries = 0
         var isAway = false
+        var knowsFacts = true
         var hook: (@Sendable () async -> Void)?
     }
 
@@ -29,6 +31,9 @@ final class FakeMessaging: Sendable {
         get { state.withLock { $0.isAway } }
         set { state.withLock { $0.isAway = newValue } }
     }
+
+    /// From now on it appends entries as a process does that knows no facts.
+    func forgetFacts() { state.withLock { $0.knowsFacts = false } }
 
     func answer(on bus: any MessageBus) throws {
         for pattern in ["messaging.>", "rooms.>"] {
@@ -58,7 +63,10 @@ final class FakeMessaging: Sendable {
                         $0.member("text", text)
                     })
             }
-            append(Emission(to: .room, "message:new", message), [sender] + others, in: room, &state)
+            append(
+                Emission(to: .room, "message:new", message),
+                .messageSent(id: id, senderID: sender, senderName: sender.uppercased()), [sender] + others, in: room,
+                &state)
             return id
         }
     }
@@ -67,7 +75,8 @@ final class FakeMessaging: Sendable {
         state.withLock { state in
             state.unread[person]?[id] = nil
             let data = JSONWriter.object { $0.member("userId", person) }
-            append(Emission(to: .room, "messages:read", data), [person], in: "room", &state)
+            append(
+                Emission(to: .room, "messages:read", data), .messagesRead(userID: person), [person], in: "room", &state)
         }
     }
 
@@ -84,11 +93,13 @@ final class FakeMessaging: Sendable {
     /// From a backup, say.
     func becomeAnother() { state.withLock { $0.databaseID = "another" } }
 
-    private func append(_ emission: Emission, _ people: [String], in room: String, _ state: inout State) {
+    private func append(
+        _ emission: Emission, _ fact: Fact, _ people: [String], in room: String, _ state: inout State
+    ) {
         state.entries.append(
-            StreamEntry(
+            LogEntry(
                 seq: (state.entries.last?.seq ?? 0) + 1, at: clock.now(), roomID: room, participants: people,
-                emissionsJSON: [emission].json))
+                emissions: [emission], fact: state.knowsFacts ? fact : nil))
     }
 
     // MARK: Answering
@@ -122,8 +133,8 @@ final class FakeMessaging: Sendable {
     private func page(_ data: JSONValue, _ state: State) -> LogPage {
         let since = data["since"]?.int ?? 0
         let head =
-            state.entries.last.map { Bookmark(after: $0, in: state.databaseID) }
-            ?? Bookmark(databaseID: state.databaseID, seq: 0, digest: 0)
+            state.entries.last.map { LogPosition(after: $0, in: state.databaseID) }
+            ?? LogPosition(databaseID: state.databaseID, seq: 0, digest: 0)
         let known = state.entries.first { $0.seq == since }
         let isKnown = since == 0 ? state.entries.first?.seq ?? 1 == 1 : known?.digest == data["digest"]?.int
         // Few, so that there is always more than one page.

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 import Storage
 import Testing
@@ -34,6 +35,27 @@ struct FollowingTests {
             _ = world.send(from: PushWorld.ada, to: [PushWorld.ben, PushWorld.eve, "nobody's"])
             try await world.follow()
             #expect(try await world.jobs().held == 3)
+        }
+    }
+
+    @Test("entries of an older messaging, which have no facts, make the same jobs")
+    func withoutFacts() async throws {
+        try await PushWorld.serving { world in
+            try await world.follow()
+            _ = try await world.register("a", by: PushWorld.ada)
+            _ = try await world.register("b", by: PushWorld.ben)
+            for _ in 1...2 {
+                let id = world.send(from: PushWorld.ada, to: [PushWorld.ben])
+                world.read(id)
+                try await world.follow()
+                world.messaging.forgetFacts()
+            }
+            let jobs = try await world.database.read { connection in
+                try connection.all(
+                    "SELECT token, user_id, sender_name FROM jobs WHERE sender_name <> '' ORDER BY log_seq"
+                ) { [$0.text(0), $0.text(1), $0.text(2)] }
+            }
+            #expect(jobs == [["b", "ben", "ADA"], ["b", "ben", "ADA"]])
         }
     }
 
@@ -95,7 +117,7 @@ struct FollowingTests {
             try await world.service.reader.keep(place)
             #expect(try await storedSeq(world) == 2)
             try await world.service.reader.keep(
-                Bookmark(databaseID: place.databaseID, seq: 1, digest: place.digest))
+                LogPosition(databaseID: place.databaseID, seq: 1, digest: place.digest))
             #expect(try await storedSeq(world) == 2)
         }
     }

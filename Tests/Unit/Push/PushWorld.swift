@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -20,7 +21,7 @@ final class PushWorld: Sendable {
     let service: PushService
     let provider: FakeProvider
     /// Where it has come to in messaging's log.
-    private let place = Mutex<Bookmark?>(nil)
+    private let place = Mutex<LogPosition?>(nil)
     private let context: ServiceContext
     let messaging: FakeMessaging
 
@@ -261,7 +262,7 @@ final class ForgetfulDatabase: Database {
 
     var databaseID: String { base.databaseID }
     var statistics: DatabaseStatistics { base.statistics }
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { base.onCommit(hook) }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }
 
     /// The next write is committed, and not answered.

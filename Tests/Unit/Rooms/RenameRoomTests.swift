@@ -21,7 +21,7 @@ struct RenameRoomTests {
             let entry = try #require(try await world.log().last)
             #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
             #expect(entry.roomID == id && entry.participants == [world.alice.id, world.bob.id])
-            let emissions = try #require(entry.emissions.array).compactMap(Emission.init)
+            let emissions = entry.emissions
             #expect(emissions.map(\.event) == ["room:updated", "room:updated:global"])
             #expect(emissions.map(\.audience) == [.room, .everyone])
             let time = world.clock.now().isoSeconds
@@ -40,7 +40,7 @@ struct RenameRoomTests {
             let reply = try await world.rename(id, "  ", by: world.alice)
             #expect(reply.data["name"]?.isNull == true)
             #expect(reply.data["displayName"]?.string == "Alice & bob")
-            #expect(try await world.log().last?.emissions.array?.first?["data"]?["room"]?["name"]?.isNull == true)
+            #expect(try await world.log().last?.emissions.first?.data["room"]?["name"]?.isNull == true)
         }
     }
 

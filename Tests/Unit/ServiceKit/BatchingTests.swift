@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import ServiceKit
 import Storage
+import TestSupport
 import Testing
 
 @Suite("questions that travel together", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import Glibc
 import JSON
 import MessageBus
 import Reactor
+import TestSupport
 import Testing
 
 @testable import ServiceKit

@@ -1,9 +1,11 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
 import ServiceKit
 import Storage
+import TestSupport
 import Workers
 
 /// A service of a test's own handlers, hosted on a bus with a database of its own.
@@ -89,10 +91,10 @@ struct HostWorld {
 
     /// A commit with an entry.
     @discardableResult
-    func append(_ emissions: JSONValue = .emptyArray) async throws -> Int {
+    func append(_ emissions: [Emission] = []) async throws -> Int {
         try await database.write { connection in
             try EventLog.append(
-                at: Self.now.milliseconds, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
+                at: Self.now, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import ServiceKit
+import TestSupport
 import Testing
 
 @Suite("logs")

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceKit
+import TestSupport
 import Testing
 
 @Suite("who is in which room", .timeLimit(.minutes(1)))

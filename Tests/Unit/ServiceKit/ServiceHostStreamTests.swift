@@ -1,8 +1,10 @@
 import Contracts
+import EventLog
 import Glibc
 import JSON
 import MessageBus
 import Storage
+import TestSupport
 import Testing
 
 @testable import ServiceKit
@@ -20,7 +22,7 @@ struct ServiceHostStreamTests {
             if let rooms { $0.member("roomIds", array: { for id in rooms { $0.string(id) } }) }
             if let limit { $0.member("limit", limit) }
         }
-        return try #require(LogPage(await world.ask(Subject.eventsSince(of: "test"), data, as: nil).data))
+        return try #require(LogPage(await world.ask(Subject.logPage(of: "test"), data, as: nil).data))
     }
 
     @Test("entries are given since a position, up to a limit, with the head and the oldest")
@@ -51,7 +53,7 @@ struct ServiceHostStreamTests {
         let world = try await HostWorld.started()
         for _ in 1...5 { try await world.append() }
         try await EventLog(world.database).prune(
-            olderThan: HostWorld.now.milliseconds + 1, keepingFrom: 4)
+            olderThan: HostWorld.now.adding(.milliseconds(1)), keepingFrom: 4)
         let page = try await Self.page(world, since: 0)
         #expect(page.entries.map(\.seq) == [4, 5])
         #expect((page.head.seq, page.oldest) == (5, 4))
@@ -91,7 +93,7 @@ struct ServiceHostStreamTests {
     @Test("an answer holds no more than the bus carries, and at least one entry")
     func bytes() async throws {
         let world = try await HostWorld.started()
-        let large = try JSONValue(parsing: "[\"\(String(repeating: "x", count: 300_000))\"]")
+        let large = [Emission(to: .room, "large", JSONValue(String(repeating: "x", count: 300_000)))]
         for _ in 1...3 { try await world.append(large) }
         #expect(try await Self.page(world, since: 0).entries.map(\.seq) == [1])
         #expect(try await Self.page(world, since: 1).entries.map(\.seq) == [2])
@@ -102,13 +104,27 @@ struct ServiceHostStreamTests {
     func publishes() async throws {
         let world = try await HostWorld.started()
         let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.events(of: "test"), queue: nil) { message in
-            heard.add(StreamEntry(message.data)?.seq ?? -1)
+        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { message in
+            heard.add(LogEntry(message.data)?.seq ?? -1)
         }
         await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 1...300 { group.addTask { try await world.append() } }
         }
         #expect(heard.items == Array(1...300), "and before the write has returned")
+        await world.stop()
+    }
+
+    @Test("within the process an entry is published as itself, decoded, and a page of the log is answered as itself")
+    func asThemselves() async throws {
+        let world = try await HostWorld.started()
+        let published = Collector<LogEntry?>()
+        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.payload as? LogEntry) }
+        try await world.append([Emission(to: .room, "a", .emptyObject)])
+        let entry = try #require(await published.first(1)[0])
+        #expect(entry.emissions.map(\.event) == ["a"])
+        let answer = try await world.bus.request(
+            Subject.logPage(of: "test"), LogQuery().json, BusContext(requestID: "request-1"))
+        #expect(answer is LogPage.Answer)
         await world.stop()
     }
 
@@ -147,7 +163,8 @@ struct ServiceHostStreamTests {
         try await world.host.start()
         let other = try SQLiteDatabase(.file(path), migrations: [])
         try await other.write { connection in
-            _ = try EventLog.append(at: 1, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+            _ = try EventLog.append(
+                at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
         }
         #expect(await heard.first(2) == [0, 1])
         // And whoever asks where the log ends hears it from any of them.
@@ -187,13 +204,13 @@ struct ServiceHostStreamTests {
     func partlyUnpublished() async throws {
         let world = try await HostWorld.started()
         let (told, announced) = (Collector<Int>(), Collector<Int>())
-        try world.bus.subscribe(Subject.events(of: "test"), queue: nil) { told.add($0.data["seq"]?.int ?? -1) }
+        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { told.add($0.data["seq"]?.int ?? -1) }
         try world.bus.subscribe(Subject.announcements, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
         world.bus.refusePublishing(.slowConsumer, after: 2)
         try await world.database.write { connection in
             for _ in 1...5 {
                 _ = try EventLog.append(
-                    at: 1, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+                    at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
             }
         }
         // Two pass of each call: of the entries, and the announcement, which is one by itself.

@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import ServiceKit
 import Storage
+import TestSupport
 import Testing
 
 @Suite("a hosted service's requests", .timeLimit(.minutes(1)))

@@ -1,5 +1,6 @@
 import Contracts
 import MessageBus
+import TestSupport
 import Testing
 
 @testable import ServiceKit

@@ -1,3 +1,5 @@
+import Contracts
+import EventLog
 import Storage
 import TestSupport
 import Testing
@@ -124,7 +126,7 @@ struct PostgresDatabaseTests {
         let databases = try (0..<3).map { _ in try open() }
         let told = databases.map { _ in Told() }
         for (database, told) in zip(databases, told) {
-            database.onCommit { told.add($0.map { "\($0.seq)" }) }
+            database.onCommit { told.add($0.compactMap { ($0 as? LogEntry).map { "\($0.seq)" } }) }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, database) in databases.enumerated() {
@@ -132,8 +134,8 @@ struct PostgresDatabaseTests {
                     group.addTask {
                         _ = try await database.write { connection in
                             try EventLog.append(
-                                at: n, roomID: "room \(number)", participants: [], emissions: .emptyArray,
-                                on: connection)
+                                at: Timestamp(milliseconds: n), roomID: "room \(number)", participants: [],
+                                emissions: [], on: connection)
                         }
                     }
                 }

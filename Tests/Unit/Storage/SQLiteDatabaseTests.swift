@@ -1,3 +1,5 @@
+import Contracts
+import EventLog
 import Foundation
 import Storage
 import TestSupport
@@ -120,7 +122,8 @@ struct SQLiteDatabaseTests {
         }
         for n in 0..<100 {
             try await database.write { connection in
-                try EventLog.append(at: n, roomID: "room", participants: [], emissions: .emptyArray, on: connection)
+                try EventLog.append(
+                    at: Timestamp(milliseconds: n), roomID: "room", participants: [], emissions: [], on: connection)
             }
         }
         #expect(told.all.count == 100)
@@ -138,7 +141,7 @@ struct SQLiteDatabaseTests {
                 """)
         let database = try open([deferred])
         let told = Told()
-        database.onCommit { told.add($0.map(\.roomID)) }
+        database.onCommit { told.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         struct Refused: Error {}
@@ -147,7 +150,8 @@ struct SQLiteDatabaseTests {
                 try await database.write { connection in
                     if id == "refused" { throw Refused() }
                     try connection.execute("INSERT INTO items (id) VALUES ($1)", id)
-                    try EventLog.append(at: 0, roomID: id, participants: [], emissions: .emptyArray, on: connection)
+                    try EventLog.append(
+                        at: Timestamp(milliseconds: 0), roomID: id, participants: [], emissions: [], on: connection)
                 }
             }
         }

@@ -1,3 +1,5 @@
+import Contracts
+import EventLog
 import Storage
 import Synchronization
 import TestSupport
@@ -36,7 +38,7 @@ struct WriteConformanceTests {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
         let told = Told()
-        database.onCommit { told.add($0.map(\.roomID)) }
+        database.onCommit { told.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (0..<10).map { n in
@@ -44,7 +46,8 @@ struct WriteConformanceTests {
                 try await database.write { connection in
                     try connection.execute("INSERT INTO items (id) VALUES ($1)", "\(n)")
                     try EventLog.append(
-                        at: n, roomID: "room \(n)", participants: [], emissions: .emptyArray, on: connection)
+                        at: Timestamp(milliseconds: n), roomID: "room \(n)", participants: [], emissions: [],
+                        on: connection)
                     connection.afterCommit { told.add(["hook \(n)"]) }
                     if n.isMultiple(of: 3) { throw Refused() }
                 }
@@ -63,7 +66,7 @@ struct WriteConformanceTests {
         #expect(told.all == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
         let entries = try await EventLog(database).entries(since: 0, limit: 100)
         #expect(entries.map(\.seq) == Array(1...6))
-        #expect(entries.map(\.at) == kept)
+        #expect(entries.map(\.at.milliseconds) == kept)
     }
 
     @Test(
@@ -198,12 +201,12 @@ struct WriteConformanceTests {
     func order(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let told = Told()
-        database.onCommit { told.add($0.map(\.roomID)) }
+        database.onCommit { told.add(entries: $0) }
         let writes = (0..<300).map { n in
             Task.immediate {
                 try await database.write { connection in
                     try EventLog.append(
-                        at: 0, roomID: "\(n)", participants: [], emissions: .emptyArray, on: connection)
+                        at: Timestamp(milliseconds: 0), roomID: "\(n)", participants: [], emissions: [], on: connection)
                 }
             }
         }
@@ -217,10 +220,11 @@ struct WriteConformanceTests {
     func toldBeforeTheAnswer(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let told = Told()
-        database.onCommit { told.add($0.map(\.roomID)) }
+        database.onCommit { told.add(entries: $0) }
         for n in 1...50 {
             try await database.write {
-                try EventLog.append(at: 0, roomID: "\(n)", participants: [], emissions: .emptyArray, on: $0)
+                try EventLog.append(
+                    at: Timestamp(milliseconds: 0), roomID: "\(n)", participants: [], emissions: [], on: $0)
             }
             #expect(told.all.count == n)
         }
@@ -273,4 +277,7 @@ final class Told: Sendable {
 
     var all: [String] { told.withLock { $0 } }
     func add(_ more: [String]) { told.withLock { $0 += more } }
+
+    /// The rooms of entries of the event log.
+    func add(entries: [any CommitEvent]) { add(entries.compactMap { ($0 as? LogEntry)?.roomID }) }
 }

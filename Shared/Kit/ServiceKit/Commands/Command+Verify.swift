@@ -1,3 +1,4 @@
+import Contracts
 import Storage
 
 extension Command {

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Storage
 
@@ -78,8 +79,7 @@ struct Recount {
             if found.contains(where: { $0.mend != nil }) {
                 // There is no event for it, but who keeps what a service has answered goes by its log.
                 try EventLog.append(
-                    at: clock.now().milliseconds, roomID: room, participants: members, emissions: .emptyArray,
-                    on: connection)
+                    at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
             }
             return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
         }

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import ServiceClient
 import Synchronization
 
 /// Who is in which room: asked of the rooms service once, then remembered.

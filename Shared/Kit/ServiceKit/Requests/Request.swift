@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import MessageBus
 import Storage
 
@@ -52,12 +53,15 @@ public struct RoomRequest: Sendable {
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
 
-    /// Writes down what is to be told of a change in the room, in the change's own transaction.
+    /// Emits events about a change in the room: appends them to the service's event log, in the change's own transaction.
     ///
-    /// - Returns: the entry's place in the service's event log.
-    public func tell(_ emissions: [Emission], at time: Timestamp, on connection: any Connection) throws -> Int {
+    /// - Parameter fact: what happened, if another service needs to know.
+    /// - Returns: the entry's position in the log.
+    public func emit(
+        _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
+    ) throws -> Int {
         try EventLog.append(
-            at: time.milliseconds, roomID: room.roomID, participants: room.userIDs, emissions: emissions.json,
-            requestID: id, on: connection)
+            at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
+            on: connection)
     }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Storage
 
 /// The endpoints that a service has registered, each with its handler; its manifest is made of them.
@@ -11,6 +12,7 @@ public struct RequestTable: Sendable {
         case anywhere(Handler)
         case inRoom(RoomHandler)
         case reading(ReadHandler)
+        case logPage(EventLog)
     }
 
     private(set) var entries: [(endpoint: Endpoint, entry: Entry)] = []
@@ -61,6 +63,11 @@ public struct RequestTable: Sendable {
         precondition(presenceSubject == nil, "a service has one endpoint for presence")
         presenceSubject = endpoint.subject
         on(endpoint, handler)
+    }
+
+    /// Answers questions for pages of the service's own log.
+    mutating func answerLogPages(of service: String, from log: EventLog) {
+        entries.append((Endpoint(Subject.logPage(of: service)), .logPage(log)))
     }
 
     /// The manifest of a service that has registered these.

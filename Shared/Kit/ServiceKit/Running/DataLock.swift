@@ -1,4 +1,5 @@
 import Glibc
+import Logging
 
 /// Keeps processes that cannot hear each other off one database: what the one writes, the other's gateway would never tell.
 ///

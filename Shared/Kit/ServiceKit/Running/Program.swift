@@ -1,4 +1,6 @@
+import Contracts
 import Glibc
+import Logging
 import MessageBus
 import Reactor
 import Security

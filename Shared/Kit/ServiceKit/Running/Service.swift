@@ -1,4 +1,5 @@
 import Contracts
+import Logging
 import MessageBus
 import Reactor
 import Security

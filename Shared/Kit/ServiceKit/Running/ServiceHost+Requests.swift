@@ -1,7 +1,9 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import Storage
 
 // Requests: each is handed to its handler, on the loop that it came in on, and answered once.
@@ -20,6 +22,10 @@ extension ServiceHost {
             run(on: loop, request, since: started) { try await handler(Request(request)) }
         case .reading(let handler):
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
+        case .logPage(let log):
+            run(on: loop, request, since: started) {
+                LogPage.Answer(try await log.page(for: LogQuery(RequestFields(request.data))))
+            }
         case .inRoom(let handler):
             do throws(ServiceError) {
                 let parsed = try Request(request)

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -12,7 +13,7 @@ public final class ServiceHost: Sendable {
     let context: ServiceContext
     let group: EventLoopGroup
     private let subscriptions = Mutex<[BusSubscription]>([])
-    private let announcer: ServiceAnnouncer
+    private let publisher: LogPublisher
     private let table: RequestTable
     let underWay: RequestsUnderWay
     private let pruning: LogPruning
@@ -23,7 +24,7 @@ public final class ServiceHost: Sendable {
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
     public static let maxUnderWay = 20_000
-    /// How often the event log is looked at for what nobody told.
+    /// How often the end of the event log is read for entries that nobody published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
@@ -36,7 +37,7 @@ public final class ServiceHost: Sendable {
         self.group = group
         name = type(of: service).name
         let table = service.requests
-        announcer = ServiceAnnouncer(
+        publisher = LogPublisher(
             table.manifest(of: type(of: service)), of: context.database, on: context.bus, log: context.log,
             every: interval)
         self.table = table
@@ -50,13 +51,12 @@ public final class ServiceHost: Sendable {
         context.metrics.watch(context.database, of: name)
         context.metrics.gauge(
             "parlor_log_seq", "The last entry of the service's event log that this instance knows of.", labels: labels
-        ) { [weak self] in Double(self?.announcer.lastTold ?? 0) }
+        ) { [weak self] in Double(self?.publisher.lastPublished ?? 0) }
     }
 
     /// Serves. When it returns, the service is on the bus.
     public func start() async throws {
-        let log = LogRequests(database: context.database)
-        context.database.onCommit { [weak self] entries in self?.publish(entries) }
+        publisher.attach()
         try service.start(on: group.loops[0])
         var table = table
         table.on(Endpoint(Subject.health(of: name))) { [context] _ in
@@ -64,18 +64,18 @@ public final class ServiceHost: Sendable {
             if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
             return try await context.database.read { _ in Reply() }
         }
-        table.on(Endpoint(Subject.eventsSince(of: name))) { try await log.entries(for: $0) }
+        table.answerLogPages(of: name, from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
-        keep(try context.bus.subscribe(Subject.discover) { [announcer] _ in announcer.announce() })
+        keep(try context.bus.subscribe(Subject.discover) { [publisher] _ in publisher.announce() })
         keep(
-            context.bus.onStateChange { [announcer] state in
-                if state == .connected { announcer.announce() }
+            context.bus.onStateChange { [publisher] state in
+                if state == .connected { publisher.announce() }
             })
         // Whoever hears the announcement may ask at once.
         try await context.bus.settle()
-        try await announcer.start()
+        try await publisher.start()
         pruning.start()
     }
 
@@ -84,7 +84,7 @@ public final class ServiceHost: Sendable {
     /// Takes no more requests, then waits for those under way, at most `deadline`.
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
-        announcer.stop()
+        publisher.stop()
         let left = await underWay.close(within: deadline)
         if left > 0 { context.log.warning("stopping with requests under way", ["count": left]) }
         pruning.stop()
@@ -100,25 +100,6 @@ public final class ServiceHost: Sendable {
                 .init("requests", requests.current), .init("failed", failures.current),
                 .init("under way", underWay.count), .init("queued reads", statistics.queuedReads),
                 .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
-            ], places: [.init(name, announcer.lastTold)])
-    }
-
-    // MARK: The event log
-
-    /// On the thread that writes, in the order of commits.
-    private func publish(_ entries: [LogEntry]) {
-        let entries = entries.map { StreamEntry($0) }
-        var told: StreamEntry?
-        var refused: [(entry: StreamEntry, error: BusError)] = []
-        for (entry, error) in zip(entries, context.bus.publish(Subject.events(of: name), all: entries)) {
-            if let error { refused.append((entry, error)) } else { told = entry }
-        }
-        if let told { announcer.noteTold(told, in: context.database.databaseID) }
-        guard let first = refused.first else { return }
-        // They are in the log. If the last is one of them, only an announcement tells those who follow.
-        context.log.warning(
-            "entries were not published",
-            ["seq": first.entry.seq, "count": refused.count, "error": "\(first.error)"])
-        announcer.announce()
+            ], places: [.init(name, publisher.lastPublished)])
     }
 }

@@ -109,12 +109,12 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     }
 
     /// - Throws: when the connection is lost, not knowing whether the server has carried it out.
-    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
+    func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent]) {
         isCommitting = true
         let result = try command("COMMIT")
         guard result.command == "COMMIT" else { throw .io("the transaction was rolled back") }
         defer { forget() }
-        return (record.hooks, record.entries)
+        return (record.hooks, record.events)
     }
 
     func rollBack() {

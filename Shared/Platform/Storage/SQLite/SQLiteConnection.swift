@@ -117,11 +117,11 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         return result
     }
 
-    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry]) {
+    func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent]) {
         try execute("COMMIT", binding: [])
         isInTransaction = false
         defer { record.clear() }
-        return (record.hooks, record.entries)
+        return (record.hooks, record.events)
     }
 
     func rollBack() {

@@ -41,7 +41,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
             let reader = try SQLiteConnection(file.path, role: .reader)
             try reader.configure(configuration, isDurable: !isTemporary)
             // Its first read opens the log, while the name is still there.
-            _ = try EventLog.head(on: reader)
+            _ = try DatabaseIdentity.load(on: reader)
             return reader
         }
         threads = DatabaseThreads(

@@ -1,10 +1,17 @@
-/// The random name a database is given when it is created.
+/// The random name a database is given when it is created, and the table that every database has: the one of its event
+/// log, which the module EventLog writes and reads.
 enum DatabaseIdentity {
     private static let migration = Migration(
         version: 1, name: "identity and event log",
         sql: """
             CREATE TABLE database_identity (id TEXT NOT NULL);
-            \(EventLog.schema)
+            CREATE TABLE events (
+                seq INTEGER PRIMARY KEY,
+                at INTEGER NOT NULL,
+                room_id TEXT NOT NULL,
+                participants TEXT NOT NULL,
+                emissions TEXT NOT NULL
+            )
             """)
 
     static let migrations = [
@@ -18,11 +25,16 @@ enum DatabaseIdentity {
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
-        if let id = try connection.first("SELECT id FROM database_identity", body: { $0.text(0) }) { return id }
+        if let id = try load(on: connection) { return id }
         let id =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
         return id
+    }
+
+    /// nil if it has none yet.
+    static func load(on connection: any Connection) throws -> String? {
+        try connection.first("SELECT id FROM database_identity") { $0.text(0) }
     }
 
     /// Writes it anew as it is. An UPDATE to the same value would leave SQLite's page as it is, and nothing to be written.

@@ -30,7 +30,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// A type of its own: taken out of a `Mutex` that holds nothing but it, a closure comes back wrapped twice, and is put
     /// back so. After 10,000 commits it lay 20,000 calls deep.
     private struct CommitHook {
-        var call: (@Sendable ([LogEntry]) -> Void)?
+        var call: (@Sendable ([any CommitEvent]) -> Void)?
     }
 
     /// How often a batch is run at most that the engine has undone for a reason of its own.
@@ -61,7 +61,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
 
     var queuedWrites: Int { writes.count }
 
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) {
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) {
         self.hook.withLock {
             precondition($0.call == nil, "one hook, set once")
             $0.call = hook
@@ -148,11 +148,11 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             return false
         }
         if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
-        let (hooks, entries) = try connection.commit()
+        let (hooks, events) = try connection.commit()
         if crashPoint?.place == .afterCommit { crashPoint?.crash() }
         counters.committed(writes: batch.count, hasChanges: hasChanges)
         for hook in hooks { hook() }
-        if !entries.isEmpty { hook.withLock { $0.call }?(entries) }
+        if !events.isEmpty { hook.withLock { $0.call }?(events) }
         if crashPoint?.place == .afterPublish { crashPoint?.crash() }
         for answer in answers { answer() }
         return true

@@ -36,7 +36,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         return statistics
     }
 
-    func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { writer.onCommit(hook) }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { writer.onCommit(hook) }
 
     func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -93,7 +93,7 @@ protocol ThreadedDatabase: Database {
 extension ThreadedDatabase {
     public var statistics: DatabaseStatistics { threads.statistics }
 
-    public func onCommit(_ hook: @escaping @Sendable ([LogEntry]) -> Void) { threads.onCommit(hook) }
+    public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.onCommit(hook) }
 
     public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await threads.snapshot(body)

@@ -19,8 +19,8 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
         isolated: Bool, _ body: (any Connection) throws -> Void
     ) throws(StorageError) -> Result<Void, any Error>
 
-    /// - Returns: what is to be called and told now that it is on disk.
-    func commit() throws(StorageError) -> (hooks: [() -> Void], entries: [LogEntry])
+    /// - Returns: the hooks to call, and the events to hand over, now that it is on disk.
+    func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent])
 
     /// Ends the transaction, whatever state it is in.
     func rollBack()

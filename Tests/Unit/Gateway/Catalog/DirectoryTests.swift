@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Glibc
 import JSON
 import Reactor
@@ -13,9 +14,9 @@ private struct FollowedLogs: LogReceiver {
     let delivered: Arrivals<Int>
     let followed: Arrivals<String>
 
-    func start(_ stream: String, after position: Bookmark) { followed.add(stream) }
+    func start(_ stream: String, after position: LogPosition) { followed.add(stream) }
 
-    func receive(_ entries: [StreamEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
+    func receive(_ entries: [LogEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
 }
 
 @Suite("Learning of services")
@@ -75,7 +76,7 @@ struct DirectoryTests {
     func followedLater() async throws {
         try await run { directory in
             try directory.start()
-            bus.refuse(Subject.events(of: "chat"))
+            bus.refuse(Subject.log(of: "chat"))
             let chat = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next() == "chat")
             #expect(directory.catalog.manifests["chat"] != nil)
@@ -132,7 +133,7 @@ struct DirectoryTests {
     func unfollowed() async throws {
         try await run { directory in
             try directory.start()
-            bus.refuse(Subject.events(of: "chat"))
+            bus.refuse(Subject.log(of: "chat"))
             let chat = try FakeService.start(manifest, on: bus)
             #expect(try await announced.next() == "chat")
             #expect(await directory.settle(with: ["chat"], within: .zero) == ["chat"])
@@ -172,7 +173,7 @@ struct DirectoryTests {
         try bus.publish(
             subject,
             JSONWriter.object {
-                $0.member("head", object: { Bookmark(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
+                $0.member("head", object: { LogPosition(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
                 $0.member("manifest", manifest.json)
             })
     }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Testing
@@ -125,7 +126,7 @@ struct FanoutTests {
     }
 
     /// Answers `chat:send` with the position of an entry, and does with the entry what the test wants.
-    private func answerSends(_ world: GatewayWorld, _ publish: @escaping @Sendable (StreamEntry) -> Void) {
+    private func answerSends(_ world: GatewayWorld, _ publish: @escaping @Sendable (LogEntry) -> Void) {
         let echo = Emission(to: .person("ada"), "message:new", data(1))
         world.chat.on("chat.send") { [chat = world.chat] request in
             let entry = chat.commit([echo])

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import GatewayCatalog
 import GatewayPresence
 import JSON
@@ -33,7 +34,7 @@ struct LogPipelineTests {
             add("\(event), lists at \(seq)\(isMeasured ? ", measured" : "")")
         }
 
-        func start(_ stream: String, after position: Bookmark) { addState("start \(stream) \(position.seq)") }
+        func start(_ stream: String, after position: LogPosition) { addState("start \(stream) \(position.seq)") }
 
         func deliver(_ broadcasts: [Broadcast]) {
             addState(
@@ -41,15 +42,15 @@ struct LogPipelineTests {
             )
         }
 
-        func backfill(_ stream: String, _ entries: [Broadcast], from start: Bookmark, to end: Bookmark) {
+        func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
             backfilled.add([start.seq] + entries.map(\.position.seq) + [end.seq])
         }
     }
 
     private static let member = RoomMember(roomID: "r", userID: "ada")
 
-    private static func entry(_ seq: Int, _ emissions: [Emission]) -> StreamEntry {
-        StreamEntry(
+    private static func entry(_ seq: Int, _ emissions: [Emission]) -> LogEntry {
+        LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: "r", participants: ["ada", "bob"],
             emissionsJSON: emissions.json)
     }
@@ -80,7 +81,7 @@ struct LogPipelineTests {
             let sent = Emission(to: .room, "message:new", JSONValue(1), endsTypingOf: "ada")
             let composed = Emission(to: .person("ada"), "room:badges", .emptyObject, composition: .badges)
             await loop.run {
-                pipeline.start("chat", after: Bookmark(databaseID: "db", seq: 3, digest: 0))
+                pipeline.start("chat", after: LogPosition(databaseID: "db", seq: 3, digest: 0))
                 pipeline.receive([Self.entry(4, [sent]), Self.entry(5, [composed])], of: "chat")
                 pipeline.receive([Self.entry(6, [])], of: "chat")
             }
@@ -97,8 +98,8 @@ struct LogPipelineTests {
     func backfill() async throws {
         try await run { pipeline, sink, _, loop, bus in
             let entries = (1...3).map { Self.entry($0, [Emission(to: .room, "n", JSONValue($0))]) }
-            let head = Bookmark(after: entries[2], in: "db")
-            _ = try bus.respond(to: Subject.eventsSince(of: "chat"), queue: "chat") { request in
+            let head = LogPosition(after: entries[2], in: "db")
+            _ = try bus.respond(to: Subject.logPage(of: "chat"), queue: "chat") { request in
                 let since = request.data["since"]?.int ?? 0
                 let page = LogPage(
                     head: head, oldest: 1, isKnown: true, entries: entries.filter { $0.seq > since }, through: head.seq)

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -8,16 +9,16 @@ import Testing
 struct ReplayBufferTests {
     private static func broadcast(_ seq: Int, for people: [String] = ["ada", "bob"], past: String = "") -> Broadcast {
         Broadcast(
-            StreamEntry(
+            LogEntry(
                 seq: seq, at: Timestamp(milliseconds: seq), roomID: "r", participants: people,
                 emissionsJSON: JSONWriter.value { $0.array { $0.string(past) } }), of: "chat")
     }
 
-    private static func place(_ seq: Int, past: String = "") -> Bookmark {
-        Bookmark(after: broadcast(seq, past: past).entry, in: "db")
+    private static func place(_ seq: Int, past: String = "") -> LogPosition {
+        LogPosition(after: broadcast(seq, past: past).entry, in: "db")
     }
 
-    private static let beginning = Bookmark(databaseID: "db", seq: 0, digest: 0)
+    private static let beginning = LogPosition(databaseID: "db", seq: 0, digest: 0)
 
     private static func filled(_ seqs: ClosedRange<Int>, generationSize: Int = 10) -> ReplayBuffer {
         var recent = ReplayBuffer(generationSize: generationSize)
@@ -56,7 +57,7 @@ struct ReplayBufferTests {
     func unknown() {
         let recent = Self.filled(1...14)
         for place in [
-            Self.place(4, past: "another"), Bookmark(databaseID: "other", seq: 4, digest: Self.place(4).digest),
+            Self.place(4, past: "another"), LogPosition(databaseID: "other", seq: 4, digest: Self.place(4).digest),
             Self.place(15),
         ] {
             guard case .unknown = recent.entries(of: "chat", since: place, for: "ada") else {

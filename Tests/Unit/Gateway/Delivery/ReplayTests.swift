@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -18,7 +19,7 @@ struct ReplayTests {
             Emission(to: .person("bob"), "bob", name),
         ]
         return Broadcast(
-            StreamEntry(
+            LogEntry(
                 seq: seq, at: Timestamp(milliseconds: at), roomID: room, participants: people,
                 emissionsJSON: emissions.json), of: stream)
     }
@@ -28,18 +29,18 @@ struct ReplayTests {
         "notes": (1...6).map { entry("notes", $0, at: $0 * 10 + 5, room: $0 == 3 ? "other" : "r") },
     ]
 
-    private static func place(_ stream: String, _ seq: Int) -> Bookmark {
+    private static func place(_ stream: String, _ seq: Int) -> LogPosition {
         guard seq > 0, let entry = logs[stream]?[seq - 1].entry else {
-            return Bookmark(databaseID: stream, seq: 0, digest: 0)
+            return LogPosition(databaseID: stream, seq: 0, digest: 0)
         }
-        return Bookmark(after: entry, in: stream)
+        return LogPosition(after: entry, in: stream)
     }
 
     private static func cursor(_ chat: Int, _ notes: Int) -> SyncCursor {
         SyncCursor(["chat": place("chat", chat), "notes": place("notes", notes)])
     }
 
-    private static var ends: [String: Bookmark] { ["chat": place("chat", 6), "notes": place("notes", 6)] }
+    private static var ends: [String: LogPosition] { ["chat": place("chat", 6), "notes": place("notes", 6)] }
 
     /// Steps until a page comes; entries are given in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
@@ -130,12 +131,12 @@ struct ReplayTests {
     @Test("a cursor of other streams, of another database, of another past or ahead recovers nothing")
     func broken() {
         var foreign = Self.cursor(1, 1)
-        foreign.places["chat"]?.bookmark = Bookmark(
+        foreign.places["chat"]?.bookmark = LogPosition(
             databaseID: "restored", seq: 1, digest: Self.place("chat", 1).digest)
         var otherPast = Self.cursor(6, 6)
-        otherPast.places["chat"]?.bookmark = Bookmark(databaseID: "chat", seq: 6, digest: 1)
+        otherPast.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 6, digest: 1)
         var ahead = Self.cursor(6, 6)
-        ahead.places["chat"]?.bookmark = Bookmark(databaseID: "chat", seq: 7, digest: 1)
+        ahead.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 7, digest: 1)
         var fewer = Self.cursor(1, 1)
         fewer.places["notes"] = nil
         var more = Self.cursor(1, 1)

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -10,8 +11,8 @@ struct SyncCursorTests {
 
     private static var cursor: SyncCursor {
         var cursor = SyncCursor([
-            "rooms": Bookmark(databaseID: "r1", seq: 0, digest: 0),
-            "chat": Bookmark(databaseID: "c1", seq: 41, digest: 4_000_000_000),
+            "rooms": LogPosition(databaseID: "r1", seq: 0, digest: 0),
+            "chat": LogPosition(databaseID: "c1", seq: 41, digest: 4_000_000_000),
         ])
         cursor.places["chat"]?.taken = 2
         return cursor

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct RoomListCacheTests {
     private static let generationBytes = 64 * 1024
     private let cache = RoomListCache(generationBytes: generationBytes)
-    private let start = Bookmark(databaseID: "db", seq: 5, digest: 50)
+    private let start = LogPosition(databaseID: "db", seq: 5, digest: 50)
 
     init() { cache.start("chat", after: start) }
 
@@ -34,15 +35,15 @@ struct RoomListCacheTests {
     @discardableResult
     private func note(
         _ seq: Int, _ participants: [String] = ["eve"], room: String = "r", in cache: RoomListCache? = nil
-    ) -> Bookmark {
-        let entry = StreamEntry(
+    ) -> LogPosition {
+        let entry = LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: room, participants: participants,
             emissionsJSON: .emptyArray)
         (cache ?? self.cache).note([entry], of: "chat")
-        return Bookmark(after: entry, in: "db")
+        return LogPosition(after: entry, in: "db")
     }
 
-    private func isCurrent(at end: Bookmark, after known: Bookmark? = nil) -> Bool {
+    private func isCurrent(at end: LogPosition, after known: LogPosition? = nil) -> Bool {
         cache.list(key(), at: ["chat": end], after: ["chat": known ?? start]) != nil
     }
 
@@ -50,7 +51,7 @@ struct RoomListCacheTests {
     func current() {
         keep(key())
         #expect(isCurrent(at: start))
-        let next = Bookmark(databaseID: "db", seq: 6, digest: 60)
+        let next = LogPosition(databaseID: "db", seq: 6, digest: 60)
         #expect(!isCurrent(at: next))
         note(6)
         #expect(isCurrent(at: next))
@@ -70,9 +71,9 @@ struct RoomListCacheTests {
     @Test("an end that the log had passed before, or another entry at it, is of another past")
     func anotherPast() {
         keep(key())
-        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 4, digest: 40)))
-        #expect(!isCurrent(at: Bookmark(databaseID: "db", seq: 5, digest: 51)))
-        #expect(!isCurrent(at: Bookmark(databaseID: "other", seq: 5, digest: 50)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 4, digest: 40)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 5, digest: 51)))
+        #expect(!isCurrent(at: LogPosition(databaseID: "other", seq: 5, digest: 50)))
         // What came since it was asked is no sign of that.
         note(6)
         #expect(isCurrent(at: start))

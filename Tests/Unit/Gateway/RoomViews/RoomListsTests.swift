@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import GatewayCatalog
 import GatewayLimits
 import GatewayPresence
@@ -18,8 +19,8 @@ struct RoomListsTests {
     private struct Marker: LogReceiver {
         let cache: RoomListCache
 
-        func start(_ stream: String, after position: Bookmark) { cache.start(stream, after: position) }
-        func receive(_ entries: [StreamEntry], of stream: String) { cache.note(entries, of: stream) }
+        func start(_ stream: String, after position: LogPosition) { cache.start(stream, after: position) }
+        func receive(_ entries: [LogEntry], of stream: String) { cache.note(entries, of: stream) }
     }
 
     private actor House {
@@ -62,7 +63,8 @@ struct RoomListsTests {
             composer = RoomComposer(
                 bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: LogEnds(MissedEntries(bus: bus, log: .silent), on: loop), composer: composer,
+                cache: cache, ends: ReadIndex(MissedEntries(bus: bus, log: .silent).client, on: loop),
+                composer: composer,
                 directory: directory, services: services, presence: presence,
                 limits: Limits(
                     RateLimiter(

@@ -1,3 +1,5 @@
+import Contracts
+import EventLog
 import JSON
 import Storage
 import TestSupport
@@ -6,13 +8,16 @@ import Testing
 @Suite("The event log")
 struct EventLogTests {
     private let folder = TemporaryFolder()
+    private static let end = Timestamp(milliseconds: .max)
+
+    private static func emissions(_ n: Int) -> [Emission] { [Emission(to: .room, "e", JSONValue(n))] }
 
     private func append(_ count: Int, to database: any Database, at time: Int = 0) async throws {
         for n in 0..<count {
             try await database.write {
                 try EventLog.append(
-                    at: time + n, roomID: "r", participants: ["a", "b\""],
-                    emissions: JSONValue(trusted: Array(#"[{"to":"room", "n":\#(n)}]"#.utf8)), on: $0)
+                    at: Timestamp(milliseconds: time + n), roomID: "r", participants: ["a", "b\""],
+                    emissions: Self.emissions(n), on: $0)
             }
         }
     }
@@ -32,8 +37,8 @@ struct EventLogTests {
             found
                 == [3, 4].map { seq in
                     LogEntry(
-                        seq: seq, at: 999 + seq, roomID: "r", participants: ["a", "b\""],
-                        emissions: JSONValue(trusted: Array(#"[{"to":"room", "n":\#(seq - 1)}]"#.utf8)))
+                        seq: seq, at: Timestamp(milliseconds: 999 + seq), roomID: "r", participants: ["a", "b\""],
+                        emissions: Self.emissions(seq - 1))
                 })
         #expect(try await log.entries(since: 5, limit: 10) == [])
     }
@@ -44,7 +49,7 @@ struct EventLogTests {
         for n in 1...9 {
             try await database.write {
                 try EventLog.append(
-                    at: n, roomID: "room \(n % 3)", participants: [], emissions: .emptyArray, on: $0)
+                    at: Timestamp(milliseconds: n), roomID: "room \(n % 3)", participants: [], emissions: [], on: $0)
             }
         }
         func found(_ rooms: [String], since: Int = 0, through: Int = .max, limit: Int = 10) async throws -> (
@@ -52,7 +57,7 @@ struct EventLogTests {
         ) {
             try await database.read {
                 let found = try EventLog.entries(
-                    since: since, through: through, ofRooms: rooms, limit: limit, on: $0)
+                    since: since, through: through, ofRooms: rooms[...], limit: limit, on: $0)
                 return (found.entries.map(\.seq), found.isWhole)
             }
         }
@@ -71,21 +76,24 @@ struct EventLogTests {
         let database = try engine.open(in: folder)
         try await append(5, to: database)
         let log = EventLog(database)
+        let size = Self.emissions(0).json.bytes.count
         #expect(try await log.entries(since: 0, limit: 10, maxBytes: 1).map(\.seq) == [1])
-        #expect(try await log.entries(since: 0, limit: 10, maxBytes: 3 * (22 + 2 * 40)).map(\.seq) == [1, 2, 3])
+        #expect(try await log.entries(since: 0, limit: 10, maxBytes: 3 * (size + 2 * 40)).map(\.seq) == [1, 2, 3])
     }
 
     @Test("pruning goes by age, stops at a consumer's cursor, and keeps the newest", arguments: Engine.allCases)
     func pruning(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let log = EventLog(database)
-        #expect(try await log.prune(olderThan: .max) == 0)
+        #expect(try await log.prune(olderThan: Self.end) == 0)
         try await append(10, to: database, at: 100)
-        #expect(try await log.prune(olderThan: 100) == 0)
-        #expect(try await log.prune(olderThan: 103) == 2, "where everyone stood at 103 is the third")
+        #expect(try await log.prune(olderThan: Timestamp(milliseconds: 100)) == 0)
+        #expect(
+            try await log.prune(olderThan: Timestamp(milliseconds: 103)) == 2,
+            "where everyone stood at 103 is the third")
         #expect(try await log.oldest() == 3)
-        #expect(try await log.prune(olderThan: .max, keepingFrom: 6) == 3)
-        #expect(try await log.prune(olderThan: .max) == 4)
+        #expect(try await log.prune(olderThan: Self.end, keepingFrom: 6) == 3)
+        #expect(try await log.prune(olderThan: Self.end) == 4)
         #expect(try await log.entries(since: 0, limit: 10).map(\.seq) == [10])
         try await append(1, to: database)
         #expect(try await log.head() == 11)
@@ -96,10 +104,11 @@ struct EventLogTests {
         let database = try engine.open(in: folder)
         try await database.write { connection in
             for n in 0..<2500 {
-                try EventLog.append(at: n, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+                try EventLog.append(
+                    at: Timestamp(milliseconds: n), roomID: "r", participants: [], emissions: [], on: connection)
             }
         }
-        #expect(try await EventLog(database).prune(olderThan: 2400) == 2399)
+        #expect(try await EventLog(database).prune(olderThan: Timestamp(milliseconds: 2400)) == 2399)
         #expect(try await EventLog(database).oldest() == 2400)
     }
 
@@ -107,7 +116,7 @@ struct EventLogTests {
     func restart(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         try await append(3, to: database)
-        try await EventLog(database).prune(olderThan: .max)
+        try await EventLog(database).prune(olderThan: Self.end)
         await database.close()
         let again = try engine.open(in: folder)
         try await append(1, to: again)

@@ -1,17 +1,21 @@
 import Synchronization
 
 /// Collects what comes, from any thread, and lets a test wait for it.
-final class Collector<Item: Sendable>: Sendable {
+public final class Collector<Item: Sendable>: Sendable {
     private struct State {
-        var items: [Item] = []
+        public init() {}
+
+        public var items: [Item] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<[Item], Never>)] = []
     }
 
     private let state = Mutex(State())
 
-    var items: [Item] { state.withLock { $0.items } }
+    public init() {}
 
-    func add(_ item: Item) {
+    public var items: [Item] { state.withLock { $0.items } }
+
+    public func add(_ item: Item) {
         let ready = state.withLock { state in
             state.items.append(item)
             let (items, count) = (state.items, state.items.count)
@@ -24,7 +28,7 @@ final class Collector<Item: Sendable>: Sendable {
 
     /// All that has come, once it is at least so many.
     @discardableResult
-    func first(_ count: Int) async -> [Item] {
+    public func first(_ count: Int) async -> [Item] {
         await withCheckedContinuation { continuation in
             let items = state.withLock { state -> [Item]? in
                 if state.items.count >= count { return state.items }
@@ -37,9 +41,11 @@ final class Collector<Item: Sendable>: Sendable {
 }
 
 /// A door that is shut until a test opens it.
-final class Gate: Sendable {
+public final class Gate: Sendable {
     private let opened = Collector<Void>()
 
-    func open() { opened.add(()) }
-    func passed() async { await opened.first(1) }
+    public init() {}
+
+    public func open() { opened.add(()) }
+    public func passed() async { await opened.first(1) }
 }

@@ -3,7 +3,7 @@ import MessageBus
 import Synchronization
 
 /// The bus within the process, with the troubles that one over a network has: a test says when.
-final class FakeBus: MessageBus {
+public final class FakeBus: MessageBus {
     private let real = InProcessBus()
     private let lostFlushes = Mutex(0)
     private struct Refusal: Sendable {
@@ -16,25 +16,27 @@ final class FakeBus: MessageBus {
     private let isReachable = Mutex(true)
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
+    public init() {}
+
     /// The subjects of all requests.
-    let requested = Collector<String>()
+    public let requested = Collector<String>()
 
     /// Why `publish` sends nothing from now on; nil: it does.
-    func refusePublishing(_ error: BusError?, after passing: Int = 0) {
+    public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
         refusal.withLock { $0 = Refusal(error: error, passing: passing) }
     }
 
     /// What `isConnected` says from now on.
-    func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
+    public func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
 
     /// As if the connection had been lost and made again.
-    func comeBack() {
+    public func comeBack() {
         for state in [BusState.disconnected, .connected] {
             for watcher in watchers.withLock({ $0 }) { watcher(state) }
         }
     }
 
-    func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
+    public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         let refusal = refusal.withLock { $0 }
         guard let error = refusal.error else { return real.publish(subject, all: payloads) }
         let passing = payloads.prefix(refusal.passing)
@@ -42,20 +44,20 @@ final class FakeBus: MessageBus {
     }
 
     @discardableResult
-    func subscribe(
+    public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
         try real.subscribe(pattern, queue: queue, handler)
     }
 
     @discardableResult
-    func respond(
+    public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
         try real.respond(to: pattern, queue: queue, handler)
     }
 
-    func request(
+    public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
@@ -63,18 +65,18 @@ final class FakeBus: MessageBus {
         real.request(subject, data, context, completion: completion)
     }
 
-    var keepsKeysTogether: Bool { real.keepsKeysTogether }
-    var isConnected: Bool { isReachable.withLock { $0 } }
+    public var keepsKeysTogether: Bool { real.keepsKeysTogether }
+    public var isConnected: Bool { isReachable.withLock { $0 } }
 
-    func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
+    public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         watchers.withLock { $0.append(handler) }
         return BusSubscription {}
     }
 
     /// The next flushes fail, as if the connection were lost in them.
-    func loseConnection(times: Int) { lostFlushes.withLock { $0 = times } }
+    public func loseConnection(times: Int) { lostFlushes.withLock { $0 = times } }
 
-    func flush() async throws(BusError) {
+    public func flush() async throws(BusError) {
         let isLost = lostFlushes.withLock { count in
             count -= 1
             return count >= 0
@@ -82,5 +84,5 @@ final class FakeBus: MessageBus {
         if isLost { throw .disconnected }
         try await real.flush()
     }
-    func close() async { await real.close() }
+    public func close() async { await real.close() }
 }

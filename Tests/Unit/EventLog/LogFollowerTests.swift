@@ -1,13 +1,14 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
-import ServiceKit
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("following a stream", .timeLimit(.minutes(1)))
-struct StreamFollowerTests {
+struct LogFollowerTests {
     /// The owner of an event log, as far as followers see it. It publishes what a test says, and answers from all it has.
     private final class Owner: Sendable {
         struct Log {
@@ -56,19 +57,19 @@ struct StreamFollowerTests {
             for seq in seqs { try bus.publish("notes.log", entry(seq, of: log).json) }
         }
 
-        var head: Bookmark {
+        var head: LogPosition {
             let log = log.withLock { $0 }
             return place(log.seqs.last ?? 0, of: log)
         }
 
-        func place(_ seq: Int, of log: Log) -> Bookmark {
+        func place(_ seq: Int, of log: Log) -> LogPosition {
             seq == 0
-                ? Bookmark(databaseID: log.databaseID, seq: 0, digest: 0)
-                : Bookmark(after: entry(seq, of: log), in: log.databaseID)
+                ? LogPosition(databaseID: log.databaseID, seq: 0, digest: 0)
+                : LogPosition(after: entry(seq, of: log), in: log.databaseID)
         }
 
-        private func entry(_ seq: Int, of log: Log) -> StreamEntry {
-            StreamEntry(
+        private func entry(_ seq: Int, of log: Log) -> LogEntry {
+            LogEntry(
                 seq: seq, at: Timestamp(milliseconds: 0), roomID: log.databaseID, participants: [],
                 emissionsJSON: JSONWriter.value { $0.array { $0.string(log.past) } })
         }
@@ -78,8 +79,8 @@ struct StreamFollowerTests {
     private struct World {
         let owner: Owner
         let group: EventLoopGroup
-        let follower: StreamFollower
-        let given = Collector<StreamEntry>()
+        let follower: LogFollower
+        let given = Collector<LogEntry>()
         let starts = Collector<Int>()
 
         static func run(_ body: (World) async throws -> Void) async throws {
@@ -94,7 +95,7 @@ struct StreamFollowerTests {
         private init() throws {
             owner = try Owner()
             group = try EventLoopGroup(loopCount: 1)
-            follower = StreamFollower(
+            follower = LogFollower(
                 "notes", bus: owner.bus, on: group.loops[0], log: .silent,
                 deliver: { [given] in for entry in $0 { given.add(entry) } },
                 onStart: { [starts] in starts.add($0.seq) })
@@ -351,7 +352,7 @@ struct StreamFollowerTests {
             try world.owner.publish(1, 2)
             world.follower.expect(9)
             world.announce()
-            world.follower.announced(Bookmark(databaseID: "second", seq: 9, digest: 1))
+            world.follower.announced(LogPosition(databaseID: "second", seq: 9, digest: 1))
             await world.settled()
             #expect(world.given.items.isEmpty)
             #expect(world.owner.asked.items.count == 1)

@@ -1,4 +1,6 @@
+import Contracts
 import JSON
+import Storage
 import Workers
 
 /// The log of changes in a service's own database, written in the transaction of the change.
@@ -6,19 +8,9 @@ import Workers
 /// `seq` counts commits' entries without gaps: a write that is undone takes its numbers with it. What takes a connection
 /// belongs to the caller's transaction; what does not has one of its own.
 public struct EventLog: Sendable {
-    private let database: any Database
+    let database: any Database
 
     public init(_ database: any Database) { self.database = database }
-
-    static let schema = """
-        CREATE TABLE events (
-            seq INTEGER PRIMARY KEY,
-            at INTEGER NOT NULL,
-            room_id TEXT NOT NULL,
-            participants TEXT NOT NULL,
-            emissions TEXT NOT NULL
-        )
-        """
 
     /// What each entry runs, and a transaction's first: `parlor-bench` measures SQLite with them.
     package static let insertEntry = """
@@ -27,28 +19,31 @@ public struct EventLog: Sendable {
         """
     package static let findHead = "SELECT coalesce(max(seq), 0) FROM events"
 
-    /// Appends an entry, which is handed to the database's `onCommit` hook after the commit.
+    /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
     /// - Parameters:
-    ///   - emissions: an array.
+    ///   - fact: what happened, if another service needs to know.
     ///   - requestID: of the request that asked for the change; nil if none did.
     /// - Returns: the entry's `seq`.
     @discardableResult
     public static func append(
-        at: Int, roomID: String, participants: [String], emissions: JSONValue, requestID: String? = nil,
-        on connection: any Connection
+        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
+        fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
         // The newest entry is never pruned, so the highest number in the table is the highest ever given; and within a transaction nobody
         // else gives any.
-        let seq = try (connection.lastEntry?.seq ?? head(on: connection)) + 1
+        let last = try (connection.lastReported as? LogEntry)?.seq ?? head(on: connection)
+        let entry = LogEntry(
+            seq: last + 1, at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
+            requestID: requestID)
         try connection.execute(
-            insertEntry, seq, at, roomID, SQLValue.list(participants), emissions, requestID)
-        connection.entryAppended(
-            LogEntry(
-                seq: seq, at: at, roomID: roomID, participants: participants, emissions: emissions,
-                requestID: requestID))
-        return seq
+            insertEntry, entry.seq, time.milliseconds, roomID, SQLValue.list(participants), entry.emissionsJSON,
+            requestID)
+        connection.report(entry)
+        return entry.seq
     }
+
+    // MARK: Reading
 
     /// The `seq` of the newest entry; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
@@ -78,7 +73,8 @@ public struct EventLog: Sendable {
     ///   - roomIDs: only of these rooms; nil for all.
     /// - Returns: the entries, and whether they are all there are.
     public static func entries(
-        since seq: Int, through end: Int = .max, ofRooms roomIDs: [String]? = nil, limit: Int, maxBytes: Int = .max,
+        since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, limit: Int,
+        maxBytes: Int = .max,
         on connection: any Connection
     ) throws -> (entries: [LogEntry], isWhole: Bool) {
         var entries: [LogEntry] = []
@@ -101,7 +97,7 @@ public struct EventLog: Sendable {
                 return true
             }
             for entry in found {
-                bytes += entry.emissions.bytes.count + Self.bytesOfID * entry.participants.count
+                bytes += entry.emissionsJSON.bytes.count + Self.bytesOfID * entry.participants.count
                 guard entries.count < limit, entries.isEmpty || bytes <= maxBytes else { return (entries, false) }
                 entries.append(entry)
                 last = entry.seq
@@ -121,8 +117,8 @@ public struct EventLog: Sendable {
 
     private static func entry(_ row: Row) -> LogEntry {
         LogEntry(
-            seq: row.int(0), at: row.int(1), roomID: row.text(2),
-            participants: row.json(3).array?.compactMap(\.string) ?? [], emissions: row.json(4),
+            seq: row.int(0), at: Timestamp(milliseconds: row.int(1)), roomID: row.text(2),
+            participants: row.json(3).array?.compactMap(\.string) ?? [], emissionsJSON: row.json(4),
             requestID: row.textOrNil(5))
     }
 
@@ -134,6 +130,8 @@ public struct EventLog: Sendable {
         try await database.read { try Self.entries(since: seq, limit: limit, maxBytes: maxBytes, on: $0).entries }
     }
 
+    // MARK: Pruning
+
     /// Entries deleted in one write, so that others' writes get in between.
     private static let pruneBatch = 1000
 
@@ -143,11 +141,10 @@ public struct EventLog: Sendable {
     /// So the entry that was the newest at that time stays, too: it is where everyone stood then, and finds their place.
     ///
     /// - Parameters:
-    ///   - time: milliseconds since 1970, UTC.
     ///   - cursor: the first `seq` that a durable consumer still needs; nil if there is none.
     /// - Returns: how many were deleted.
     @discardableResult
-    public func prune(olderThan time: Int, keepingFrom cursor: Int? = nil) async throws -> Int {
+    public func prune(olderThan time: Timestamp, keepingFrom cursor: Int? = nil) async throws -> Int {
         var total = 0
         while true {
             let deleted = try await database.write { connection in
@@ -158,7 +155,7 @@ public struct EventLog: Sendable {
                 try connection.forEachRow(
                     "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch + 1)]
                 ) { row in
-                    guard row.int(1) < time else { return false }
+                    guard row.int(1) < time.milliseconds else { return false }
                     if let previous { last = previous }
                     previous = row.int(0)
                     return row.int(0) < end

@@ -3,13 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import EventLog
 
 @Suite("a place in a stream")
-struct StreamCursorTests {
-    private static func entry(_ seq: Int, bytes: Int = 2) -> StreamEntry {
+struct LogCursorTests {
+    private static func entry(_ seq: Int, bytes: Int = 2) -> LogEntry {
         let emissions = JSONValue(trusted: [UInt8](repeating: UInt8(ascii: " "), count: bytes - 2) + Array("[]".utf8))
-        return StreamEntry(
+        return LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: emissions)
     }
 
@@ -26,7 +26,7 @@ struct StreamCursorTests {
         coming += coming.filter { _ in Bool.random(using: &random) }
         coming.shuffle(using: &random)
 
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         var given: [Int] = []
         let startsAfter = Int.random(in: 0...coming.count, using: &random)
         for (index, seq) in coming.enumerated() {
@@ -47,22 +47,22 @@ struct StreamCursorTests {
 
     @Test("more early entries than are kept do not keep the missing one from passing")
     func tooManyEarly() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         _ = cursor.start(at: 0)
-        let last = StreamCursor.maxEarly + 100
+        let last = LogCursor.maxEarly + 100
         for seq in 2...last { #expect(cursor.receive(Self.entry(seq)).isEmpty) }
-        #expect(cursor.receive(Self.entry(1)).map(\.seq) == Array(1...StreamCursor.maxEarly + 1))
+        #expect(cursor.receive(Self.entry(1)).map(\.seq) == Array(1...LogCursor.maxEarly + 1))
         #expect(cursor.isBehind, "what was not kept is known to exist")
-        let rest = (StreamCursor.maxEarly + 2...last).flatMap { cursor.receive(Self.entry($0)) }.map(\.seq)
-        #expect(rest == Array(StreamCursor.maxEarly + 2...last))
+        let rest = (LogCursor.maxEarly + 2...last).flatMap { cursor.receive(Self.entry($0)) }.map(\.seq)
+        #expect(rest == Array(LogCursor.maxEarly + 2...last))
         #expect(!cursor.isBehind)
     }
 
     @Test("early entries are kept up to a number of bytes")
     func tooManyBytes() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         _ = cursor.start(at: 0)
-        let size = StreamCursor.maxEarlyBytes / 4
+        let size = LogCursor.maxEarlyBytes / 4
         for seq in 2...9 { _ = cursor.receive(Self.entry(seq, bytes: size)) }
         #expect(cursor.receive(Self.entry(1)).count == 4, "itself, and three that fit with what surrounds them")
         #expect(cursor.isBehind)
@@ -72,7 +72,7 @@ struct StreamCursorTests {
 
     @Test("what came early from one log is not of the next")
     func restart() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         _ = cursor.start(at: 10)
         _ = cursor.receive(Self.entry(12))
         cursor.restart(at: 3)
@@ -82,7 +82,7 @@ struct StreamCursorTests {
 
     @Test("going on past what is gone gives what came early")
     func skip() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         _ = cursor.start(at: 0)
         for seq in [3, 6, 9, 11] { _ = cursor.receive(Self.entry(seq)) }
         #expect(cursor.skip(to: 8).map(\.seq) == [3, 6, 9])
@@ -92,7 +92,7 @@ struct StreamCursorTests {
 
     @Test("an entry that is only expected is behind, until it comes")
     func expect() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         cursor.expect(2)
         #expect(!cursor.isBehind, "before the start")
         _ = cursor.start(at: 1)
@@ -103,7 +103,7 @@ struct StreamCursorTests {
 
     @Test("numbers at the end of all integers break nothing")
     func extremes() {
-        var cursor = StreamCursor()
+        var cursor = LogCursor()
         _ = cursor.start(at: Int.max)
         for seq in [Int.min, -1, 0, Int.max] { #expect(cursor.receive(Self.entry(seq)).isEmpty) }
         #expect(cursor.last == Int.max)

@@ -1,25 +1,26 @@
 import Contracts
-import JSON
+import Logging
 import MessageBus
 import Reactor
 import Synchronization
 
-/// Follows a service's event log: each entry once, in order, from where the service stood when it was first heard from.
+/// Follows a service's event log: each entry once, in order, from where the log stood at the first announcement.
 ///
-/// Entries come by the bus as they are committed. When a gap stays open, or an announcement or somebody's answer names a
-/// later entry, it asks the owner for what is missing, until it has it. All of it happens on one loop.
-public actor StreamFollower {
+/// Entries come by the bus as they are committed. When a gap stays open, or an announcement or a reply names a later entry,
+/// it asks the owner for what is missing, until it has it. All of it happens on one loop.
+public actor LogFollower {
     public nonisolated let service: String
     private nonisolated let loop: EventLoop
     private let bus: any MessageBus
+    private let client: LogClient
     private let log: Logger
-    private let deliver: @Sendable ([StreamEntry]) -> Void
-    private let onStart: @Sendable (Bookmark) -> Void
-    /// What has come and is not handed on yet.
-    private let arrived = Mutex<[StreamEntry]>([])
-    private var cursor = StreamCursor()
+    private let deliver: @Sendable ([LogEntry]) -> Void
+    private let onStart: @Sendable (LogPosition) -> Void
+    /// Entries that have come and are not handed on yet.
+    private let arrived = Mutex<[LogEntry]>([])
+    private var cursor = LogCursor()
     private var databaseID: String?
-    /// Where it started, or what it handed on last: what its owner's log has to have.
+    /// Where it started, or the entry that it handed on last: its owner's log has to have it.
     private var known: Known?
     private var isFetching = false
     private var gapTimer: LoopTimer?
@@ -27,19 +28,19 @@ public actor StreamFollower {
     private var isStopped = false
 
     private enum Known {
-        case start(Bookmark)
-        case entry(StreamEntry)
+        case start(LogPosition)
+        case entry(LogEntry)
 
         var seq: Int {
             switch self {
-            case .start(let bookmark): bookmark.seq
+            case .start(let position): position.seq
             case .entry(let entry): entry.seq
             }
         }
 
         var digest: Int {
             switch self {
-            case .start(let bookmark): bookmark.digest
+            case .start(let position): position.digest
             case .entry(let entry): entry.digest
             }
         }
@@ -54,26 +55,27 @@ public actor StreamFollower {
 
     /// - Parameters:
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
-    ///   - onStart: called on the loop with the place after which it starts: when it is first known where the log stands,
+    ///   - onStart: called on the loop with the position after which it starts: when it is first known where the log stands,
     ///     and when the log has another past, as that of another database or of a restored backup; never after `stop`,
     ///     like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
-        deliver: @escaping @Sendable ([StreamEntry]) -> Void, onStart: @escaping @Sendable (Bookmark) -> Void = { _ in }
+        deliver: @escaping @Sendable ([LogEntry]) -> Void, onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
     ) {
         self.service = service
         self.bus = bus
+        client = LogClient(bus, requestID: "follow-\(service)", owner: service)
         self.loop = loop
         self.log = log
         self.deliver = deliver
         self.onStart = onStart
     }
 
-    /// Starts to listen, once. It knows where it stands with the first announcement: it has to be told of each, also of
-    /// those that follow the bus' return.
+    /// Subscribes, once. It knows where it stands with the first announcement; `announced` has to be called for each, also
+    /// for those that follow the bus' return.
     public nonisolated func start() throws(BusError) {
-        let subscription = try bus.subscribe(Subject.events(of: service)) { [weak self] message in
-            if let self, let entry = StreamEntry(message) { take(entry) }
+        let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
+            if let self, let entry = LogEntry.read(message) { take(entry) }
         }
         loop.execute { self.assumeIsolated { $0.subscriptions.append(subscription) } }
     }
@@ -88,12 +90,12 @@ public actor StreamFollower {
         }
     }
 
-    /// The owner has said where its log stands.
-    public nonisolated func announced(_ head: Bookmark) {
+    /// The owner has announced where its log ends.
+    public nonisolated func announced(_ head: LogPosition) {
         loop.execute { self.assumeIsolated { $0.noteHead(head) } }
     }
 
-    /// Somebody was told that this entry exists: it is fetched if it does not come by itself.
+    /// A reply names this entry: it is fetched if it does not come by itself.
     public nonisolated func expect(_ seq: Int) {
         loop.execute {
             self.assumeIsolated { follower in
@@ -104,7 +106,7 @@ public actor StreamFollower {
     }
 
     /// Those of one commit, or of one read from the bus, are handed on together.
-    private nonisolated func take(_ entry: StreamEntry) {
+    private nonisolated func take(_ entry: LogEntry) {
         let isFirst = arrived.withLock { arrived in
             arrived.append(entry)
             return arrived.count == 1
@@ -119,25 +121,25 @@ public actor StreamFollower {
         }
     }
 
-    private func receive(_ entries: [StreamEntry]) {
-        var ready: [StreamEntry] = []
+    private func receive(_ entries: [LogEntry]) {
+        var ready: [LogEntry] = []
         for entry in entries { ready += cursor.receive(entry) }
         handOn(ready)
         fetchIfBehind(after: Self.patience)
     }
 
-    private func handOn(_ entries: [StreamEntry]) {
+    private func handOn(_ entries: [LogEntry]) {
         guard let last = entries.last, !isStopped else { return }
         known = .entry(last)
         deliver(entries)
     }
 
-    private func noteHead(_ head: Bookmark) {
+    private func noteHead(_ head: LogPosition) {
         guard !isStopped else { return }
         switch databaseID {
         case head.databaseID:
             cursor.expect(head.seq)
-            // What it says of an earlier place may be late, or of a restored backup: the owner's log tells.
+            // What it says of an earlier place may be late, or of a restored backup: the owner's log shows which.
             fetch(
                 evenIfNothingIsMissing: known.map {
                     head.seq < $0.seq || (head.seq == $0.seq && head.digest != $0.digest)
@@ -154,7 +156,7 @@ public actor StreamFollower {
     }
 
     /// The log has another past than the one that was followed.
-    private func restart(at head: Bookmark) {
+    private func restart(at head: LogPosition) {
         log.warning("the event log is another one now", ["service": service, "seq": head.seq])
         databaseID = head.databaseID
         known = .start(head)
@@ -176,12 +178,8 @@ public actor StreamFollower {
         guard cursor.isBehind || evenIfNothingIsMissing, !isFetching, !isStopped, let last = cursor.last else { return }
         isFetching = true
         let (known, expected) = (known, cursor.highest)
-        let data = JSONWriter.object {
-            $0.member("since", last)
-            if let known, known.seq == last { $0.member("digest", known.digest) }
-        }
-        let context = BusContext(requestID: "follow-\(service)", isQuestion: true)
-        bus.request(Subject.eventsSince(of: service), data, context) { [self, loop, databaseID] answer in
+        let digest = known?.seq == last ? known?.digest : nil
+        client.page(of: service, LogQuery(since: last, digest: digest)) { [self, loop, databaseID] answer in
             loop.execute {
                 self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
             }
@@ -189,14 +187,13 @@ public actor StreamFollower {
     }
 
     private func fetched(
-        _ answer: Result<any BusPayload, BusError>, since: Int, of asked: String?, expecting expected: Int
+        _ answer: Result<LogPage, ServiceError>, since: Int, of asked: String?, expecting expected: Int
     ) {
         isFetching = false
         // Asked of the database before: its answer says nothing of this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
         // An owner in trouble is asked again.
-        guard case .success(let payload) = answer, let reply = try? Reply(payload), let page = LogPage(reply.data)
-        else { return fetchIfBehind(after: Self.retryInterval) }
+        guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
         // What was pruned is gone, and the log still the same.
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
@@ -209,8 +206,8 @@ public actor StreamFollower {
     }
 
     /// The owner's answer is its log as it is: what is missing between its entries is gone.
-    private func ready(of entries: [StreamEntry]) -> [StreamEntry] {
-        var ready: [StreamEntry] = []
+    private func ready(of entries: [LogEntry]) -> [LogEntry] {
+        var ready: [LogEntry] = []
         for entry in entries {
             if let last = cursor.last, entry.seq > last &+ 1 {
                 log.warning(

@@ -1,10 +1,12 @@
+import Contracts
+import Logging
 import Storage
 import Synchronization
 
 /// Keeps an event log from growing for ever: entries go when they are a day old.
 ///
-/// Who was away for longer cannot be caught up entry by entry, and is told so.
-final class LogPruning: Sendable {
+/// Who was away for longer cannot be caught up entry by entry: the log does not know their position any more.
+public final class LogPruning: Sendable {
     static let age: Duration = .seconds(86_400)
     /// Short enough that what goes at once is little.
     static let interval: Duration = .seconds(600)
@@ -14,13 +16,13 @@ final class LogPruning: Sendable {
     private let log: Logger
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ database: any Database, clock: any WallClock, log: Logger) {
+    public init(_ database: any Database, clock: any WallClock, log: Logger) {
         self.database = database
         self.clock = clock
         self.log = log
     }
 
-    func start() {
+    public func start() {
         let running = Task { [self] in
             while !Task.isCancelled {
                 await prune()
@@ -30,14 +32,14 @@ final class LogPruning: Sendable {
         task.withLock { $0 = running }
     }
 
-    func stop() {
+    public func stop() {
         task.withLock { $0?.cancel() }
     }
 
     func prune() async {
         do {
             let end = clock.now().adding(.zero - Self.age)
-            let count = try await EventLog(database).prune(olderThan: end.milliseconds)
+            let count = try await EventLog(database).prune(olderThan: end)
             if count > 0 { log.info("old entries of the event log are gone", ["count": count]) }
         } catch {
             log.warning("the event log was not pruned", ["error": "\(error)"])

@@ -1,13 +1,14 @@
+import Contracts
 import JSON
 
-/// A place in a service's event log that can be found again, or is known to be gone.
+/// A position in a service's event log that can be found again, or is known to be gone.
 ///
-/// A position alone says nothing of a restored backup, whose log goes on from an earlier one with other entries under the
-/// same numbers. So a bookmark also names the database, and what stood at the position: it is good only where both are
-/// as they were (the check that Raft makes of an entry before the new one, section 5.3 of its paper).
-public struct Bookmark: Sendable, Equatable {
+/// A number alone says nothing of a restored backup, whose log goes on from an earlier one with other entries under the
+/// same numbers. So a position also names the database, and has a digest of the entry there: it is good only where both
+/// are as they were (the check that Raft makes of an entry before the new one, section 5.3 of its paper).
+public struct LogPosition: Sendable, Equatable {
     public let databaseID: String
-    /// The last entry before the place; 0 at the log's beginning.
+    /// Of the last entry before the position; 0 at the log's beginning.
     public let seq: Int
     /// Of the entry at `seq`; 0 at the beginning.
     public let digest: Int
@@ -18,9 +19,9 @@ public struct Bookmark: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// After an entry of a database's log.
-    public init(after entry: StreamEntry, in databaseID: String) {
-        self.init(databaseID: databaseID, seq: entry.seq, digest: entry.digest)
+    /// After an entry of a database's log; before the first if there is none.
+    public init(after entry: LogEntry?, in databaseID: String) {
+        self.init(databaseID: databaseID, seq: entry?.seq ?? 0, digest: entry?.digest ?? 0)
     }
 
     public func writeMembers(to json: inout JSONWriter) {
@@ -38,7 +39,7 @@ public struct Bookmark: Sendable, Equatable {
     }
 }
 
-extension StreamEntry {
+extension LogEntry {
     /// Tells this entry from any other that could have had its number: 52 bits of its time and emissions, which have random
     /// ids in them, eight bytes at a time; of one without emissions the time alone. Against accidents; a cursor that clients hold is
     /// signed besides.

@@ -1,9 +1,10 @@
 import Contracts
 import JSON
+import ServiceKit
 import Storage
 import Testing
 
-@testable import ServiceKit
+@testable import EventLog
 
 @Suite("Pruning the event log")
 struct LogPruningTests {
@@ -13,9 +14,9 @@ struct LogPruningTests {
         let clock = ManualClock()
         let pruning = LogPruning(database, clock: clock, log: .silent)
         for _ in 0..<3 {
-            let at = clock.now().milliseconds
+            let at = clock.now()
             try await database.write { connection in
-                _ = try EventLog.append(at: at, roomID: "r", participants: [], emissions: .emptyArray, on: connection)
+                _ = try EventLog.append(at: at, roomID: "r", participants: [], emissions: [], on: connection)
             }
             clock.advance(by: .seconds(40_000))
         }

@@ -1,13 +1,14 @@
 import Contracts
 import JSON
+import Logging
 import MessageBus
 
 extension MessageBus {
     /// Asks a service, and reads its reply.
     ///
     /// - Parameters:
-    ///   - owner: whom a person is told is away, as a sentence begins with it: "Rooms".
-    ///   - log: is told of an answer that was too long for the bus, which the asking service cannot mend.
+    ///   - owner: the part that is away, in the words of an error for a person, which begins with it: "Rooms".
+    ///   - log: of answers that were too long for the bus.
     /// - Throws: the error that the service answered with; `service_unavailable` where asking again may help, as nobody is
     ///   there or no reply came by the context's deadline (the request may have been carried out); `payload_too_large` if the
     ///   question is too long for the bus; `internal_error` if the answer is too long, or none.
@@ -31,13 +32,8 @@ extension MessageBus {
             do throws(ServiceError) {
                 switch answer {
                 case .success(let payload): completion(.success(try Reply(payload)))
-                // What is wrong is the question, if it is long, or else the answer: neither gets better by trying again.
-                case .failure(.lineTooLong) where isLong:
-                    throw ServiceError(.payloadTooLarge, "That is more than can be taken at once.")
-                case .failure(.lineTooLong):
-                    log.error("an answer is too long for the bus", ["subject": subject, "request": context.requestID])
-                    throw ServiceError(.internal, "Something went wrong on our side.")
-                case .failure: throw .unavailable(owner)
+                case .failure(let error):
+                    throw ServiceError(error, asking: owner, subject, context, isLong: isLong, log: log)
                 }
             } catch {
                 completion(.failure(error))
@@ -102,6 +98,27 @@ extension MessageBus {
             } catch BusError.disconnected {
                 try await Task.sleep(for: Self.settlingInterval)
             }
+        }
+    }
+}
+
+extension ServiceError {
+    /// The error of a question that the bus did not carry, or not its answer.
+    ///
+    /// - Parameters:
+    ///   - owner: as in `MessageBus.ask`.
+    ///   - isLong: whether the question is so long that it, and not the answer, is what has no room on the bus.
+    public init(
+        _ error: BusError, asking owner: String, _ subject: String, _ context: BusContext, isLong: Bool, log: Logger
+    ) {
+        switch error {
+        // What is wrong is the question, if it is long, or else the answer: neither gets better by trying again.
+        case .lineTooLong where isLong:
+            self.init(.payloadTooLarge, "That is more than can be taken at once.")
+        case .lineTooLong:
+            log.error("an answer is too long for the bus", ["subject": subject, "request": context.requestID])
+            self.init(.internal, "Something went wrong on our side.")
+        default: self = .unavailable(owner)
         }
     }
 }

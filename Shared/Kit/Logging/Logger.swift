@@ -1,5 +1,4 @@
 import Contracts
-import Glibc
 import JSON
 
 /// Structured logs: text on a terminal, a JSON object a line otherwise.
@@ -10,17 +9,10 @@ public struct Logger: Sendable {
         case debug, info, warning, error
 
         public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
-        var name: String { ["debug", "info", "warning", "error"][rawValue] }
+        public var name: String { ["debug", "info", "warning", "error"][rawValue] }
     }
 
     public enum Format: Sendable { case text, json }
-
-    /// The format as a person sets it.
-    enum FormatChoice: String, Sendable, CaseIterable {
-        /// Text on a terminal, JSON lines otherwise.
-        case auto
-        case text, json
-    }
 
     public typealias Fields = KeyValuePairs<String, any CustomStringConvertible & Sendable>
 
@@ -44,18 +36,7 @@ public struct Logger: Sendable {
         self.sink = sink
     }
 
-    /// For standard error, as the settings say.
-    public init(_ label: String, configuration: Configuration, sink: @escaping Sink) {
-        let format: Format =
-            switch configuration[.logFormat] {
-            case .text: .text
-            case .json: .json
-            case .auto: isatty(STDERR_FILENO) == 1 ? .text : .json
-            }
-        self.init(label, level: configuration[.logLevel], format: format, sink: sink)
-    }
-
-    /// One that says nothing, for tests.
+    /// One that writes nothing, for tests.
     public static let silent = Logger("silent", level: .error, sink: { _ in })
 
     public func labelled(_ label: String) -> Logger {

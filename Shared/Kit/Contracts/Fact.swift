@@ -1,0 +1,46 @@
+import JSON
+
+/// What happened in a service's domain, in a log entry beside what clients are sent: other services read this, and no
+/// client's event.
+///
+/// It is the first element of the entry's array of emissions. It has no `event`, so whoever knows no facts passes it over.
+public enum Fact: Sendable, Equatable {
+    /// Somebody sent a message to the entry's room.
+    case messageSent(id: String, senderID: String, senderName: String)
+    /// A person read messages in the entry's room.
+    case messagesRead(userID: String)
+
+    /// Of one on the wire, about.
+    static let maxBytes = 192
+
+    public func write(to json: inout JSONWriter) {
+        json.object {
+            switch self {
+            case .messageSent(let id, let senderID, let senderName):
+                $0.member("fact", "messageSent")
+                $0.member("id", id)
+                $0.member("senderId", senderID)
+                $0.member("senderName", senderName)
+            case .messagesRead(let userID):
+                $0.member("fact", "messagesRead")
+                $0.member("userId", userID)
+            }
+        }
+    }
+
+    /// nil if it is not what `write(to:)` writes; also for a fact that only a newer service knows.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object else { return nil }
+        switch object["fact"]?.string {
+        case "messageSent":
+            guard let id = object["id"]?.string, let senderID = object["senderId"]?.string,
+                let senderName = object["senderName"]?.string
+            else { return nil }
+            self = .messageSent(id: id, senderID: senderID, senderName: senderName)
+        case "messagesRead":
+            guard let userID = object["userId"]?.string else { return nil }
+            self = .messagesRead(userID: userID)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import Glibc
+
+/// The time of day, as an input: tests advance one, the drill steps one.
+public protocol WallClock: Sendable {
+    func now() -> Timestamp
+}
+
+public struct SystemClock: WallClock {
+    public init() {}
+
+    public func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: time.tv_sec * 1000 + time.tv_nsec / 1_000_000)
+    }
+}

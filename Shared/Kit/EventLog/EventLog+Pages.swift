@@ -1,0 +1,42 @@
+import Contracts
+import Storage
+
+// What the owner answers to those who follow its log and have missed something of it, or want to know where it ends.
+extension EventLog {
+    /// Where the log ends.
+    public func position() async throws -> LogPosition {
+        try await database.read { [database] in LogPosition(after: try Self.newest(on: $0), in: database.databaseID) }
+    }
+
+    /// The answer to a question, over one snapshot.
+    public func page(for query: LogQuery) async throws -> LogPage {
+        let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
+        return try await database.read { [database] connection in
+            let newest = try Self.newest(on: connection)
+            let head = LogPosition(after: newest, in: database.databaseID)
+            let isKnown =
+                try query.digest.map { try Self.has(query.since, digest: $0, newest: newest, on: connection) } ?? true
+            let oldest = try Self.oldest(on: connection) ?? head.seq + 1
+            let last = min(query.through ?? .max, head.seq)
+            let (entries, isWhole) =
+                (isKnown || query.since < oldest) && limit > 0
+                ? try Self.entries(
+                    since: query.since, through: last, ofRooms: query.roomIDs, limit: limit,
+                    maxBytes: LogQuery.maxBytes, on: connection) : ([], false)
+            return LogPage(
+                head: head, oldest: oldest, isKnown: isKnown, entries: entries,
+                through: isWhole ? max(query.since, last) : entries.last?.seq ?? query.since)
+        }
+    }
+
+    private static func has(
+        _ seq: Int, digest: Int, newest: LogEntry?, on connection: any Connection
+    ) throws -> Bool {
+        guard seq > 0 else {
+            // The beginning is known as long as nothing was pruned.
+            return try oldest(on: connection) ?? 1 == 1
+        }
+        if let newest, newest.seq == seq { return newest.digest == digest }
+        return try entry(at: seq, on: connection)?.digest == digest
+    }
+}

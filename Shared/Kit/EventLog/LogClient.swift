@@ -1,0 +1,84 @@
+import Contracts
+import Logging
+import MessageBus
+import ServiceClient
+
+/// Asks the owners of event logs for pages.
+public struct LogClient: Sendable {
+    private let bus: any MessageBus
+    private let requestID: String
+    private let owner: String
+    private let log: Logger
+
+    /// - Parameters:
+    ///   - requestID: of the questions, for logs.
+    ///   - owner: the part that is away, in the words of an error: "Messaging".
+    ///   - log: of answers that were too long for the bus.
+    public init(_ bus: any MessageBus, requestID: String, owner: String, log: Logger = .silent) {
+        self.bus = bus
+        self.requestID = requestID
+        self.owner = owner
+        self.log = log
+    }
+
+    /// - Throws: as `MessageBus.ask`; `service_unavailable` also if the answer is no page.
+    public func page(
+        of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout
+    ) async throws(ServiceError) -> LogPage {
+        let result: Result<LogPage, ServiceError> = await withCheckedContinuation { continuation in
+            page(of: stream, query, within: timeout) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// The same for callers that must not suspend: the completion is called once, maybe before this returns, where the bus
+    /// calls its own. It must not block.
+    public func page(
+        of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout,
+        completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
+    ) {
+        let (subject, data) = (Subject.logPage(of: stream), query.json)
+        let context = BusContext(requestID: requestID, timeout: timeout, isQuestion: true)
+        let isLong = data.bytes.count > BusLimits.maxLine / 2
+        bus.request(subject, data, context) { [owner, log] answer in
+            do throws(ServiceError) {
+                switch answer {
+                case .success(let payload):
+                    guard let page = try LogPage(payload) else { throw .unavailable(owner) }
+                    completion(.success(page))
+                case .failure(let error):
+                    throw ServiceError(error, asking: owner, subject, context, isLong: isLong, log: log)
+                }
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    /// Where each of these logs ends: the owner answers after it was asked, so nothing that was answered before stands
+    /// after that end. Logs whose owner does not answer are left out.
+    public func heads(
+        of streams: [String], within timeout: Duration = BusContext.defaultTimeout
+    ) async -> [String: LogPosition] {
+        await withTaskGroup(of: Head.self) { group in
+            for stream in streams { group.addTask { await head(of: stream, within: timeout) } }
+            var heads: [String: LogPosition] = [:]
+            for await head in group { heads[head.stream] = head.position }
+            return heads
+        }
+    }
+
+    private struct Head: Sendable {
+        let stream: String
+        let position: LogPosition?
+    }
+
+    /// Apart, as one value: Swift 6.3 miscompiles a task of a group that returns a tuple out of a typed `do`, optimised.
+    private func head(of stream: String, within timeout: Duration) async -> Head {
+        do throws(ServiceError) {
+            return Head(stream: stream, position: try await page(of: stream, .head, within: timeout).head)
+        } catch {
+            return Head(stream: stream, position: nil)
+        }
+    }
+}

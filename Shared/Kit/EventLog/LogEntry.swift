@@ -1,0 +1,121 @@
+import Contracts
+import JSON
+import MessageBus
+import Storage
+
+/// A change as a service's event log has it: the events to send to clients, and the fact for other services.
+///
+/// An entry that was appended in this process has its emissions and its fact as they were given. One that came from a
+/// database or over a wire has their JSON, which `emissions` and `fact` read each time they are asked for.
+///
+/// A class: from the commit on, the bus, followers, and what gateways keep share it.
+public final class LogEntry: CommitEvent {
+    /// Its place in the log: the order of commits, from 1, without gaps.
+    public let seq: Int
+    public let at: Timestamp
+    public let roomID: String
+    /// The ids of the people in the room at that time.
+    public let participants: [String]
+    /// The array that the table has and that travels: the fact, if there is one, then the emissions.
+    public let emissionsJSON: JSONValue
+    /// Of the request that made the change, for logs; nil if none did.
+    public let requestID: String?
+    private let decoded: Decoded?
+
+    private struct Decoded {
+        let emissions: [Emission]
+        let fact: Fact?
+    }
+
+    /// An entry that is made here. Its JSON is written once, now.
+    public init(
+        seq: Int, at: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
+        fact: Fact? = nil, requestID: String? = nil
+    ) {
+        self.seq = seq
+        self.at = at
+        self.roomID = roomID
+        self.participants = participants
+        self.requestID = requestID
+        emissionsJSON = emissions.write(after: fact)
+        decoded = Decoded(emissions: emissions, fact: fact)
+    }
+
+    /// An entry as it is stored, or as it travels.
+    public init(
+        seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
+        requestID: String? = nil
+    ) {
+        self.seq = seq
+        self.at = at
+        self.roomID = roomID
+        self.participants = participants
+        self.emissionsJSON = emissionsJSON
+        self.requestID = requestID
+        decoded = nil
+    }
+
+    /// Emissions that a newer service wrote in a way unknown here are left out.
+    public var emissions: [Emission] {
+        decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
+    }
+
+    /// What happened, for other services; nil if none of them needs to know.
+    public var fact: Fact? {
+        if let decoded { return decoded.fact }
+        guard let elements = emissionsJSON.array, let first = elements.first else { return nil }
+        return Fact(first) ?? Fact(olderEmissions: elements)
+    }
+}
+
+// MARK: On the wire
+
+extension LogEntry {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("seq", seq)
+            $0.member("at", at.milliseconds)
+            $0.member("roomId", roomID)
+            if let requestID { $0.member("request", requestID) }
+            $0.member("participants", array: { for id in participants { $0.string(id) } })
+            $0.member("emissions", emissionsJSON)
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public convenience init?(_ json: JSONValue) {
+        guard let object = json.object, let seq = object["seq"]?.int, let at = object["at"]?.int,
+            let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
+            let emissions = object["emissions"], emissions.kind == .array
+        else { return nil }
+        let ids = participants.compactMap(\.string)
+        guard ids.count == participants.count else { return nil }
+        self.init(
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions,
+            requestID: object["request"]?.string)
+    }
+
+    /// The entry itself on a bus within the process; nil if the message is none.
+    static func read(_ message: BusMessage) -> LogEntry? {
+        message.payload as? LogEntry ?? LogEntry(message.data)
+    }
+}
+
+extension LogEntry: BusPayload {
+    public var json: JSONValue {
+        JSONWriter.value(reservingCapacity: emissionsJSON.bytes.count + 256) { write(to: &$0) }
+    }
+
+    public var maxBytes: Int {
+        // An escaped byte takes six.
+        let texts = participants.reduce(roomID.utf8.count + (requestID?.utf8.count ?? 0)) { $0 + $1.utf8.count }
+        return emissionsJSON.bytes.count + 6 * texts + 4 * participants.count + 160
+    }
+}
+
+extension LogEntry: Equatable {
+    public static func == (a: LogEntry, b: LogEntry) -> Bool {
+        a.seq == b.seq && a.at == b.at && a.roomID == b.roomID && a.participants == b.participants
+            && a.emissionsJSON == b.emissionsJSON && a.requestID == b.requestID
+    }
+}

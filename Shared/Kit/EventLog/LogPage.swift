@@ -1,0 +1,123 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceClient
+
+/// A question for entries of a service's log (`Subject.logPage`). Its owner answers with a `LogPage`.
+public struct LogQuery: Sendable, Equatable {
+    /// Entries in one page, and their bytes: under the bus' line.
+    public static let maxEntries = 500
+    static let maxBytes = 512 * 1024
+    /// Rooms that one question may name.
+    public static let maxRooms = 10_000
+
+    /// The last position that the asker knows.
+    public var since: Int
+    /// Of the entry at `since`: the owner says whether its log still has the past that the asker knows; nil if that does
+    /// not matter.
+    public var digest: Int?
+    /// The last position of interest.
+    public var through: Int?
+    /// Only of these rooms; nil for all.
+    public var roomIDs: ArraySlice<String>?
+    public var limit: Int?
+
+    public init(
+        since: Int = 0, digest: Int? = nil, through: Int? = nil, roomIDs: ArraySlice<String>? = nil, limit: Int? = nil
+    ) {
+        self.since = since
+        self.digest = digest
+        self.through = through
+        self.roomIDs = roomIDs
+        self.limit = limit
+    }
+
+    /// What comes after a position, if the log still has it.
+    public init(after position: LogPosition, through: Int? = nil, roomIDs: ArraySlice<String>? = nil, limit: Int? = nil)
+    {
+        self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)
+    }
+
+    /// No entries: only where the log ends.
+    public static let head = LogQuery(limit: 0)
+
+    public var json: JSONValue {
+        JSONWriter.object(reservingCapacity: (roomIDs?.count ?? 0) * 40 + 128) {
+            $0.member("since", since)
+            if let digest { $0.member("digest", digest) }
+            if let through { $0.member("through", through) }
+            if let roomIDs { $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } }) }
+            if let limit { $0.member("limit", limit) }
+        }
+    }
+}
+
+/// The owner's answer to a `LogQuery`, over one snapshot.
+public struct LogPage: Sendable {
+    /// Where the log ends.
+    public let head: LogPosition
+    /// The first entry that was not pruned yet; one after the head if there is none.
+    public let oldest: Int
+    /// Whether the position that was asked from is of this log. False for one that was pruned, and for one of another past:
+    /// a restored backup's log has other entries under the same numbers, or none so high.
+    public let isKnown: Bool
+    /// In order, without gaps but for what was pruned or was not asked for.
+    public let entries: [LogEntry]
+    /// The position up to which `entries` has all that was asked for.
+    public let through: Int
+
+    public init(head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int) {
+        self.head = head
+        self.oldest = oldest
+        self.isKnown = isKnown
+        self.entries = entries
+        self.through = through
+    }
+
+    public var json: JSONValue {
+        let size = entries.reduce(256) { $0 + $1.emissionsJSON.bytes.count + 256 }
+        return JSONWriter.object(reservingCapacity: size) {
+            $0.member("head", object: { head.writeMembers(to: &$0) })
+            $0.member("oldest", oldest)
+            $0.member("isKnown", isKnown)
+            $0.member("through", through)
+            $0.member("entries", array: { for entry in entries { entry.write(to: &$0) } })
+        }
+    }
+
+    /// nil if it is not what `json` writes.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
+            let oldest = object["oldest"]?.int, let isKnown = object["isKnown"]?.bool,
+            let through = object["through"]?.int, let entries = object["entries"]?.array
+        else { return nil }
+        self.init(
+            head: head, oldest: oldest, isKnown: isKnown, entries: entries.compactMap { LogEntry($0) },
+            through: through)
+    }
+}
+
+// MARK: As a service's answer
+
+extension LogPage {
+    /// A page on its way to who asked: itself on a bus within the process, a `Reply` over a wire.
+    public struct Answer: BusPayload {
+        let page: LogPage
+
+        public init(_ page: LogPage) { self.page = page }
+
+        public var json: JSONValue { Reply(.ok, page.json).json }
+        public var maxBytes: Int { page.entries.reduce(1024) { $0 + $1.maxBytes } }
+    }
+
+    /// Reads what the owner of a log has sent; nil if it is no page.
+    ///
+    /// - Throws: the owner's error.
+    init?(_ payload: any BusPayload) throws(ServiceError) {
+        if let answer = payload as? Answer {
+            self = answer.page
+        } else {
+            self.init(try Reply(payload).data)
+        }
+    }
+}

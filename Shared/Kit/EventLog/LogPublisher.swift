@@ -1,0 +1,158 @@
+import Contracts
+import JSON
+import Logging
+import MessageBus
+import Storage
+import Synchronization
+
+/// Publishes a service's log on the bus: each entry after its commit, and in announcements where the log ends, with what
+/// the service offers.
+///
+/// The end is the database's, which other instances write too. An instance may commit an entry and not publish it: it died,
+/// or never learned that it had committed. Whoever reads the end next announces it, and followers fetch the entry.
+public final class LogPublisher: Sendable {
+    private struct State {
+        /// The last end that was published, by an entry or an announcement.
+        var published: LogPosition
+        var isAnnouncing = false
+        /// Another announcement was asked for during this one, which may have read the end before.
+        var isWantedAgain = false
+        var watching: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    /// An announcement that the bus had no room for is tried again after this time.
+    private static let retryInterval: Duration = .milliseconds(250)
+
+    private let service: String
+    private let manifest: JSONValue
+    private let database: any Database
+    private let bus: any MessageBus
+    private let log: Logger
+    private let interval: Duration
+    private let state: Mutex<State>
+
+    /// - Parameter interval: how often the end of the log is read for entries that nobody published.
+    public init(
+        _ manifest: Manifest, of database: any Database, on bus: any MessageBus, log: Logger, every interval: Duration
+    ) {
+        service = manifest.service
+        self.manifest = manifest.json
+        self.database = database
+        self.bus = bus
+        self.log = log
+        self.interval = interval
+        state = Mutex(State(published: LogPosition(databaseID: database.databaseID, seq: 0, digest: 0)))
+    }
+
+    /// The last entry that this instance has published or announced.
+    public var lastPublished: Int { state.withLock { $0.published.seq } }
+
+    // MARK: Entries
+
+    /// Publishes every commit's entries from now on. Once, before the first write.
+    public func attach() {
+        database.onCommit { [weak self] events in self?.publish(events) }
+    }
+
+    /// On the thread that writes, in the order of commits.
+    private func publish(_ events: [any CommitEvent]) {
+        var entries: [LogEntry] = []
+        entries.reserveCapacity(events.count)
+        for case let entry as LogEntry in events { entries.append(entry) }
+        var last: LogEntry?
+        var refused: [(entry: LogEntry, error: BusError)] = []
+        for (entry, error) in zip(entries, bus.publish(Subject.log(of: service), all: entries)) {
+            if let error { refused.append((entry, error)) } else { last = entry }
+        }
+        if let last {
+            state.withLock { state in
+                guard last.seq > state.published.seq else { return }
+                // The digest is computed only when an end is announced, from the database.
+                state.published = LogPosition(databaseID: database.databaseID, seq: last.seq, digest: 0)
+            }
+        }
+        guard let first = refused.first else { return }
+        // They are in the log. If the last entry is among them, followers learn of it only by an announcement.
+        log.warning(
+            "entries were not published",
+            ["seq": first.entry.seq, "count": refused.count, "error": "\(first.error)"])
+        announce()
+    }
+
+    // MARK: The end
+
+    /// Announces, and goes on reading the end of the log.
+    ///
+    /// - Throws: `StorageError` if it cannot be read.
+    public func start() async throws {
+        announce(try await EventLog(database).position())
+        let watching = Task {
+            while true {
+                do { try await Task.sleep(for: interval) } catch { return }
+                // Nothing is missed: the next round finds it.
+                guard let end = try? await EventLog(database).position(), end.seq > lastPublished else { continue }
+                announce(end)
+            }
+        }
+        state.withLock { $0.watching = watching }
+    }
+
+    public func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            state.watching?.cancel()
+        }
+    }
+
+    /// Announces soon, with the end that the log has then.
+    public func announce() {
+        let starts = state.withLock { state in
+            defer {
+                state.isWantedAgain = state.isAnnouncing
+                state.isAnnouncing = true
+            }
+            return !state.isAnnouncing && !state.isStopped
+        }
+        guard starts else { return }
+        Task {
+            repeat {
+                do {
+                    announce(try await EventLog(database).position())
+                } catch {
+                    // Without its database the service cannot do anything. It announces the end that it knows; followers get
+                    // the rest when they ask.
+                    log.warning("the end of the event log cannot be read", ["error": "\(error)"])
+                    announce(state.withLock { $0.published })
+                }
+            } while isWantedAgain()
+        }
+    }
+
+    private func isWantedAgain() -> Bool {
+        state.withLock { state in
+            defer { state.isWantedAgain = false }
+            state.isAnnouncing = state.isWantedAgain && !state.isStopped
+            return state.isAnnouncing
+        }
+    }
+
+    private func announce(_ end: LogPosition) {
+        guard !state.withLock(\.isStopped) else { return }
+        let announcement = JSONWriter.object(reservingCapacity: 4096) {
+            $0.member("manifest", manifest)
+            $0.member("head", object: { end.writeMembers(to: &$0) })
+        }
+        do throws(BusError) {
+            try bus.publish(Subject.announce(of: service), announcement)
+            state.withLock { if end.seq >= $0.published.seq { $0.published = end } }
+        } catch {
+            log.error("the service could not be announced", ["error": "\(error)"])
+            guard error == .slowConsumer else { return }
+            Task {
+                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                announce()
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceClient
+import Testing
+
+@testable import EventLog
+
+@Suite("Asking the owner of a log")
+struct LogClientTests {
+    private let bus = InProcessBus()
+    private let client: LogClient
+
+    private static let page = LogPage(
+        head: LogPosition(databaseID: "d", seq: 2, digest: 7), oldest: 1, isKnown: true,
+        entries: [
+            LogEntry(
+                seq: 1, at: Timestamp(milliseconds: 5), roomID: "r", participants: ["x"],
+                emissions: [Emission(to: .room, "a", .emptyObject)], fact: .messagesRead(userID: "x")),
+            LogEntry(seq: 2, at: Timestamp(milliseconds: 6), roomID: "r", participants: [], emissions: []),
+        ], through: 2)
+
+    init() { client = LogClient(bus, requestID: "test", owner: "It") }
+
+    private func answer(_ payload: any BusPayload) throws -> BusSubscription {
+        try bus.respond(to: "notes.events", queue: "notes") { $0.reply(payload) }
+    }
+
+    @Test("within a process it gets the owner's own entries; over a wire the same ones")
+    func page() async throws {
+        let answer = LogPage.Answer(Self.page)
+        #expect(answer.maxBytes >= answer.json.bytes.count)
+        var serving = try self.answer(answer)
+        let own = try await client.page(of: "notes", LogQuery(since: 0))
+        #expect(zip(own.entries, Self.page.entries).allSatisfy { $0 === $1 })
+        serving.cancel()
+        serving = try self.answer(answer.json)
+        let read = try await client.page(of: "notes", LogQuery(since: 0))
+        #expect(read.entries == Self.page.entries && read.entries.map(\.fact) == Self.page.entries.map(\.fact))
+        #expect(read.head == Self.page.head && read.oldest == 1 && read.isKnown && read.through == 2)
+        #expect(read.json == Self.page.json)
+        serving.cancel()
+    }
+
+    @Test("the owner's error is thrown; an owner that is away, or answers with nonsense, cannot be reached")
+    func errors() async throws {
+        let away = ServiceError.unavailable("It")
+        await #expect(throws: away) { try await client.page(of: "notes", .head) }
+        for answer in [Reply(.ok, .emptyObject), Reply(.ok, .emptyArray)] as [any BusPayload] {
+            let serving = try self.answer(answer)
+            await #expect(throws: away) { try await client.page(of: "notes", .head) }
+            serving.cancel()
+        }
+        let refusal = ServiceError(.forbidden, "No.")
+        for answer in [refusal, refusal.json] as [any BusPayload] {
+            let serving = try self.answer(answer)
+            await #expect(throws: refusal) { try await client.page(of: "notes", .head) }
+            serving.cancel()
+        }
+    }
+
+    @Test("heads are those of the owners that answer")
+    func heads() async throws {
+        _ = try answer(LogPage.Answer(Self.page))
+        #expect(await client.heads(of: ["letters", "notes"]) == ["notes": Self.page.head])
+    }
+
+    @Test("a question has what it was made with, and no more")
+    func question() {
+        #expect(LogQuery.head.json.text == #"{"since":0,"limit":0}"#)
+        let position = LogPosition(databaseID: "d", seq: 3, digest: 9)
+        let query = LogQuery(after: position, through: 8, roomIDs: ["a", "b"], limit: 4)
+        #expect(query.json.text == #"{"since":3,"digest":9,"through":8,"roomIds":["a","b"],"limit":4}"#)
+    }
+}

@@ -1,0 +1,56 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Reactor
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Where logs end, asked once for all who wait", .timeLimit(.minutes(1)))
+struct ReadIndexTests {
+    private let bus = InProcessBus()
+    private let group: EventLoopGroup
+    private let index: ReadIndex
+    private let asked = Collector<BusRequest>()
+
+    init() throws {
+        group = try EventLoopGroup(loopCount: 1)
+        index = ReadIndex(
+            LogClient(bus, requestID: "test", owner: "It"), on: group.loops[0], patience: .seconds(60),
+            pause: .seconds(60))
+        try bus.respond(to: "notes.events", queue: "notes") { [asked] in asked.add($0) }
+    }
+
+    private static func end(_ seq: Int) -> LogPosition { LogPosition(databaseID: "d", seq: seq, digest: seq) }
+
+    private func reply(to request: BusRequest, with seq: Int) {
+        request.reply(
+            LogPage.Answer(LogPage(head: Self.end(seq), oldest: 1, isKnown: true, entries: [], through: 0)))
+    }
+
+    @Test(
+        "callers that come while it is asked get the next answer, all the same one, and none that was read before they came"
+    )
+    func rounds() async throws {
+        async let first = index.ends(of: ["notes"])
+        let early = await asked.first(1)[0]
+        let others = [0, 1].map { _ in Task.immediate { await index.ends(of: ["notes"]) } }
+        reply(to: early, with: 5)
+        #expect(await first == ["notes": Self.end(5)])
+        let late = await asked.first(2)
+        reply(to: late[1], with: 7)
+        for other in others { #expect(await other.value == ["notes": Self.end(7)]) }
+        #expect(asked.items.count == 2)
+        #expect(late[0].data["limit"]?.int == 0)
+        group.shutdown()
+    }
+
+    @Test("an owner that does not answer is left out, and then nobody is asked for a while")
+    func pause() async throws {
+        #expect(await index.ends(of: ["letters"]) == [:])
+        #expect(await index.ends(of: ["notes"]) == [:])
+        #expect(asked.items.isEmpty)
+        group.shutdown()
+    }
+}
