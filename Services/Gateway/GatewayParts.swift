@@ -58,7 +58,7 @@ struct GatewayParts: Sendable {
                 presence.forget(service: service)
                 sessions.forget(service)
             })
-        let services = ServiceClient(
+        let services = RequestForwarder(
             bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, log: log)
         let limits = Limits(
             RateLimiter(isOn: settings.isLimiting, overrides: settings.rateOverrides),

@@ -57,10 +57,10 @@ public struct PushService: Service {
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
             metrics: metrics, on: background, showsText: configuration[Self.preview])
-        push = Push(database: context.database, clock: clock)
         reader = LogReader(
             database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
+        push = Push(database: context.database, reader: reader, clock: clock)
         self.worker = worker
     }
 

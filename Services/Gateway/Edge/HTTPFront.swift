@@ -16,7 +16,7 @@ package actor HTTPFront: LoopPart {
     private nonisolated let directory: Directory
     private nonisolated let admission: Admission
     private nonisolated let limits: Limits
-    private let services: ServiceClient
+    private let services: RequestForwarder
     private let composer: RoomComposer
     private let lists: RoomLists
     private let sync: SyncEndpoint
@@ -30,7 +30,8 @@ package actor HTTPFront: LoopPart {
     private static let longAnswer = 64 * 1024
 
     package init(
-        _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits, services: ServiceClient,
+        _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
+        services: RequestForwarder,
         composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
         metrics: EdgeMetrics, log: Logger
     ) {

@@ -6,13 +6,13 @@ import ServiceKit
 
 /// `/healthz`, and where it is shown on the clients' port, `/readyz` and `/metrics`.
 package final class OperationsEndpoint: Sendable {
-    private let services: ServiceClient
+    private let services: RequestForwarder
     private let requiredServices: [String]
     private let isShown: Bool
     private let metrics: Metrics
 
     /// - Parameter isShown: whether more than `/healthz` is served here.
-    package init(services: ServiceClient, requiredServices: [String], isShown: Bool, metrics: Metrics) {
+    package init(services: RequestForwarder, requiredServices: [String], isShown: Bool, metrics: Metrics) {
         self.services = services
         self.requiredServices = requiredServices
         self.isShown = isShown

@@ -15,7 +15,7 @@ package actor SocketFront: LoopPart {
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
     private let directory: Directory
-    private let services: ServiceClient
+    private let services: RequestForwarder
     private let limits: Limits
     private let tokens: TokenVerifier
     private let presence: Presence
@@ -34,7 +34,8 @@ package actor SocketFront: LoopPart {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     package init(
-        _ delivery: LoopDelivery, directory: Directory, services: ServiceClient, limits: Limits, tokens: TokenVerifier,
+        _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, limits: Limits,
+        tokens: TokenVerifier,
         presence: Presence, composer: RoomComposer, memberships: Memberships, personSockets: PersonSockets,
         metrics: EdgeMetrics, clock: any WallClock, log: Logger
     ) {

@@ -39,7 +39,7 @@ package final class RoomLists: Sendable {
     private let ends: ReadIndex
     private let composer: RoomComposer
     private let directory: Directory
-    private let services: ServiceClient
+    private let services: RequestForwarder
     private let presence: Presence
     private let limits: Limits
     private let longWork: LongWork
@@ -48,7 +48,7 @@ package final class RoomLists: Sendable {
     private static let longReply = 64 * 1024
 
     package init(
-        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, directory: Directory, services: ServiceClient,
+        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, directory: Directory, services: RequestForwarder,
         presence: Presence, limits: Limits, longWork: LongWork
     ) {
         self.cache = cache

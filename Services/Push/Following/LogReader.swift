@@ -74,10 +74,7 @@ struct LogReader: Sendable {
     /// - Parameter pagesBehind: how many pages were read that were not the last.
     /// - Returns: where it has come to, and whether there is more.
     func step(from known: LogPosition?, after pagesBehind: Int = 0) async throws -> (LogPosition, isBehind: Bool) {
-        guard let place = try await place(known) else {
-            let head = try await page(after: nil, limit: 0).head
-            return (try await start(at: head, after: nil), false)
-        }
+        guard let place = try await place(known) else { return (try await startAtHead(), false) }
         if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID,
             head.seq >= place.seq
         {
@@ -98,6 +95,18 @@ struct LogReader: Sendable {
             start: place, end: LogPosition(after: last, in: place.databaseID),
             events: page.entries.compactMap { entry in PushEvent(entry).map { (entry.seq, $0) } })
         return (try await take(stretch), page.through < page.head.seq)
+    }
+
+    /// Starts at the end of the log, if push has never run on this database.
+    ///
+    /// A device is registered after this. `run` may come to its first step long after that, on a machine that is busy, and must
+    /// not pass over what was sent meanwhile.
+    func startIfNew() async throws {
+        if try await place(nil) == nil { _ = try await startAtHead() }
+    }
+
+    private func startAtHead() async throws -> LogPosition {
+        try await start(at: page(after: nil, limit: 0).head, after: nil)
     }
 
     /// The end of the log, if all up to it was written before anybody registered a device: then there is nothing in it to be told,

@@ -11,8 +11,8 @@ struct FollowingTests {
     @Test("what was sent before push first started is nobody's news; what comes after is, page after page")
     func start() async throws {
         try await PushWorld.serving { world in
-            _ = try await world.register("token")
             _ = world.send("before")
+            _ = try await world.register("token")
             try await world.follow()
             #expect(try await world.jobs().all == 0)
             for number in 1...8 { _ = world.send("message \(number)") }
@@ -20,6 +20,31 @@ struct FollowingTests {
             #expect(try await world.jobs() == JobCounts(held: 8, oldest: world.clock.now()))
             try await world.follow()
             #expect(try await world.jobs().all == 8, "each once")
+        }
+    }
+
+    @Test("the first device hears of what is sent before push has come to its first look at the log")
+    func firstDevice() async throws {
+        try await PushWorld.serving { world in
+            _ = world.send("before")
+            _ = try await world.register("token")
+            _ = world.send("after")
+            try await world.follow()
+            #expect(try await world.jobs().held == 1)
+        }
+    }
+
+    @Test("until it is known where the log ends, no device is taken")
+    func unknownEnd() async throws {
+        try await PushWorld.serving { world in
+            world.isMessagingAway = true
+            let device = #"{"token": "token", "platform": "ios", "environment": "production"}"#
+            #expect(await world.refusal("push.register", by: PushWorld.ben, json: device)?.code == .serviceUnavailable)
+            world.isMessagingAway = false
+            let first = try await world.register("token")
+            world.isMessagingAway = true
+            let second = try await world.register("other")
+            #expect(first == .created && second == .created)
         }
     }
 

@@ -58,7 +58,7 @@ struct RoomListsTests {
             directory = Directory(
                 required: ["rooms", "chat"], bus: bus, on: loop, file: nil, log: .silent, logs: Marker(cache: cache),
                 onAnnouncement: { _ in })
-            let services = ServiceClient(bus: bus, directory: directory, requestTimeout: .seconds(60), log: .silent)
+            let services = RequestForwarder(bus: bus, directory: directory, requestTimeout: .seconds(60), log: .silent)
             let longWork = LongWork()
             composer = RoomComposer(
                 bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)

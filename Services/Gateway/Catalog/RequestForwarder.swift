@@ -7,7 +7,7 @@ import ServiceKit
 /// Asks services on behalf of clients.
 ///
 /// A class, as each call of a struct's `async` function begins with a copy of it.
-package final class ServiceClient: Sendable {
+package final class RequestForwarder: Sendable {
     package let bus: any MessageBus
     private let direct: any MessageBus
     private let directory: Directory
