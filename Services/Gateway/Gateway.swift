@@ -112,6 +112,10 @@ public struct Gateway: Component {
                 metrics.counter(name, help, labels: ["what": what, "limit": scope]) { count.value }
             }
         }
+        let (name, help) = EdgeMetrics.refused
+        metrics.counter(name, help, labels: ["what": "bytes", "limit": "person"]) {
+            counters.refusedBytes.perPerson.value
+        }
     }
 
     /// As `/readyz` on the clients' port says it, where that is shown.

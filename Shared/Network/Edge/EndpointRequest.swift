@@ -35,7 +35,7 @@ struct EndpointRequest {
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
         // A deadline that has passed counts, also when its timer's turn comes after this request's.
         session.settleHeartbeat()
-        if !session.isPending { connection.noteConnected() }
+        if !session.isPending { connection.note(session.standing) }
 
         if isUpgrade {
             guard session.engine.isOpen else { throw .unknownSession }

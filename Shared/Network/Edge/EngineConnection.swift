@@ -29,8 +29,10 @@ final class EngineConnection: Waiting {
     private(set) var isPending = false
     private var pendingMessages = 0
     private var counted = ClientUsage.Buffered()
-    /// What the application keeps for the client, as events that wait.
+    /// What the application keeps for the client, as events that it works on.
     private var heldBytes = 0
+    /// Who has connected, as the application says.
+    var person: String?
     var place = WaitingPlace<EngineConnection>()
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
@@ -218,11 +220,17 @@ final class EngineConnection: Waiting {
     /// The memory, about, of what the client has not taken yet.
     var pendingCost: Int { engine.queuedCost + (webSocket?.pendingCost ?? 0) }
 
-    /// - Returns: false if it is more than the client may have.
-    func noteHeld(bytes: Int) -> Bool {
-        guard engine.isOpen else { return true }
-        heldBytes = bytes
-        return countQueue()
+    /// Whose its bytes are.
+    var standing: ClientUsage.Standing { isPending ? .stranger : .known(person: person) }
+
+    /// - Returns: false if it is more than the client may have; then it is not counted.
+    func noteHeld(change: Int) -> Bool {
+        // Of one that has ended nothing is counted any more.
+        if engine.isClosed { return true }
+        heldBytes += change
+        if countQueue() || change <= 0 { return true }
+        heldBytes -= change
+        return false
     }
 
     /// Counts what waits for a GET, and what the application holds. What waits for a WebSocket is counted there.
@@ -232,7 +240,7 @@ final class EngineConnection: Waiting {
     private func countQueue() -> Bool {
         edge.count(
             engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &counted,
-            as: isPending ? .stranger : .known)
+            as: standing)
     }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.

@@ -23,6 +23,12 @@ public struct Socket: Sendable, Hashable {
         nonmutating set { connection.object.context = newValue }
     }
 
+    /// Who has connected. What is buffered for all sockets and requests of a person counts together.
+    public var person: String? {
+        get { connection.object.person }
+        nonmutating set { connection.object.person = newValue }
+    }
+
     // MARK: Connecting
 
     /// Answers a CONNECT, with `{"sid": …}` and the payload's members; the events that waited follow before this returns.
@@ -68,11 +74,12 @@ public struct Socket: Sendable, Hashable {
     /// The memory, about, of what the client has not taken yet.
     public var pendingCost: Int { connection.object.pendingCost }
 
-    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that wait, for example.
+    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
     ///
-    /// - Parameter bytes: all of it now, in place of what was noted before.
-    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`).
-    public func noteHeld(bytes: Int) -> Bool { connection.object.noteHeld(bytes: bytes) }
+    /// - Parameter change: how much more it is by now, or less. Less is always granted. When the socket has closed, nothing of it is counted.
+    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`): then the change is not counted.
+    @discardableResult
+    public func noteHeld(change: Int) -> Bool { connection.object.noteHeld(change: change) }
 
     // MARK: Closing
 
