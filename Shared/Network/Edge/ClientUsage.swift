@@ -42,12 +42,12 @@ final class ClientUsage: Sendable {
 
     private struct Amounts {
         var connections = 0
-        var pendingSockets = 0
+        var unconnectedSockets = 0
         var bufferedBytes = 0
         /// Of `bufferedBytes`.
         var strangerBytes = 0
 
-        var isNothing: Bool { connections == 0 && pendingSockets == 0 && bufferedBytes == 0 }
+        var isNothing: Bool { connections == 0 && unconnectedSockets == 0 && bufferedBytes == 0 }
     }
 
     private struct State {
@@ -64,7 +64,7 @@ final class ClientUsage: Sendable {
     init(_ limits: EdgeLimits) { self.limits = limits }
 
     var connections: Int { state.withLock { $0.total.connections } }
-    var pendingSockets: Int { state.withLock { $0.total.pendingSockets } }
+    var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
     /// Nobody holds anything, in all or by address.
     var isNothing: Bool { state.withLock { $0.total.isNothing && $0.byAddress.isEmpty && $0.byPerson.isEmpty } }
@@ -100,14 +100,14 @@ final class ClientUsage: Sendable {
 
     // MARK: Sockets
 
-    func addPendingSocket(of address: IPAddress) throws(Excess) {
-        try add(\.pendingSockets, of: address, limits.pendingSockets)
+    func addUnconnectedSocket(of address: IPAddress) throws(Excess) {
+        try add(\.unconnectedSockets, of: address, limits.unconnectedSockets)
     }
 
-    func removePendingSocket(of address: IPAddress) {
+    func removeUnconnectedSocket(of address: IPAddress) {
         state.withLock { state in
-            state.total.pendingSockets -= 1
-            Self.change(\.pendingSockets, by: -1, of: address, &state)
+            state.total.unconnectedSockets -= 1
+            Self.change(\.unconnectedSockets, by: -1, of: address, &state)
         }
     }
 

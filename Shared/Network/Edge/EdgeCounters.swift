@@ -27,7 +27,7 @@ public final class EdgeCounters: Sendable {
     init(_ usage: ClientUsage) { self.usage = usage }
 
     /// Of `sockets`, those that have not connected to a namespace.
-    public var pendingSockets: Int { usage.pendingSockets }
+    public var unconnectedSockets: Int { usage.unconnectedSockets }
     /// What is buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
     public var bufferedBytes: Int { usage.bufferedBytes }
 

@@ -22,7 +22,7 @@ final class EdgeLoop {
     private var sessions: [String: EngineConnection] = [:]
     /// Connections that have no request under way, and sockets that have not connected: who has waited longest makes place for a newcomer.
     private var waitingConnections = WaitingList<HTTPConnection>()
-    private var pendingSockets = WaitingList<EngineConnection>()
+    private var unconnectedSockets = WaitingList<EngineConnection>()
     private(set) var isDraining = false
     private var onDrained: (() -> Void)?
     private var drainTimer: LoopTimer?
@@ -98,7 +98,7 @@ final class EdgeLoop {
         if let connection = waitingConnections.first {
             counters.refusedConnections.note(.total)
             connection.giveWay()
-        } else if let socket = pendingSockets.first {
+        } else if let socket = unconnectedSockets.first {
             counters.refusedSockets.note(.total)
             socket.close(.overload)
         } else {
@@ -199,29 +199,29 @@ final class EdgeLoop {
 
     // MARK: Sessions
 
-    /// Counts a socket that has not connected yet; `makeSession` or `usage.removePendingSocket` follows.
-    func addPendingSocket(of client: IPAddress) throws(ClientUsage.Excess) {
+    /// Counts a socket that has not connected yet; `makeSession` or `usage.removeUnconnectedSocket` follows.
+    func addUnconnectedSocket(of client: IPAddress) throws(ClientUsage.Excess) {
         do throws(ClientUsage.Excess) {
-            return try usage.addPendingSocket(of: client.subscriber)
+            return try usage.addUnconnectedSocket(of: client.subscriber)
         } catch {
-            guard error == .total, let oldest = pendingSockets.first else {
+            guard error == .total, let oldest = unconnectedSockets.first else {
                 counters.refusedSockets.note(error)
                 throw error
             }
             counters.refusedSockets.note(.total)
             oldest.close(.overload)
         }
-        try usage.addPendingSocket(of: client.subscriber)
+        try usage.addUnconnectedSocket(of: client.subscriber)
     }
 
-    /// Nothing of it is pending any more, and it is about to go.
-    func retire(_ session: EngineConnection) { pendingSockets.retire(session) }
+    /// It is no unconnected socket any more, and it is about to go.
+    func retire(_ session: EngineConnection) { unconnectedSockets.retire(session) }
 
-    func notePending(_ session: EngineConnection) { pendingSockets.append(session) }
+    func noteUnconnected(_ session: EngineConnection) { unconnectedSockets.append(session) }
 
-    func removePending(_ session: EngineConnection) {
-        pendingSockets.remove(session)
-        usage.removePendingSocket(of: session.handshake.client.subscriber)
+    func removeUnconnected(_ session: EngineConnection) {
+        unconnectedSockets.remove(session)
+        usage.removeUnconnectedSocket(of: session.handshake.client.subscriber)
     }
 
     func makeSession(

@@ -59,7 +59,7 @@ struct HTTPBuffer {
         }
         guard case .known(let person) = standing else { return .stranger }
         // An answer that was made for somebody who may have it is not to end in its middle because others have much.
-        let isReading = taken <= EdgeLimits.smallBuffer && unread <= edge.configuration.maxPendingBytes
+        let isReading = taken <= EdgeLimits.smallBuffer && unread <= edge.configuration.maxUnsentBytes
         return isReading ? .reader(person: person) : .known(person: person)
     }
 

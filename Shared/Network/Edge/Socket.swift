@@ -48,7 +48,7 @@ public struct Socket: Sendable, Hashable {
     // MARK: Sending
 
     /// Queues a packet; a turn's packets go out together. A client that would then have more than
-    /// `EdgeConfiguration.maxPendingBytes` waiting is cut off instead.
+    /// `EdgeConfiguration.maxUnsentBytes` waiting is cut off instead.
     ///
     /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once, or can be
     ///   told later.
@@ -72,7 +72,7 @@ public struct Socket: Sendable, Hashable {
     public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
 
     /// The memory, about, of what the client has not taken yet.
-    public var pendingCost: Int { connection.object.pendingCost }
+    public var unsentCost: Int { connection.object.unsentCost }
 
     /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
     ///

@@ -191,7 +191,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     /// A client that takes none of its answers has no more of its messages read.
-    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxPendingBytes / 2 }
+    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxUnsentBytes / 2 }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
@@ -224,7 +224,7 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Writing
 
-    var pendingCost: Int { channel.pendingCost }
+    var unsentCost: Int { channel.pendingCost }
 
     /// Takes a whole frame.
     func write(_ frame: [UInt8]) {

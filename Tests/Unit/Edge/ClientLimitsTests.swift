@@ -90,7 +90,7 @@ struct ClientLimitsTests {
     func proxies() async throws {
         let configuration = configuration {
             $0.connections = .init(total: 100, perAddress: 2)
-            $0.pendingSockets = .init(total: 100, perAddress: 1)
+            $0.unconnectedSockets = .init(total: 100, perAddress: 1)
         }.with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
         try await TestServer.run(configuration: configuration) { server in
             var clients: [RawClient] = []
@@ -116,9 +116,10 @@ struct ClientLimitsTests {
     // MARK: Sockets
 
     @Test("an address has its share of sockets that have not connected", arguments: ["websocket", "polling"])
-    func pendingSockets(transport: String) async throws {
-        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 100, perAddress: 2) })
-        {
+    func unconnectedSockets(transport: String) async throws {
+        try await TestServer.run(
+            configuration: configuration { $0.unconnectedSockets = .init(total: 100, perAddress: 2) }
+        ) {
             server in
             func handshake(from host: UInt8) throws -> (RawClient, Int) {
                 let (client, target) = (
@@ -136,7 +137,7 @@ struct ClientLimitsTests {
             #expect(try handshake(from: 1).1 == 429)
             let other = try handshake(from: 2)
             #expect(other.1 < 300)
-            #expect(server.edge.counters.pendingSockets == 3)
+            #expect(server.edge.counters.unconnectedSockets == 3)
             other.0.close()
             #expect(server.edge.counters.refusedSockets.perAddress.value == 1)
             guard transport == "websocket" else { return }
@@ -149,9 +150,10 @@ struct ClientLimitsTests {
     }
 
     @Test("where too many sockets wait in all, the one that has waited longest makes place")
-    func evictsPending() async throws {
-        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 2, perAddress: nil) })
-        {
+    func evictsUnconnected() async throws {
+        try await TestServer.run(
+            configuration: configuration { $0.unconnectedSockets = .init(total: 2, perAddress: nil) }
+        ) {
             server in
             let oldest = try server.webSocket()
             let connected = try server.connected()
@@ -164,7 +166,7 @@ struct ClientLimitsTests {
             }
             try connected.sendFrame("421[\"e\"]")
             #expect(try connected.receiveFrame() == "431[]")
-            #expect(server.edge.counters.pendingSockets == 0)
+            #expect(server.edge.counters.unconnectedSockets == 0)
         }
     }
 
@@ -184,14 +186,14 @@ struct ClientLimitsTests {
                 await server.first { if case .closed = $0 { true } else { false } } == .closed(.connectTimeout))
             try returns.sendFrame("421[\"e\"]")
             #expect(try returns.receiveFrame() == "431[]")
-            #expect(server.edge.counters.pendingSockets == 0 && server.edge.counters.sockets.value == 1)
+            #expect(server.edge.counters.unconnectedSockets == 0 && server.edge.counters.sockets.value == 1)
         }
     }
 
     @Test("sockets that leave their namespace are over no limit: who cannot be counted is closed")
     func leavingInBulk() async throws {
         let limits = configuration {
-            $0.pendingSockets = .init(total: 100, perAddress: 2)
+            $0.unconnectedSockets = .init(total: 100, perAddress: 2)
             $0.connections = .init(total: 100, perAddress: 3)
         }
         try await TestServer.run(configuration: limits) { server in
@@ -200,7 +202,7 @@ struct ClientLimitsTests {
             for socket in sockets { try socket.sendFrame("41") }
             for _ in 0..<5 { _ = await server.first { if case .left = $0 { true } else { false } } }
             await server.turns()
-            #expect(server.edge.counters.pendingSockets == 2 && server.edge.counters.connections.value == 2)
+            #expect(server.edge.counters.unconnectedSockets == 2 && server.edge.counters.connections.value == 2)
             #expect(server.edge.counters.refusedSockets.perAddress.value == 3)
             try sockets[0].sendFrame("40")
             #expect(try sockets[0].receiveFrame()?.hasPrefix("40{") == true)
@@ -220,15 +222,15 @@ struct ClientLimitsTests {
                 #expect(response.status == status)
                 clients.append(client)
             }
-            #expect(server.edge.counters.pendingSockets == 3)
+            #expect(server.edge.counters.unconnectedSockets == 3)
         }
     }
 
     @Test("who has not connected may send little: few messages, and none that is large")
     func beforeConnect() async throws {
         let limits = configuration {
-            $0.maxPendingMessages = 5
-            $0.maxPendingMessageBytes = 1000
+            $0.maxUnconnectedMessages = 5
+            $0.maxUnconnectedMessageBytes = 1000
         }
         try await TestServer.run(configuration: limits) { server in
             let many = try server.webSocket()

@@ -116,7 +116,7 @@ struct TestServer {
         group.shutdown()
         // Nothing is left then, and so nothing may be counted.
         #expect(edge.counters.connections.value == 0 && edge.counters.sockets.value == 0)
-        #expect(edge.counters.pendingSockets == 0 && edge.counters.bufferedBytes == 0)
+        #expect(edge.counters.unconnectedSockets == 0 && edge.counters.bufferedBytes == 0)
     }
 
     func next() async -> Told? {
