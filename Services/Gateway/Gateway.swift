@@ -77,7 +77,7 @@ public struct Gateway: Component {
         var configuration = EdgeConfiguration(endpoints: [endpoint])
         configuration.limits = settings.edgeLimits(
             descriptors: DescriptorLimit.raise(), memory: MemoryLimit.bytes, loops: loops)
-        configuration.maxPendingBytes = settings.maxPendingBytes
+        configuration.maxUnsentBytes = settings.maxUnsentBytes
         configuration.writeTimeout = settings.writeTimeout
         configuration.trustedProxies = settings.trustedProxies
         configuration.instance = gatewayID.filter { $0 != "-" }
@@ -98,7 +98,7 @@ public struct Gateway: Component {
             counters.dropped.value
         }
         metrics.gauge("parlor_pending_sockets", "Open sockets that have not connected to a namespace.") {
-            Double(counters.pendingSockets)
+            Double(counters.unconnectedSockets)
         }
         metrics.gauge("parlor_buffered_bytes", "Unfinished requests and unread answers, in bytes.") {
             Double(counters.bufferedBytes)
@@ -111,6 +111,10 @@ public struct Gateway: Component {
                 let (name, help) = EdgeMetrics.refused
                 metrics.counter(name, help, labels: ["what": what, "limit": scope]) { count.value }
             }
+        }
+        let (name, help) = EdgeMetrics.refused
+        metrics.counter(name, help, labels: ["what": "bytes", "limit": "person"]) {
+            counters.refusedBytes.perPerson.value
         }
     }
 

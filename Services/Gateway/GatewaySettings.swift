@@ -10,13 +10,13 @@ struct GatewaySettings: Sendable {
     let pingInterval: Duration
     let pingTimeout: Duration
     let requestTimeout: Duration
-    let maxPendingBytes: Int
+    let maxUnsentBytes: Int
     let writeTimeout: Duration
     let requiredServices: [String]
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
     private let connections: EdgeLimits.Limit
-    private let pendingSockets: EdgeLimits.Limit
+    private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
     private let loopTimePerAddress: Int
     /// Whether what is counted for each person and address is limited.
@@ -46,7 +46,7 @@ struct GatewaySettings: Sendable {
         "How long a request may take; then it is 503 or an ack that says it may be tried again")
     static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
-        "What may wait for one socket before it is cut off as a slow reader")
+        "Unsent bytes: what may wait for one socket before it is cut off as a slow reader")
     static let writeTimeout = Setting(
         "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
         "How long a socket may take nothing of what waits for it")
@@ -58,7 +58,7 @@ struct GatewaySettings: Sendable {
         "Connections of one address whose sockets have not connected; 0: a quarter of all, 1000 at most")
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
-        "Sockets that have not connected yet; 0: half as many as connections")
+        "Unconnected sockets, which have not connected to a namespace yet; 0: half as many as connections")
     static let maxPendingSocketsPerAddress = Setting(
         "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
         "Of these, those of one address; 0: an eighth of all connections, 500 at most")
@@ -142,7 +142,7 @@ struct GatewaySettings: Sendable {
         pingInterval = configuration[Self.pingInterval]
         pingTimeout = configuration[Self.pingTimeout]
         requestTimeout = configuration[Self.requestTimeout]
-        maxPendingBytes = configuration[Self.maxPendingBytes]
+        maxUnsentBytes = configuration[Self.maxPendingBytes]
         writeTimeout = configuration[Self.writeTimeout]
         requiredServices = configuration[Self.requiredServices]
         maxSocketsPerPerson = configuration[Self.maxSocketsPerPerson]
@@ -153,7 +153,7 @@ struct GatewaySettings: Sendable {
         maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]
         connections = EdgeLimits.Limit(
             total: configuration[Self.maxConnections], perAddress: configuration[Self.maxConnectionsPerAddress])
-        pendingSockets = EdgeLimits.Limit(
+        unconnectedSockets = EdgeLimits.Limit(
             total: configuration[Self.maxPendingSockets], perAddress: configuration[Self.maxPendingSocketsPerAddress])
         bufferedBytes = EdgeLimits.Limit(
             total: configuration[Self.maxBufferedBytes], perAddress: configuration[Self.maxBufferedBytesPerAddress])
@@ -176,7 +176,7 @@ struct GatewaySettings: Sendable {
             if !isLimiting { limit.perAddress = nil }
         }
         set(&limits.connections, to: connections)
-        set(&limits.pendingSockets, to: pendingSockets)
+        set(&limits.unconnectedSockets, to: unconnectedSockets)
         set(&limits.bufferedBytes, to: bufferedBytes)
         limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil
         return limits

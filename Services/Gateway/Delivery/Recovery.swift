@@ -187,7 +187,7 @@ package struct Recovery: Sendable {
                 let packets = page.events.compactMap(\.item.packet)
                 // What has no packet is composed first.
                 guard !page.isMore, packets.count == page.events.count else { return nil }
-                return packets.isEmpty || subscriber.socket.pendingCost <= Self.maxBacklog ? packets : nil
+                return packets.isEmpty || subscriber.socket.unsentCost <= Self.maxBacklog ? packets : nil
             }
         }
     }
@@ -257,7 +257,7 @@ package struct Recovery: Sendable {
     ) async -> Bool {
         let data = await events.data(of: page, for: subscriber.caller.id)
         for (event, data) in zip(page, data) {
-            while subscriber.isConnected, subscriber.socket.pendingCost > Self.maxBacklog {
+            while subscriber.isConnected, subscriber.socket.unsentCost > Self.maxBacklog {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
             guard subscriber.isConnected else { return false }

@@ -123,8 +123,9 @@ package final class Admission: Sendable {
         }
     }
 
-    func isSignedIn(_ request: HTTPRequest) -> Bool {
-        tokens.verify(authorization: request.headers["Authorization"]) != nil
+    /// nil: nobody has signed in.
+    func person(of request: HTTPRequest) -> String? {
+        tokens.verify(authorization: request.headers["Authorization"])?.caller.id
     }
 
     // MARK: What the service is asked

@@ -55,7 +55,7 @@ package actor HTTPFront: LoopPart {
         admission.refusal(ofLargeBody: request, from: client, directory.catalog)
     }
 
-    nonisolated func isSignedIn(_ request: HTTPRequest) -> Bool { admission.isSignedIn(request) }
+    nonisolated func person(of request: HTTPRequest) -> String? { admission.person(of: request) }
 
     // MARK: The route
 

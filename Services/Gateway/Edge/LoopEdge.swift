@@ -24,7 +24,7 @@ package final class LoopEdge: EdgeDelegate {
         http.refusal(ofLargeBody: request, from: client).map { .error($0, requestID: requestID) }
     }
 
-    package func isSignedIn(_ request: HTTPRequest) -> Bool { http.isSignedIn(request) }
+    package func person(of request: HTTPRequest) -> String? { http.person(of: request) }
 
     package func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         http.onLoop { $0.respond(to: request, from: client, using: responder) }
@@ -38,6 +38,10 @@ package final class LoopEdge: EdgeDelegate {
 
     package func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
         sockets.onLoop { $0.connect(socket, auth: auth) }
+    }
+
+    package func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool {
+        sockets.onLoop { $0.takes(event, ofBytes: bytes, on: socket) }
     }
 
     package func socket(_ socket: Socket, received event: SocketIOEvent) {

@@ -80,7 +80,7 @@ package actor SocketFront: LoopPart {
             keepsOrder: services.bus.keepsKeysTogether, on: loop)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - clock.now().milliseconds
         session.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
-        socket.context = session
+        (socket.context, socket.person) = (session, claims.caller.id)
         register(session)
         let subscriber = session.subscriber
         guard let since = auth?["since"], !since.isNull else {
@@ -155,13 +155,31 @@ package actor SocketFront: LoopPart {
         for id in ids {
             for session in sessions.ofSession(id) {
                 metrics.endedSockets.add()
-                session.waiting = WaitingEvents()
+                dropWaiting(of: session)
                 session.socket.disconnect()
             }
         }
     }
 
     // MARK: Events in their order
+
+    /// A large event is refused by its name if it will be over a limit once it is read. Nothing is counted yet: that is done in the order in
+    /// which events start.
+    func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
+        guard let session = socket.context as? SocketSession else { return true }
+        let catalog = directory.catalog
+        let declared = catalog.socketEvents[event.name]
+        do throws(ServiceError) {
+            try limits.check(
+                declared.map { Limits.of($0, catalog) } ?? [OwnLimits.ofEvent(event.name)],
+                person: session.caller.id, address: session.address, writing: declared == nil ? nil : bytes)
+            return true
+        } catch {
+            session.subscriber.object.liveness.noteEvent(at: loop.now)
+            answers.fail(event, error, to: socket)
+            return false
+        }
+    }
 
     func receive(_ event: SocketIOEvent, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return }
@@ -170,13 +188,25 @@ package actor SocketFront: LoopPart {
         let origin = services.origin(
             "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
         let request = SocketRequest(event: event, origin: origin)
-        if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
-        // A person may have many sockets, so that all that wait count together, too.
-        if !session.waiting.append(request) || !socket.noteHeld(bytes: session.waiting.bytes) {
-            log.warning("a socket sends without waiting for answers", ["user": session.caller.id])
-            session.waiting = WaitingEvents()
-            socket.closeTransport()
+        // A person may have many sockets, so that what waits and what is under way of all of them counts together, too.
+        if socket.noteHeld(change: request.size) {
+            if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
+            if session.waiting.append(request) { return }
+            noteEnd(of: request, session)
         }
+        log.warning("a socket sends without waiting for answers", ["user": session.caller.id])
+        dropWaiting(of: session)
+        socket.closeTransport()
+    }
+
+    /// It is answered, or is not to be done: nothing keeps it any more.
+    private func noteEnd(of request: SocketRequest, _ session: SocketSession) {
+        session.socket.noteHeld(change: -request.size)
+    }
+
+    private func dropWaiting(of session: SocketSession) {
+        session.socket.noteHeld(change: -session.waiting.bytes)
+        session.waiting = WaitingEvents()
     }
 
     /// Goes on with what waited, also for a client that has left: what it sent before that counts.
@@ -185,8 +215,6 @@ package actor SocketFront: LoopPart {
             _ = session.waiting.popFirst()
             start(request, of: session)
         }
-        // Less is always granted.
-        _ = session.socket.noteHeld(bytes: session.waiting.bytes)
     }
 
     /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
@@ -195,11 +223,12 @@ package actor SocketFront: LoopPart {
         switch request.event.name {
         case "room:join", "room:leave", "message:typing":
             // Before a task is made of it: a socket may send tens of thousands a second.
-            let limit = request.event.name == "message:typing" ? OwnLimits.typing : OwnLimits.joins
             do throws(ServiceError) {
-                try limits.pass([limit], person: session.caller.id, address: session.address)
+                try limits.pass(
+                    [OwnLimits.ofEvent(request.event.name)], person: session.caller.id, address: session.address)
             } catch {
-                return answers.answer(request.event, of: session, since: .now(), .failure(error))
+                answers.answer(request.event, of: session, since: .now(), .failure(error))
+                return noteEnd(of: request, session)
             }
             if request.event.name == "room:join" { delivery.onLoop { $0.noteVisit() } }
             session.isChangingRooms = true
@@ -216,6 +245,7 @@ package actor SocketFront: LoopPart {
         } catch {
             answers.answer(request.event, of: session, since: began, .failure(error))
         }
+        noteEnd(of: request, session)
         session.isChangingRooms = false
         resume(session)
     }
@@ -247,7 +277,7 @@ package actor SocketFront: LoopPart {
             }
             let pass = try limits.pass(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address,
-                writing: request.event.size)
+                writing: request.size)
             let data = try request.payload
             let event = ServiceEvent(request, of: session, since: began, declared, pass)
             let bound = LoopBound(event, to: loop)
@@ -295,6 +325,7 @@ package actor SocketFront: LoopPart {
         _ outcome: Result<JSONValue?, ServiceError>
     ) {
         answers.answer(request.event, of: session, since: began, outcome)
+        noteEnd(of: request, session)
         session.underWay -= 1
         resume(session)
         delivery.endWork()

@@ -52,6 +52,15 @@ final class SocketSession {
 struct SocketRequest: Sendable {
     let event: SocketIOEvent
     let origin: RequestOrigin
+    /// In bytes, roughly: with the objects that it is made of.
+    let size: Int
+
+    init(event: SocketIOEvent, origin: RequestOrigin) {
+        (self.event, self.origin) = (event, origin)
+        size = event.arguments.reduce(Self.overhead) { $0 + $1.bytes.count }
+    }
+
+    static let overhead = 256
 
     /// - Throws: `malformed_request`.
     var payload: JSONValue {
@@ -79,8 +88,8 @@ struct WaitingEvents {
 
     /// - Returns: false if there is no room: the client sends without regard to answers.
     mutating func append(_ request: SocketRequest) -> Bool {
-        bytes += request.event.size
-        guard arrived.count + leaving.count < Self.maxCount, bytes <= Self.maxBytes else { return false }
+        guard arrived.count + leaving.count < Self.maxCount, bytes + request.size <= Self.maxBytes else { return false }
+        bytes += request.size
         arrived.append(request)
         return true
     }
@@ -93,12 +102,7 @@ struct WaitingEvents {
             arrived = []
         }
         guard let request = leaving.popLast() else { return nil }
-        bytes -= request.event.size
+        bytes -= request.size
         return request
     }
-}
-
-extension SocketIOEvent {
-    /// In bytes, roughly: with the objects that it is made of.
-    var size: Int { arguments.reduce(256) { $0 + $1.bytes.count } }
 }

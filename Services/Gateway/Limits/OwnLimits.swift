@@ -21,5 +21,14 @@ package enum OwnLimits {
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
+    /// The limit of an event that no service has declared.
+    package static func ofEvent(_ name: String) -> RateLimit {
+        switch name {
+        case "room:join", "room:leave": joins
+        case "message:typing": typing
+        default: unknown
+        }
+    }
+
     static func named(_ name: String) -> RateLimit? { byName[name] }
 }

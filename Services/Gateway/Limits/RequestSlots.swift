@@ -1,13 +1,13 @@
 import Synchronization
 
-/// HTTP requests and replays that are under way on this gateway, by person: so many at once, and of the heavy ones few. A heavy one that
-/// finds no place waits for one; it counts among all meanwhile, which bounds how many wait.
-package final class RequestSlots: Sendable {
-    /// A place that is taken until this is let go of.
+/// A counting semaphore for each key: so many slots are taken at once. Whoever finds none free is refused, or waits; the ones that wait get
+/// theirs in the order they came.
+package final class Slots<Key: Hashable & Sendable>: Sendable {
+    /// A slot that is taken until this is let go of.
     package final class Slot: Sendable {
         private let leave: @Sendable () -> Void
 
-        fileprivate init(leave: @escaping @Sendable () -> Void) { self.leave = leave }
+        init(leave: @escaping @Sendable () -> Void) { self.leave = leave }
 
         deinit { leave() }
     }
@@ -18,93 +18,108 @@ package final class RequestSlots: Sendable {
     }
 
     private struct Load {
-        var all = 0
-        var heavy = 0
-        /// For a heavy place, in the order they came.
+        var taken = 0
         var waiting: [Waiting] = []
     }
 
     private struct State {
-        var people: [String: Load] = [:]
+        /// Only of keys that have a slot taken.
+        var loads: [Key: Load] = [:]
         var lastID = 0
-
-        mutating func forgetIfIdle(_ person: String) {
-            guard let load = people[person], load.all == 0, load.heavy == 0, load.waiting.isEmpty else { return }
-            people[person] = nil
-        }
     }
 
-    private let isOn: Bool
-    private let maxPerPerson: Int
-    private let maxHeavyPerPerson: Int
+    private let perKey: Int
     private let state = Mutex(State())
 
-    package init(isOn: Bool, maxPerPerson: Int, maxHeavyPerPerson: Int) {
-        self.isOn = isOn
-        self.maxPerPerson = maxPerPerson
-        self.maxHeavyPerPerson = maxHeavyPerPerson
+    package init(perKey: Int) { self.perKey = perKey }
+
+    /// Keys that have a slot taken.
+    package var count: Int { state.withLock { $0.loads.count } }
+
+    /// - Returns: nil if none is free.
+    package func take(for key: Key) -> Slot? {
+        state.withLock { take(for: key, &$0) } ? slot(of: key) : nil
     }
 
-    /// People who have something under way.
-    package var count: Int { state.withLock { $0.people.count } }
-
-    /// - Returns: nil if the person has as many requests under way as may be.
-    package func enter(_ person: String) -> Slot? {
-        guard isOn else { return Slot {} }
-        let isIn = state.withLock { state in
-            guard state.people[person]?.all ?? 0 < maxPerPerson else { return false }
-            state.people[person, default: Load()].all += 1
-            return true
-        }
-        guard isIn else { return nil }
-        return Slot { [weak self] in self?.leave(person) }
+    private func take(for key: Key, _ state: inout State) -> Bool {
+        guard state.loads[key]?.taken ?? 0 < perKey else { return false }
+        state.loads[key, default: Load()].taken += 1
+        return true
     }
 
-    /// A heavy place, maybe later. To be asked for by who is in.
+    /// A slot, maybe later.
     ///
     /// - Parameter waitingAs: called before this suspends, with what `giveUp` takes.
     /// - Returns: nil if it was given up.
-    package func enterHeavy(_ person: String, waitingAs: (Int) -> Void) async -> Slot? {
-        guard isOn else { return Slot {} }
+    package func wait(for key: Key, waitingAs: (Int) -> Void = { _ in }) async -> Slot? {
         let isIn = await withCheckedContinuation { continuation in
             let waitingID = state.withLock { state -> Int? in
-                if state.people[person]?.heavy ?? 0 < maxHeavyPerPerson {
-                    state.people[person, default: Load()].heavy += 1
-                    return nil
-                }
+                if take(for: key, &state) { return nil }
                 state.lastID += 1
-                state.people[person]?.waiting.append(Waiting(id: state.lastID, continuation: continuation))
+                state.loads[key]?.waiting.append(Waiting(id: state.lastID, continuation: continuation))
                 return state.lastID
             }
             if let waitingID { waitingAs(waitingID) } else { continuation.resume(returning: true) }
         }
-        return isIn ? Slot { [weak self] in self?.leaveHeavy(person) } : nil
+        return isIn ? slot(of: key) : nil
     }
 
-    /// Waits no longer, if it still does.
-    package func giveUp(_ id: Int, of person: String) {
+    /// Ends the wait, if it has not ended yet.
+    package func giveUp(_ id: Int, of key: Key) {
         let waiting = state.withLock { state -> Waiting? in
-            guard let index = state.people[person]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.people[person]?.waiting.remove(at: index)
+            guard let index = state.loads[key]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.loads[key]?.waiting.remove(at: index)
         }
         waiting?.continuation.resume(returning: false)
     }
 
-    private func leave(_ person: String) {
-        state.withLock { state in
-            state.people[person]?.all -= 1
-            state.forgetIfIdle(person)
-        }
-    }
+    private func slot(of key: Key) -> Slot { Slot { [self] in leave(key) } }
 
-    private func leaveHeavy(_ person: String) {
-        // The place goes to who has waited for longest.
+    private func leave(_ key: Key) {
         let next = state.withLock { state -> Waiting? in
-            if state.people[person]?.waiting.isEmpty == false { return state.people[person]?.waiting.removeFirst() }
-            state.people[person]?.heavy -= 1
-            state.forgetIfIdle(person)
-            return nil
+            guard var load = state.loads[key] else { return nil }
+            // The slot goes to whoever has waited longest.
+            let next = load.waiting.isEmpty ? nil : load.waiting.removeFirst()
+            if next == nil { load.taken -= 1 }
+            state.loads[key] = load.taken == 0 ? nil : load
+            return next
         }
         next?.continuation.resume(returning: true)
     }
+}
+
+/// HTTP requests and replays that are under way on this gateway, by person: so many at once, and few heavy ones. A heavy one that finds no
+/// slot waits for one; it counts among all meanwhile, which bounds how many wait.
+package final class RequestSlots: Sendable {
+    package typealias Slot = Slots<String>.Slot
+
+    /// nil: nothing is limited.
+    private let all: Slots<String>?
+    private let heavy: Slots<String>?
+
+    package init(isOn: Bool, maxPerPerson: Int, maxHeavyPerPerson: Int) {
+        all = isOn ? Slots(perKey: maxPerPerson) : nil
+        heavy = isOn ? Slots(perKey: maxHeavyPerPerson) : nil
+    }
+
+    /// People who have something under way.
+    package var count: Int { all?.count ?? 0 }
+
+    /// - Returns: nil if the person has as many requests under way as may be.
+    package func enter(_ person: String) -> Slot? {
+        guard let all else { return Slot {} }
+        return all.take(for: person)
+    }
+
+    /// A heavy slot, maybe later. To be asked for by who is in.
+    ///
+    /// - Parameter waitingAs: called before this suspends, with what `giveUp` takes.
+    /// - Returns: nil if it was given up.
+    package func enterHeavy(_ person: String, waitingAs: (Int) -> Void) async -> Slot? {
+        guard let heavy else { return Slot {} }
+        return await heavy.wait(for: person, waitingAs: waitingAs)
+    }
+
+    /// Ends the wait for a heavy slot, if it has not ended yet.
+    package func giveUp(_ id: Int, of person: String) { heavy?.giveUp(id, of: person) }
 }

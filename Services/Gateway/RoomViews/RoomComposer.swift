@@ -1,5 +1,6 @@
 import Contracts
 import GatewayCatalog
+import GatewayLimits
 import GatewayPresence
 import JSON
 import MessageBus
@@ -45,7 +46,9 @@ package final class RoomComposer: Sendable {
     private let presence: Presence
     private let cache: RoomListCache
     private let longWork: LongWork
-    private let turns = ListTurns()
+    /// Of long lists that are composed, in all: each takes some megabytes while it is made. More would not be faster, as composing is work for
+    /// a core. How many of those that wait are one person's is bounded by `RequestSlots`.
+    private let longLists = Slots<String>(perKey: 4)
 
     package init(
         bus: any MessageBus, directory: Directory, presence: Presence, cache: RoomListCache, longWork: LongWork
@@ -57,7 +60,7 @@ package final class RoomComposer: Sendable {
         self.longWork = longWork
     }
 
-    /// A longer list waits for its turn.
+    /// A longer list waits for a slot.
     private static let longList = 256
     /// More rooms than these are composed beside the loop: each takes some 50 µs.
     private static let maxComposedOnLoop = 64
@@ -74,8 +77,8 @@ package final class RoomComposer: Sendable {
     ) async throws(ServiceError) -> Composed {
         let catalog = directory.catalog
         guard catalog.isWhole else { throw .unavailable("A part of this service") }
-        let turn = bases.count > Self.longList ? await turns.take() : nil
-        defer { withExtendedLifetime(turn) {} }
+        let slot = bases.count > Self.longList ? await longLists.wait(for: "all") : nil
+        defer { withExtendedLifetime(slot) {} }
         guard origin.timeLeft > .zero else { throw .unavailable("This part of the service") }
         return await longWork.run(if: bases.count > Self.maxComposedOnLoop) {
             await compose(bases, for: userID, catalog, origin, unnamed: unnamed, remembering: remembered)

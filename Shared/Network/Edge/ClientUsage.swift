@@ -1,21 +1,33 @@
 import Reactor
 import Synchronization
 
-/// What clients hold of a server, over all its loops: in all, and by address.
+/// What clients hold of a server, over all its loops: in all, by address, and of their bytes by person.
 final class ClientUsage: Sendable {
     /// Which limit a client is over.
     enum Excess: Error {
         case total, perAddress
+        /// Of bytes alone.
+        case perPerson
     }
 
     /// How far a client's bytes may grow.
-    enum Standing {
+    enum Standing: Equatable {
         /// Has neither connected nor signed in. All strangers together may have half of the total, an address an eighth of its share.
         case stranger
-        /// Has connected, or signed in.
-        case known
+        /// Has connected, or signed in: as this person, where the application knows people. A person may have what an address may have,
+        /// from however many addresses.
+        case known(person: String?)
         /// Known, and what is buffered is an answer that it is reading: it goes on for a while when others have filled the total.
-        case reader
+        case reader(person: String?)
+
+        fileprivate var person: String? {
+            switch self {
+            case .stranger: nil
+            case .known(let person), .reader(let person): person
+            }
+        }
+
+        fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
     /// What is counted as buffered for one client.
@@ -30,18 +42,20 @@ final class ClientUsage: Sendable {
 
     private struct Amounts {
         var connections = 0
-        var pendingSockets = 0
+        var unconnectedSockets = 0
         var bufferedBytes = 0
         /// Of `bufferedBytes`.
         var strangerBytes = 0
 
-        var isNothing: Bool { connections == 0 && pendingSockets == 0 && bufferedBytes == 0 }
+        var isNothing: Bool { connections == 0 && unconnectedSockets == 0 && bufferedBytes == 0 }
     }
 
     private struct State {
         var total = Amounts()
         /// Only of addresses that hold something: connections bound them, or sockets.
         var byAddress: [IPAddress: Amounts] = [:]
+        /// Buffered bytes, of people who have some.
+        var byPerson: [String: Int] = [:]
     }
 
     private let limits: EdgeLimits
@@ -50,10 +64,10 @@ final class ClientUsage: Sendable {
     init(_ limits: EdgeLimits) { self.limits = limits }
 
     var connections: Int { state.withLock { $0.total.connections } }
-    var pendingSockets: Int { state.withLock { $0.total.pendingSockets } }
+    var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
     /// Nobody holds anything, in all or by address.
-    var isNothing: Bool { state.withLock { $0.total.isNothing && $0.byAddress.isEmpty } }
+    var isNothing: Bool { state.withLock { $0.total.isNothing && $0.byAddress.isEmpty && $0.byPerson.isEmpty } }
 
     // MARK: Connections
 
@@ -86,14 +100,14 @@ final class ClientUsage: Sendable {
 
     // MARK: Sockets
 
-    func addPendingSocket(of address: IPAddress) throws(Excess) {
-        try add(\.pendingSockets, of: address, limits.pendingSockets)
+    func addUnconnectedSocket(of address: IPAddress) throws(Excess) {
+        try add(\.unconnectedSockets, of: address, limits.unconnectedSockets)
     }
 
-    func removePendingSocket(of address: IPAddress) {
+    func removeUnconnectedSocket(of address: IPAddress) {
         state.withLock { state in
-            state.total.pendingSockets -= 1
-            Self.change(\.pendingSockets, by: -1, of: address, &state)
+            state.total.unconnectedSockets -= 1
+            Self.change(\.unconnectedSockets, by: -1, of: address, &state)
         }
     }
 
@@ -112,20 +126,28 @@ final class ClientUsage: Sendable {
 
     private func excess(from before: Buffered, to after: Buffered, _ state: borrowing State) -> Excess? {
         let isSameAddress = after.address == before.address
-        let grows = after.bytes > before.bytes || !isSameAddress || after.strangerBytes > before.strangerBytes
+        let grows =
+            after.bytes > before.bytes || !isSameAddress || after.strangerBytes > before.strangerBytes
+            || after.standing.person != before.standing.person
         guard grows, after.bytes > EdgeLimits.smallBuffer else { return nil }
         let limits = limits.bufferedBytes
         let total = state.total.bufferedBytes + after.bytes - before.bytes
         let strangers = state.total.strangerBytes + after.strangerBytes - before.strangerBytes
-        if total > (after.standing == .reader ? limits.total / 2 * 3 : limits.total) { return .total }
+        if total > (after.standing.isReader ? limits.total / 2 * 3 : limits.total) { return .total }
         if after.standing == .stranger, strangers > limits.total / 2 { return .total }
 
-        guard let address = after.address, let share = limits.perAddress else { return nil }
-        let held = state.byAddress[address] ?? Amounts()
-        let own = isSameAddress ? before : Buffered()
-        if held.bufferedBytes + after.bytes - own.bytes > share { return .perAddress }
-        let ofStrangers = held.strangerBytes + after.strangerBytes - own.strangerBytes
-        if after.standing == .stranger, ofStrangers > share / EdgeLimits.strangersPart { return .perAddress }
+        guard let share = limits.perAddress else { return nil }
+        if let address = after.address {
+            let held = state.byAddress[address] ?? Amounts()
+            let own = isSameAddress ? before : Buffered()
+            if held.bufferedBytes + after.bytes - own.bytes > share { return .perAddress }
+            let ofStrangers = held.strangerBytes + after.strangerBytes - own.strangerBytes
+            if after.standing == .stranger, ofStrangers > share / EdgeLimits.strangersPart { return .perAddress }
+        }
+        if let person = after.standing.person {
+            let own = before.standing.person == person ? before.bytes : 0
+            if (state.byPerson[person] ?? 0) + after.bytes - own > share { return .perPerson }
+        }
         return nil
     }
 
@@ -133,6 +155,10 @@ final class ClientUsage: Sendable {
         guard buffered.bytes > 0 else { return }
         state.total.bufferedBytes += sign * buffered.bytes
         state.total.strangerBytes += sign * buffered.strangerBytes
+        if let person = buffered.standing.person {
+            let bytes = (state.byPerson[person] ?? 0) + sign * buffered.bytes
+            state.byPerson[person] = bytes == 0 ? nil : bytes
+        }
         guard let address = buffered.address else { return }
         var amounts = state.byAddress[address] ?? Amounts()
         amounts.bufferedBytes += sign * buffered.bytes

@@ -18,7 +18,7 @@ public struct EdgeConfiguration: Sendable {
     public var limits = EdgeLimits()
 
     /// The memory, about, of what may wait to be sent to one client; over it, the client is a slow reader and is cut off.
-    public var maxPendingBytes = 1 << 20
+    public var maxUnsentBytes = 1 << 20
     /// How long a client may take nothing of what waits for it.
     public var writeTimeout: Duration = .seconds(10)
 

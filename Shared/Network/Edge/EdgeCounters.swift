@@ -17,7 +17,7 @@ public final class EdgeCounters: Sendable {
     public let refusedConnections = Refusals()
     /// Sockets, the same.
     public let refusedSockets = Refusals()
-    /// Requests, messages and unread answers that clients may not have buffered: in all, and of one address.
+    /// Requests, messages and unread answers that clients may not have buffered: in all, of one address, and of one person.
     public let refusedBytes = Refusals()
     /// Requests that moved to another loop, where their session is.
     public let moves = Count()
@@ -27,7 +27,7 @@ public final class EdgeCounters: Sendable {
     init(_ usage: ClientUsage) { self.usage = usage }
 
     /// Of `sockets`, those that have not connected to a namespace.
-    public var pendingSockets: Int { usage.pendingSockets }
+    public var unconnectedSockets: Int { usage.unconnectedSockets }
     /// What is buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
     public var bufferedBytes: Int { usage.bufferedBytes }
 
@@ -43,11 +43,14 @@ public final class EdgeCounters: Sendable {
     public final class Refusals: Sendable {
         public let total = Count()
         public let perAddress = Count()
+        /// Of bytes alone.
+        public let perPerson = Count()
 
         func note(_ excess: ClientUsage.Excess) {
             switch excess {
             case .total: total.add(1)
             case .perAddress: perAddress.add(1)
+            case .perPerson: perPerson.add(1)
             }
         }
     }

@@ -17,11 +17,11 @@ public protocol EdgeDelegate: AnyObject {
     /// - Returns: what it is answered with instead; nil: the body is taken, and the request then served.
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse?
 
-    /// Whether a request, to a path that is no endpoint's, comes from somebody who is signed in: what is buffered for them counts as a
-    /// connected socket's does, in place of a stranger's. Asked only where that is more than a little.
+    /// Who is signed in and sends a request to a path that is no endpoint's: what is buffered for it counts as theirs, as that of their
+    /// connected sockets does (`Socket.person`). nil: a stranger. Asked only where more than a little is buffered.
     ///
     /// - Parameter request: without its body.
-    func isSignedIn(_ request: HTTPRequest) -> Bool
+    func person(of request: HTTPRequest) -> String?
 
     /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
     ///
@@ -33,6 +33,12 @@ public protocol EdgeDelegate: AnyObject {
 
     /// A client asks for a namespace. Answer with `socket.accept` or `socket.refuse`, now or later; its events wait.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?)
+
+    /// A large event came, and nothing but its name is read; `received` or `refused` follows if it is taken.
+    ///
+    /// - Parameter event: without its arguments. The name is empty if it does not begin as an event with a short name does.
+    /// - Returns: false to leave it out. An ack, if it wants one, is still to be sent.
+    func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool
 
     func socket(_ socket: Socket, received event: SocketIOEvent)
 
@@ -58,7 +64,8 @@ extension EdgeDelegate {
     public func refusal(
         ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
     ) -> HTTPResponse? { nil }
-    public func isSignedIn(_ request: HTTPRequest) -> Bool { false }
+    public func person(of request: HTTPRequest) -> String? { nil }
+    public func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool { true }
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
     public func socketIsPinged(_ socket: Socket) {}
     public func socketAnsweredPing(_ socket: Socket) {}
@@ -96,7 +103,11 @@ extension ClientUsage.Excess {
     var status: Int { self == .total ? 503 : 429 }
 
     func reason(_ things: String) -> String {
-        self == .total ? "there are too many \(things)" : "there are too many \(things) from this address"
+        switch self {
+        case .total: "there are too many \(things)"
+        case .perAddress: "there are too many \(things) from this address"
+        case .perPerson: "there are too many \(things) of one person"
+        }
     }
 }
 

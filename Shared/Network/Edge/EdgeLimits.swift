@@ -19,7 +19,7 @@ public struct EdgeLimits: Sendable {
     /// Open connections. One whose socket has connected to a namespace counts in all only: thousands of people may share an address.
     public var connections = Limit(total: 10_000, perAddress: 1_000)
     /// Sockets that have not connected to a namespace yet.
-    public var pendingSockets = Limit(total: 5_000, perAddress: 500)
+    public var unconnectedSockets = Limit(total: 5_000, perAddress: 500)
     /// Bytes that are buffered for clients over more than a turn: requests and parts of them, messages, and answers that are not read.
     /// Clients that have neither connected nor signed in may use half of them together, and an eighth of an address's share.
     /// `smallBuffer` bytes are always granted. Who reads an answer goes on reading it up to half as much again.
@@ -33,9 +33,9 @@ public struct EdgeLimits: Sendable {
     static let strangersPart = 8
 
     /// What a socket may send in one message or one POST before it has connected to a namespace.
-    public var maxPendingMessageBytes = 64 * 1024
+    public var maxUnconnectedMessageBytes = 64 * 1024
     /// Messages that a socket may send before it has connected to a namespace. Clients send one.
-    public var maxPendingMessages = 64
+    public var maxUnconnectedMessages = 64
 
     /// Percent of a loop's time that one address may use for having its requests and messages taken; nil: all of it. Of a trusted
     /// proxy's connections, which are not pipelined, only WebSockets count.
@@ -60,7 +60,7 @@ extension EdgeLimits {
         let most = max(min(max(descriptors - reserve, descriptors / 4), memory / 4 / smallBuffer), 16)
         var limits = EdgeLimits()
         limits.connections = Limit(total: most, perAddress: min(most / 4, 1_000))
-        limits.pendingSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))
+        limits.unconnectedSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))
         let buffered = max(min(memory / 4, 128 << 20), 8 << 20)
         limits.bufferedBytes = Limit(total: buffered, perAddress: buffered / 4)
         limits.loopTimePerAddress = 25

@@ -22,7 +22,7 @@ final class EdgeLoop {
     private var sessions: [String: EngineConnection] = [:]
     /// Connections that have no request under way, and sockets that have not connected: who has waited longest makes place for a newcomer.
     private var waitingConnections = WaitingList<HTTPConnection>()
-    private var pendingSockets = WaitingList<EngineConnection>()
+    private var unconnectedSockets = WaitingList<EngineConnection>()
     private(set) var isDraining = false
     private var onDrained: (() -> Void)?
     private var drainTimer: LoopTimer?
@@ -98,7 +98,7 @@ final class EdgeLoop {
         if let connection = waitingConnections.first {
             counters.refusedConnections.note(.total)
             connection.giveWay()
-        } else if let socket = pendingSockets.first {
+        } else if let socket = unconnectedSockets.first {
             counters.refusedSockets.note(.total)
             socket.close(.overload)
         } else {
@@ -137,7 +137,13 @@ final class EdgeLoop {
     /// It has been counted as an HTTP connection.
     func add(_ webSocket: WebSocketConnection) { webSocketCount += 1 }
 
-    /// Counts what a client has buffered, in steps: whoever has next to nothing costs nothing to count.
+    /// Bytes are counted in steps: whoever has next to nothing costs nothing to count.
+    static func counted(_ bytes: Int) -> Int {
+        let step = 4096
+        return bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
+    }
+
+    /// Counts what a client has buffered.
     ///
     /// - Parameters:
     ///   - address: nil for a trusted proxy.
@@ -147,13 +153,17 @@ final class EdgeLoop {
         _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,
         as standing: @autoclosure () -> ClientUsage.Standing
     ) -> Bool {
-        let step = 4096
-        let bytes = bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
+        let bytes = Self.counted(bytes)
         if bytes == 0, counted.bytes == 0 { return true }
-        let after =
+        return count(
             bytes == 0
-            ? ClientUsage.Buffered()
-            : ClientUsage.Buffered(bytes: bytes, address: address(), standing: standing())
+                ? ClientUsage.Buffered()
+                : ClientUsage.Buffered(bytes: bytes, address: address(), standing: standing()),
+            in: &counted)
+    }
+
+    /// The same, for what `counted` has made of the bytes.
+    func count(_ after: ClientUsage.Buffered, in counted: inout ClientUsage.Buffered) -> Bool {
         if after == counted { return true }
         do throws(ClientUsage.Excess) {
             try usage.changeBuffer(from: counted, to: after)
@@ -189,29 +199,29 @@ final class EdgeLoop {
 
     // MARK: Sessions
 
-    /// Counts a socket that has not connected yet; `makeSession` or `usage.removePendingSocket` follows.
-    func addPendingSocket(of client: IPAddress) throws(ClientUsage.Excess) {
+    /// Counts a socket that has not connected yet; `makeSession` or `usage.removeUnconnectedSocket` follows.
+    func addUnconnectedSocket(of client: IPAddress) throws(ClientUsage.Excess) {
         do throws(ClientUsage.Excess) {
-            return try usage.addPendingSocket(of: client.subscriber)
+            return try usage.addUnconnectedSocket(of: client.subscriber)
         } catch {
-            guard error == .total, let oldest = pendingSockets.first else {
+            guard error == .total, let oldest = unconnectedSockets.first else {
                 counters.refusedSockets.note(error)
                 throw error
             }
             counters.refusedSockets.note(.total)
             oldest.close(.overload)
         }
-        try usage.addPendingSocket(of: client.subscriber)
+        try usage.addUnconnectedSocket(of: client.subscriber)
     }
 
-    /// Nothing of it is pending any more, and it is about to go.
-    func retire(_ session: EngineConnection) { pendingSockets.retire(session) }
+    /// It is no unconnected socket any more, and it is about to go.
+    func retire(_ session: EngineConnection) { unconnectedSockets.retire(session) }
 
-    func notePending(_ session: EngineConnection) { pendingSockets.append(session) }
+    func noteUnconnected(_ session: EngineConnection) { unconnectedSockets.append(session) }
 
-    func removePending(_ session: EngineConnection) {
-        pendingSockets.remove(session)
-        usage.removePendingSocket(of: session.handshake.client.subscriber)
+    func removeUnconnected(_ session: EngineConnection) {
+        unconnectedSockets.remove(session)
+        usage.removeUnconnectedSocket(of: session.handshake.client.subscriber)
     }
 
     func makeSession(
@@ -241,9 +251,12 @@ final class EdgeLoop {
         request.queryItems?["sid"].flatMap { session($0, at: endpoint) }
     }
 
-    /// Whether a request is one of a socket that has connected.
-    func isConnected(_ request: HTTPRequest, at endpoint: ServedEndpoint) -> Bool {
-        session(of: request, at: endpoint)?.isPending == false
+    /// Whose a request is, and what is buffered for it: that of a socket that has connected, or of somebody who is signed in.
+    func standing(of request: HTTPRequest) -> ClientUsage.Standing {
+        guard let endpoint = endpoint(at: request.path) else {
+            return delegate.person(of: request).map { .known(person: $0) } ?? .stranger
+        }
+        return session(of: request, at: endpoint)?.standing ?? .stranger
     }
 
     func forget(_ session: EngineConnection) {

@@ -35,7 +35,7 @@ struct EndpointRequest {
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
         // A deadline that has passed counts, also when its timer's turn comes after this request's.
         session.settleHeartbeat()
-        if !session.isPending { connection.noteConnected() }
+        if !session.isUnconnected { connection.note(session.standing) }
 
         if isUpgrade {
             guard session.engine.isOpen else { throw .unknownSession }
@@ -64,7 +64,7 @@ struct EndpointRequest {
         let handshake = SocketHandshake(of: request, query, from: connection.client(of: request))
         if endpoint.needsConnect {
             do throws(ClientUsage.Excess) {
-                try edge.addPendingSocket(of: handshake.client)
+                try edge.addUnconnectedSocket(of: handshake.client)
             } catch {
                 return connection.fail(
                     exchange, status: error.status, reason: error.reason("sockets that have not connected"),
@@ -73,7 +73,7 @@ struct EndpointRequest {
         }
         if query["transport"] == "websocket" {
             guard let webSocket = openWebSocket() else {
-                if endpoint.needsConnect { edge.usage.removePendingSocket(of: handshake.client.subscriber) }
+                if endpoint.needsConnect { edge.usage.removeUnconnectedSocket(of: handshake.client.subscriber) }
                 return
             }
             edge.makeSession(.webSocket, at: endpoint, handshake: handshake).start(on: webSocket)
@@ -90,12 +90,12 @@ struct EndpointRequest {
     var sessionLoop: Int? { request.queryItems?["sid"].flatMap(edge.loop(ofSession:)) }
 
     /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
-    /// and up to `maxPendingMessageBytes` of anyone. Asked on the session's loop.
+    /// and up to `maxUnconnectedMessageBytes` of anyone. Asked on the session's loop.
     var mayHaveLargeBody: Bool {
         guard let session = edge.session(of: request, at: endpoint) else { return false }
-        if !session.isPending { return true }
+        if !session.isUnconnected { return true }
         let length = request.headers["Content-Length"].flatMap { Int($0) } ?? .max
-        return length <= edge.configuration.limits.maxPendingMessageBytes
+        return length <= edge.configuration.limits.maxUnconnectedMessageBytes
     }
 }
 

@@ -26,11 +26,13 @@ final class EngineConnection: Waiting {
     private var connectTimer: LoopTimer?
 
     /// Whether its client has still to connect to a namespace: it is held short, and others may take its place.
-    private(set) var isPending = false
-    private var pendingMessages = 0
+    private(set) var isUnconnected = false
+    private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
-    /// What the application keeps for the client, as events that wait.
+    /// What the application keeps for the client, as events that it works on.
     private var heldBytes = 0
+    /// Who has connected, as the application says.
+    var person: String?
     var place = WaitingPlace<EngineConnection>()
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
@@ -69,11 +71,11 @@ final class EngineConnection: Waiting {
         if endpoint.needsConnect { awaitConnect() }
     }
 
-    /// The client has to connect to a namespace from now on. It has been counted (`EdgeLoop.addPendingSocket`).
+    /// The client has to connect to a namespace from now on. It has been counted (`EdgeLoop.addUnconnectedSocket`).
     private func awaitConnect() {
-        isPending = true
-        pendingMessages = 0
-        edge.notePending(self)
+        isUnconnected = true
+        unconnectedMessages = 0
+        edge.noteUnconnected(self)
         guard webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes) != false else {
             return close(.overload)
         }
@@ -81,25 +83,25 @@ final class EngineConnection: Waiting {
         connectTimer = edge.loop.schedule(after: timeout) { [unowned self] in close(.connectTimeout) }
     }
 
-    private func endPending() {
-        guard isPending else { return }
-        isPending = false
-        edge.removePending(self)
+    private func endUnconnected() {
+        guard isUnconnected else { return }
+        isUnconnected = false
+        edge.removeUnconnected(self)
         connectTimer?.cancel()
         connectTimer = nil
     }
 
     /// The client has connected to its first namespace.
     func didConnect() {
-        endPending()
+        endUnconnected()
         webSocket?.note(isConnected: true, maxMessageBytes: maxMessageBytes)
     }
 
     /// The client has left its last namespace: it is as new, and closed where there is no room for it.
     func didLeave() {
-        guard !isPending, engine.isOpen else { return }
+        guard !isUnconnected, engine.isOpen else { return }
         do throws(ClientUsage.Excess) {
-            try edge.addPendingSocket(of: handshake.client)
+            try edge.addUnconnectedSocket(of: handshake.client)
         } catch {
             return close(.overload)
         }
@@ -110,15 +112,15 @@ final class EngineConnection: Waiting {
     ///
     /// - Returns: whether it may be taken.
     func admitMessage() -> Bool {
-        guard isPending else { return true }
-        pendingMessages += 1
-        return pendingMessages <= edge.configuration.limits.maxPendingMessages
+        guard isUnconnected else { return true }
+        unconnectedMessages += 1
+        return unconnectedMessages <= edge.configuration.limits.maxUnconnectedMessages
     }
 
     /// What its client may send in one message or POST.
     var maxMessageBytes: Int {
         let limit = endpoint.settings.maxMessageBytes
-        return isPending ? min(limit, edge.configuration.limits.maxPendingMessageBytes) : limit
+        return isUnconnected ? min(limit, edge.configuration.limits.maxUnconnectedMessageBytes) : limit
     }
 
     // MARK: Long-polling
@@ -145,7 +147,7 @@ final class EngineConnection: Waiting {
         let actions = engine.attachWebSocket()
         if actions.contains(.refuse) { return webSocket.close(.normal) }
         probe = webSocket
-        webSocket.note(isConnected: false, maxMessageBytes: edge.configuration.limits.maxPendingMessageBytes)
+        webSocket.note(isConnected: false, maxMessageBytes: edge.configuration.limits.maxUnconnectedMessageBytes)
         perform(actions)
         webSocket.start(for: self)
     }
@@ -194,7 +196,7 @@ final class EngineConnection: Waiting {
             case .promoteProbe:
                 webSocket = probe
                 probe = nil
-                webSocket?.note(isConnected: !isPending, maxMessageBytes: maxMessageBytes)
+                webSocket?.note(isConnected: !isUnconnected, maxMessageBytes: maxMessageBytes)
                 countQueue()
                 edge.counters.webSockets.add(1)
             case .closeProbe:
@@ -216,13 +218,19 @@ final class EngineConnection: Waiting {
     // MARK: Sending
 
     /// The memory, about, of what the client has not taken yet.
-    var pendingCost: Int { engine.queuedCost + (webSocket?.pendingCost ?? 0) }
+    var unsentCost: Int { engine.queuedCost + (webSocket?.unsentCost ?? 0) }
 
-    /// - Returns: false if it is more than the client may have.
-    func noteHeld(bytes: Int) -> Bool {
-        guard engine.isOpen else { return true }
-        heldBytes = bytes
-        return countQueue()
+    /// Whose its bytes are.
+    var standing: ClientUsage.Standing { isUnconnected ? .stranger : .known(person: person) }
+
+    /// - Returns: false if it is more than the client may have; then it is not counted.
+    func noteHeld(change: Int) -> Bool {
+        // Of one that has ended nothing is counted any more.
+        if engine.isClosed { return true }
+        heldBytes += change
+        if countQueue() || change <= 0 { return true }
+        heldBytes -= change
+        return false
     }
 
     /// Counts what waits for a GET, and what the application holds. What waits for a WebSocket is counted there.
@@ -232,15 +240,15 @@ final class EngineConnection: Waiting {
     private func countQueue() -> Bool {
         edge.count(
             engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &counted,
-            as: isPending ? .stranger : .known)
+            as: standing)
     }
 
     /// - Parameter droppable: whether the packet is better dropped than sent late.
     /// - Returns: false if it was dropped.
     @discardableResult
     func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
-        let pending = pendingCost + packet.bytes.count
-        let limit = edge.configuration.maxPendingBytes
+        let pending = unsentCost + packet.bytes.count
+        let limit = edge.configuration.maxUnsentBytes
         if droppable, pending > limit / 2 {
             edge.counters.dropped.add(1)
             return false
@@ -266,7 +274,7 @@ final class EngineConnection: Waiting {
 
     /// The same for what goes to many sockets.
     func send(_ batch: OutgoingBatch) {
-        guard engine.sendsOnWebSocket, pendingCost + batch.frames.count <= edge.configuration.maxPendingBytes else {
+        guard engine.sendsOnWebSocket, unsentCost + batch.frames.count <= edge.configuration.maxUnsentBytes else {
             for packet in batch.packets { send(packet) }
             return
         }
@@ -311,7 +319,7 @@ final class EngineConnection: Waiting {
     private func end(_ reason: EngineCloseReason) {
         takesMessages = false
         timers.cancelAll()
-        endPending()
+        endUnconnected()
         edge.retire(self)
         heldBytes = 0
         countQueue()

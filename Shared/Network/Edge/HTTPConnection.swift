@@ -6,30 +6,21 @@ import Reactor
 /// What a client can make this hold is bounded: no request is taken while it has not read the answers to those before, nor more than a
 /// few in a turn, and what is buffered is counted (`EdgeLimits`).
 final class HTTPConnection: ChannelHandler, Waiting {
-    /// The request that is being answered.
-    private struct Exchange {
-        let id: Int
-        let requestID: String
-        var keepsAlive: Bool
-        let isHead: Bool
-        let allowsAnyOrigin: Bool
-        /// Of its head and body, which whoever answers holds.
-        let bytes: Int
-        /// The session that holds it as its GET.
-        var poll: EngineConnection?
-    }
-
     /// What a client may send ahead while its request is answered; then it is no longer read from.
     private static let maxPipelinedBytes = 64 * 1024
     /// What of its answers a client may leave unread, and still have its next request taken.
     private static let maxUnreadCost = 64 * 1024
+    /// What is received of a body at a time, until it is known that a large one is to be taken. The buffers of a thousand connections that
+    /// have sent as much as they can are then read in a few milliseconds, and not in a hundred.
+    private static let portion = 16 * 1024
     /// Requests of one connection that are taken in a turn, before others have theirs.
     private static let maxRequestsPerTurn = 16
 
     let channel: Channel
     let edge: EdgeLoop
     private var parser: HTTPRequestParser
-    private var exchange: Exchange?
+    /// The request that is being answered.
+    private var exchange: HTTPExchange?
     private var exchangeCount = 0
     private var isProcessing = false
     /// What has come and is not looked at yet, as whose it is has had their share. Only a proxy's connection has one.
@@ -51,11 +42,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Whose connection it is counted as; nil for a trusted proxy's.
     let countedAddress: IPAddress?
     private var isProxys: Bool { countedAddress == nil }
-    private var counted = ClientUsage.Buffered()
-    /// The request that is being answered, without its body, or was last, while its answer has not gone out.
-    private var latest: HTTPRequest?
-    /// Whether the one whom `counted` is for is known; nil while that made no difference.
-    private var isKnown: Bool?
+    private var buffer: HTTPBuffer
     var place = WaitingPlace<HTTPConnection>()
 
     /// - Parameter parser: what has come already, on another loop.
@@ -63,7 +50,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
         self.channel = channel
         self.edge = edge
         countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
+        buffer = HTTPBuffer(of: channel.peer.ip, countedAs: countedAddress, edge: edge)
         self.parser = parser ?? HTTPRequestParser(limits: edge.configuration.http)
+        channel.receive(atMost: EdgeLimits.smallBuffer)
         deadline.start(after: edge.configuration.headTimeout, on: edge.loop) { [unowned self] in timerFired() }
         noteWaiting()
     }
@@ -87,7 +76,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     func channelDidDrain(_ channel: Channel) {
-        if exchange == nil { (latest, isKnown) = (nil, nil) }
+        if exchange == nil { buffer.end() }
         // Less is always granted.
         _ = countBytes()
         noteTaken()
@@ -121,10 +110,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func release(goesOn: Bool = false) {
         isReleased = true
         exchange = nil
-        latest = nil
         noteTaken()
         deadline.cancel()
-        _ = edge.count(0, of: nil, in: &counted, as: .stranger)
+        buffer.release()
         edge.forget(self, goesOn: goesOn)
     }
 
@@ -145,41 +133,14 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func countBytes() -> Bool {
         // The channel is not this connection's then.
         if isReleased { return true }
-        let unread = channel.isStalled ? channel.pendingCost : 0
-        let taken = parser.heldBytes + (exchange?.bytes ?? 0) + heldBytes
-        return edge.count(
-            unread + taken, of: countedClient, in: &counted, as: standing(unread: unread, taken: taken))
-    }
-
-    private var heldBytes: Int {
-        switch held {
-        case .request(let request), .bodyTooLarge(let request): parser.lastHeadBytes + request.body.count
-        // The parser has it still.
-        case .largeBody, .continueExpected, .drained, nil: 0
-        }
-    }
-
-    /// The request that most of what is buffered belongs to; nil while its head has not come.
-    private var subject: HTTPRequest? { exchange != nil ? latest : parser.unfinished ?? held?.request ?? latest }
-
-    /// Whose share it is of. What comes through a proxy is nobody's until a head says whose it is.
-    private var countedClient: IPAddress? {
-        isProxys ? subject.map { client(of: $0).subscriber } : countedAddress
-    }
-
-    private func standing(unread: Int, taken: Int) -> ClientUsage.Standing {
-        if isKnown == nil, unread + taken > EdgeLimits.smallBuffer, let subject {
-            let endpoint = edge.endpoint(at: subject.path)
-            isKnown = endpoint.map { edge.isConnected(subject, at: $0) } ?? edge.delegate.isSignedIn(subject)
-        }
-        guard isKnown == true else { return .stranger }
-        // An answer that was made for somebody who may have it is not to end in its middle because others have much.
-        let isReading = taken <= EdgeLimits.smallBuffer && unread <= edge.configuration.maxPendingBytes
-        return isReading ? .reader : .known
+        return buffer.count(
+            unread: channel.isStalled ? channel.pendingCost : 0,
+            taken: parser.heldBytes(with: held) + (exchange?.bytes ?? 0),
+            coming: exchange == nil ? parser.unfinished ?? held?.request : nil)
     }
 
     /// Its request belongs to a socket that has connected.
-    func noteConnected() { isKnown = true }
+    func note(_ standing: ClientUsage.Standing) { buffer.note(standing) }
 
     private func refuseBytes() {
         if isReleased { return }
@@ -208,13 +169,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
                 switch event {
                 case .request(let request):
                     left -= 1
-                    begin(request)
-                case .largeBody(let request): ask(about: request)
+                    admit(request)?.serve()
+                case .largeBody(let request): admit(request)?.askForBody()
                 case .continueExpected: channel.write(HTTPResponse.continueBytes)
                 case .bodyTooLarge(let request):
                     left -= 1
-                    let id = open(request)
-                    if mayAsk(request, exchange: id) { fail(id, status: 413, reason: "the body is too large") }
+                    if let id = admit(request)?.exchange { fail(id, status: 413, reason: "the body is too large") }
                 case .drained: break
                 }
             }
@@ -234,6 +194,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
             rest { edge.loop.inNextTurn($0) }
         }
         closeIfFinished()
+        channel.receive(atMost: portion)
         let isBusy = exchange != nil
         if isResting || (isBusy || isUnread) && parser.bufferedBytes > (isBusy ? Self.maxPipelinedBytes : 0) {
             channel.pauseReading()
@@ -242,9 +203,17 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
+    /// What is worth receiving before it is looked at. Whoever has to wait for their share of the loop's time has no more kept of a head than
+    /// anybody may have, so that nobody is refused for it.
+    private var portion: Int {
+        if parser.isTakingLargeBody { return .max }
+        return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer
+    }
+
     /// What has come next, if whoever it is of has something left of their share.
     private func next(in spell: inout TimeShares.Spell) throws(HTTPParseError) -> HTTPEvent? {
-        guard isProxys else { return spell.goesOn() ? try parser.next() : nil }
+        // To drop what has come takes no time, and to keep it takes memory.
+        guard isProxys else { return spell.goesOn() || parser.isDropping ? try parser.next() : nil }
         // Whose it is only the request says: the next one may be another's.
         spell.pass(to: nil)
         let found = if let event = held.take() { event } else { try parser.next() }
@@ -266,64 +235,34 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// A body is larger than what anyone may send.
-    private func ask(about request: HTTPRequest) {
-        let id = open(request)
-        guard mayAsk(request, exchange: id) else { return }
-        ask(about: request, at: edge.endpoint(at: request.path), exchange: id)
-    }
-
-    private func ask(about request: HTTPRequest, at endpoint: ServedEndpoint?, exchange id: Int) {
-        let response: HTTPResponse?
-        if let endpoint {
-            let asked = EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id)
-            // Who has connected is seen where the session is.
-            if let loop = asked.sessionLoop, loop != edge.loop.index {
-                return edge.move(self, with: request, isWhole: false, to: loop)
-            }
-            response =
-                asked.mayHaveLargeBody ? nil : edge.delegate.response(to: failure(413, "log in before sending so much"))
-        } else {
-            response = edge.delegate.refusal(ofLargeBody: request, from: client(of: request), requestID: requestID)
-        }
-        guard let response else {
-            close(exchange: id)
-            isRequestCounted = true
-            return parser.takeBody()
-        }
-        // Who sends too much is not waited for.
-        if response.status == 429 || !parser.dropBody() { exchange?.keepsAlive = false }
-        answer(id, with: response)
-    }
-
-    /// Counts a request, once, whatever comes of it.
-    ///
-    /// - Returns: false if its client has asked too often, and was told so.
-    private func mayAsk(_ request: HTTPRequest, exchange id: Int) -> Bool {
+    /// - Returns: nil if its client has asked too often, and was answered that.
+    private func admit(_ request: HTTPRequest) -> IncomingRequest? {
+        let incoming = incoming(request)
+        // It was counted when its body was asked about.
         if isRequestCounted {
             isRequestCounted = false
-            return true
+            return incoming
         }
-        edge.counters.requests.add(1)
-        // A balancer takes a gateway whose health checks are refused for one that is down, and cuts off all who are on it.
-        if edge.configuration.isProxysOwn(request, from: channel.peer.ip) { return true }
-        guard let wait = edge.delegate.secondsToWait(of: client(of: request)) else { return true }
-        exchange?.keepsAlive = false
-        fail(
-            id, status: 429, reason: "there are too many requests from this address",
-            headers: [("Retry-After", String(wait))])
-        return false
+        return incoming.isAdmitted() ? incoming : nil
     }
 
-    private func begin(_ request: HTTPRequest) {
+    private func incoming(_ request: HTTPRequest) -> IncomingRequest {
         let endpoint = edge.endpoint(at: request.path)
         let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
-        guard mayAsk(request, exchange: id) else { return }
-        if let endpoint {
-            EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
-        } else {
-            edge.delegate.respond(to: request, from: client(of: request), using: responder(id))
-        }
+        return IncomingRequest(request: request, connection: self, exchange: id, endpoint: endpoint)
+    }
+
+    /// Goes on with the request, whose body was asked about.
+    func takeBody(_ id: Int) {
+        close(exchange: id)
+        isRequestCounted = true
+        parser.takeBody()
+    }
+
+    func refuseBody(_ id: Int, with response: HTTPResponse) {
+        // Who sends too much is not waited for.
+        if response.status == 429 || !parser.dropBody() { endKeepAlive(id) }
+        answer(id, with: response)
     }
 
     func client(of request: HTTPRequest) -> IPAddress {
@@ -335,17 +274,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// - Parameter isWhole: false for one whose body is asked about.
     func resume(with request: HTTPRequest, isWhole: Bool) {
         hasReceived = true
-        let endpoint = edge.endpoint(at: request.path)
-        let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
+        let incoming = incoming(request)
         // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
         edge.loop.atEndOfTurn { [self] in
             // It may have been closed since: a successor on its channel would never hear of that.
-            guard exchange?.id == id, channel.isOpen, let endpoint else { return }
-            if isWhole {
-                EndpointRequest(request: request, endpoint: endpoint, connection: self, exchange: id).serve()
-            } else {
-                ask(about: request, at: endpoint, exchange: id)
-            }
+            guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
+            if isWhole { incoming.serve() } else { incoming.askForBody() }
             goOn()
         }
     }
@@ -367,32 +301,14 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return received
     }
 
-    /// Counts the connection as its client's: behind a proxy only the request says whose it is.
-    ///
-    /// - Returns: false if that client may have no more, and was told so.
-    func countAsClients(_ client: IPAddress, exchange id: Int) -> Bool {
-        do throws(ClientUsage.Excess) {
-            try edge.usage.moveConnection(from: countedAddress, to: client.subscriber)
-            return true
-        } catch {
-            edge.counters.refusedConnections.note(error)
-            fail(
-                id, status: error.status, reason: error.reason("connections"),
-                headers: [("Retry-After", HTTPFailure.retryAfter)])
-            return false
-        }
-    }
-
     private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
         if isReleased { return 0 }
         exchangeCount += 1
         deadline.end()
         edge.noteBusy(self)
         // What is still unread is an earlier answer's.
-        if channel.pendingCost == 0 || isKnown == false { isKnown = nil }
-        latest = request
-        latest?.body = []
-        exchange = Exchange(
+        buffer.begin(request, isUnread: channel.pendingCost > 0)
+        exchange = HTTPExchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
             keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",
             allowsAnyOrigin: allowsAnyOrigin,
@@ -409,7 +325,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     // MARK: Answers
 
-    private func responder(_ id: Int) -> HTTPResponder {
+    func responder(_ id: Int) -> HTTPResponder {
         HTTPResponder(LoopBound(self, to: edge.loop), exchange: id, requestID: requestID)
     }
 
@@ -421,17 +337,17 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if exchange?.id == id { exchange?.poll = session }
     }
 
+    /// Its answer is the connection's last.
+    func endKeepAlive(_ id: Int) {
+        if exchange?.id == id { exchange?.keepsAlive = false }
+    }
+
     func answer(_ id: Int, with response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
         guard let answered = exchange, answered.id == id else { return whenTaken?() ?? () }
         if let whenTaken { self.whenTaken.append(whenTaken) }
         close(exchange: id)
-        var response = response
-        response.headers.add(RequestID.header, answered.requestID)
-        if answered.allowsAnyOrigin { response.headers.add("Access-Control-Allow-Origin", "*") }
         let keepsAlive = answered.keepsAlive && !edge.isDraining
-        for piece in response.encode(keepAlive: keepsAlive, headOnly: answered.isHead, date: edge.httpDate) {
-            channel.write(piece)
-        }
+        for piece in answered.encode(response, keepsAlive: keepsAlive, date: edge.httpDate) { channel.write(piece) }
         // Who has read nothing since gets no more time by asking for more.
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
@@ -442,13 +358,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func fail(_ id: Int, status: Int, reason: String, headers: [(name: String, value: String)] = []) {
         guard exchange?.id == id else { return }
-        var response = edge.delegate.response(to: failure(status, reason))
+        var response = edge.delegate.response(
+            to: HTTPFailure(status: status, reason: reason, requestID: requestID))
         for header in headers { response.headers.add(header.name, header.value) }
         answer(id, with: response)
-    }
-
-    private func failure(_ status: Int, _ reason: String) -> HTTPFailure {
-        HTTPFailure(status: status, reason: reason, requestID: requestID)
     }
 
     // MARK: Time

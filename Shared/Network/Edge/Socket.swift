@@ -23,6 +23,12 @@ public struct Socket: Sendable, Hashable {
         nonmutating set { connection.object.context = newValue }
     }
 
+    /// Who has connected. What is buffered for all sockets and requests of a person counts together.
+    public var person: String? {
+        get { connection.object.person }
+        nonmutating set { connection.object.person = newValue }
+    }
+
     // MARK: Connecting
 
     /// Answers a CONNECT, with `{"sid": …}` and the payload's members; the events that waited follow before this returns.
@@ -42,7 +48,7 @@ public struct Socket: Sendable, Hashable {
     // MARK: Sending
 
     /// Queues a packet; a turn's packets go out together. A client that would then have more than
-    /// `EdgeConfiguration.maxPendingBytes` waiting is cut off instead.
+    /// `EdgeConfiguration.maxUnsentBytes` waiting is cut off instead.
     ///
     /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once, or can be
     ///   told later.
@@ -66,13 +72,14 @@ public struct Socket: Sendable, Hashable {
     public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
 
     /// The memory, about, of what the client has not taken yet.
-    public var pendingCost: Int { connection.object.pendingCost }
+    public var unsentCost: Int { connection.object.unsentCost }
 
-    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that wait, for example.
+    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
     ///
-    /// - Parameter bytes: all of it now, in place of what was noted before.
-    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`).
-    public func noteHeld(bytes: Int) -> Bool { connection.object.noteHeld(bytes: bytes) }
+    /// - Parameter change: how much more it is by now, or less. Less is always granted. When the socket has closed, nothing of it is counted.
+    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`): then the change is not counted.
+    @discardableResult
+    public func noteHeld(change: Int) -> Bool { connection.object.noteHeld(change: change) }
 
     // MARK: Closing
 

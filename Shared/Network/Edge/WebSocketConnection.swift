@@ -57,13 +57,29 @@ final class WebSocketConnection: ChannelHandler {
             let response = try WebSocketHandshake.accept(
                 method: request.method, isHTTP11: request.version == .http11,
                 additionalHeaders: [(RequestID.header, connection.requestID)], header: request.headers.all)
-            guard connection.countAsClients(client, exchange: id) else { return nil }
+            guard count(connection, asOf: client, exchange: id) else { return nil }
             return WebSocketConnection(
                 connection.channel, of: client, maxMessageBytes: maxMessageBytes,
                 received: connection.upgrade(with: response), edge: connection.edge)
         } catch {
             connection.fail(id, status: error.status, reason: error.reason, headers: error.headers)
             return nil
+        }
+    }
+
+    /// Counts the connection as its client's: behind a proxy only the request says whose it is.
+    ///
+    /// - Returns: false if that client may have no more, and was answered that.
+    private static func count(_ connection: HTTPConnection, asOf client: IPAddress, exchange id: Int) -> Bool {
+        do throws(ClientUsage.Excess) {
+            try connection.edge.usage.moveConnection(from: connection.countedAddress, to: client.subscriber)
+            return true
+        } catch {
+            connection.edge.counters.refusedConnections.note(error)
+            connection.fail(
+                id, status: error.status, reason: error.reason("connections"),
+                headers: [("Retry-After", HTTPFailure.retryAfter)])
+            return false
         }
     }
 
@@ -78,6 +94,7 @@ final class WebSocketConnection: ChannelHandler {
         parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
+        channel.receive(atMost: .max)
         edge.add(self)
     }
 
@@ -174,7 +191,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     /// A client that takes none of its answers has no more of its messages read.
-    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxPendingBytes / 2 }
+    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxUnsentBytes / 2 }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
@@ -189,7 +206,12 @@ final class WebSocketConnection: ChannelHandler {
         if isReleased { return true }
         return edge.count(
             parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
-            in: &counted, as: countedAddress == nil ? .known : .stranger)
+            in: &counted, as: standing)
+    }
+
+    private var standing: ClientUsage.Standing {
+        guard countedAddress == nil else { return .stranger }
+        return if case .session(let session) = receiver { .known(person: session.person) } else { .known(person: nil) }
     }
 
     private func deliver(_ message: [UInt8], isBinary: Bool) {
@@ -202,7 +224,7 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Writing
 
-    var pendingCost: Int { channel.pendingCost }
+    var unsentCost: Int { channel.pendingCost }
 
     /// Takes a whole frame.
     func write(_ frame: [UInt8]) {
@@ -258,7 +280,7 @@ final class WebSocketConnection: ChannelHandler {
     private func release() {
         if isReleased { return }
         stopWatching()
-        _ = edge.count(0, of: nil, in: &counted, as: .known)
+        _ = edge.count(0, of: nil, in: &counted, as: .stranger)
         isReleased = true
         edge.forget(self)
     }

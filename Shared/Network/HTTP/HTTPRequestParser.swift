@@ -62,6 +62,16 @@ public struct HTTPRequestParser: Sendable {
     /// The request whose body is under way.
     public var unfinished: HTTPRequest? { pending }
 
+    /// A body comes that is to be taken and is larger than what anyone may send.
+    public var isTakingLargeBody: Bool {
+        if case .body = state { mayTakeLargeBody } else { false }
+    }
+
+    /// The rest of a body comes that is dropped: `next` keeps nothing of it.
+    public var isDropping: Bool {
+        if case .draining = state { true } else { false }
+    }
+
     public var progress: Progress {
         switch state {
         case .head: !head.hasRequestLine && input.isEmpty ? .idle : .head

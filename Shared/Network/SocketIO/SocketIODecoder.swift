@@ -26,6 +26,9 @@ public struct SocketIODecoder: Sendable {
         self.keepsAttachments = keepsAttachments
     }
 
+    /// No attachments are due.
+    var isIdle: Bool { if case .idle = state { true } else { false } }
+
     /// Takes one Engine.IO message. nil: attachments are still to come.
     ///
     /// - Throws: if it is malformed, out of place, or over a limit. The decoder is of no use after that.

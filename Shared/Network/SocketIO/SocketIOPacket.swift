@@ -36,12 +36,46 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// More digits than any client counts to; the number always fits.
     private static let maxDigits = 15
 
+    /// Names that services declare are shorter.
+    private static let maxPreviewedName = 512
+
     /// Deeper nesting in a packet with attachments is refused: each level is searched for placeholders.
     private static let maxDepthWithAttachments = 32
 
     /// Parses the text of an Engine.IO message: kind, attachments, namespace, id, payload.
     public init(parsing text: ArraySlice<UInt8>) throws(ProtocolViolation) {
         var rest = text
+        try self.init(takingHeadOf: &rest)
+        if !rest.isEmpty { try parsePayload(rest) }
+        try checkShape()
+    }
+
+    /// An event without attachments as far as its name, however long it is: its arguments are neither read nor checked.
+    ///
+    /// - Returns: nil if it is something else, or no packet. The name is empty where the array does not begin with a short string.
+    init?(previewing text: ArraySlice<UInt8>) {
+        var rest = text
+        do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
+        guard kind == .event else { return nil }
+        eventName = Self.leadingString(of: rest) ?? ""
+    }
+
+    /// The first element of an array, if it is a string of up to `maxPreviewedName` bytes.
+    private static func leadingString(of array: ArraySlice<UInt8>) -> String? {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        guard array.first == UInt8(ascii: "[") else { return nil }
+        let text = array.dropFirst().prefix(maxPreviewedName).drop(while: isSpace)
+        guard text.first == UInt8(ascii: "\"") else { return nil }
+        var end = text.startIndex + 1
+        while end < text.endIndex, text[end] != UInt8(ascii: "\"") {
+            end += text[end] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard end < text.endIndex else { return nil }
+        do throws(JSONError) { return try JSONValue(parsing: text[...end]).string } catch { return nil }
+    }
+
+    /// Takes kind, attachments, namespace and id.
+    private init(takingHeadOf rest: inout ArraySlice<UInt8>) throws(ProtocolViolation) {
         guard let kind = rest.popFirst().flatMap(Kind.init) else { throw ProtocolViolation("an unknown packet type") }
         self.kind = kind
         if kind == .binaryEvent || kind == .binaryAck {
@@ -58,8 +92,6 @@ public struct SocketIOPacket: Sendable, Equatable {
             rest = rest[comma...].dropFirst()
         }
         id = try Self.number(from: &rest)
-        if !rest.isEmpty { try parsePayload(rest) }
-        try checkShape()
     }
 
     private static func number(from rest: inout ArraySlice<UInt8>) throws(ProtocolViolation) -> Int? {

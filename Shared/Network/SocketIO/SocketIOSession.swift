@@ -47,6 +47,19 @@ public struct SocketIOSession: Sendable {
         return checked
     }
 
+    /// What an event is called that a message brings, without its arguments, which are not read: an application can refuse a large one by
+    /// that, in place of `receive`, and then it does not come.
+    ///
+    /// - Returns: nil if the message is none that may be left out: no event of a namespace that is connected, or one with attachments.
+    public func preview(of message: EnginePacket) -> SocketIOEvent? {
+        guard !isClosed, !message.isBinary, decoder.isIdle, let packet = SocketIOPacket(previewing: message.payload),
+            isConnected(to: packet.namespace)
+        else { return nil }
+        return SocketIOEvent(
+            namespace: packet.namespace, name: packet.eventName ?? "", arguments: [], attachments: [],
+            ackID: packet.id)
+    }
+
     /// An Engine.IO message came.
     public mutating func receive(_ message: EnginePacket) -> SocketIOAction? {
         if isClosed { return nil }

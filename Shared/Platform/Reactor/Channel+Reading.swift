@@ -13,6 +13,12 @@ extension Channel: PollSource {
         watch()
     }
 
+    /// Receives so many bytes in a turn at most; the rest stays with the kernel, and TCP holds the peer back. From the next turn on.
+    public func receive(atMost limit: Int) {
+        loop.preconditionCurrent()
+        receiveLimit = limit
+    }
+
     /// In the later states what comes is read to be dropped, and to see the peer's end.
     private var wantsInput: Bool {
         switch state {
@@ -63,7 +69,9 @@ extension Channel: PollSource {
     private func receive() {
         loop.counters.reads.increment()
         let transfer =
-            state == .open ? socket.receive(into: loop.readBuffer) : socket.discard(atMost: DroppedInput.portion)
+            state == .open
+            ? socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer.prefix(receiveLimit)))
+            : socket.discard(atMost: DroppedInput.portion)
         switch transfer {
         case .bytes(0):
             peerFinished = true

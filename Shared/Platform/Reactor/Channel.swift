@@ -45,6 +45,7 @@ public final class Channel: @unchecked Sendable {
     public let peer: PeerAddress
     var pollWatch = PollWatch()
     var isReadingPaused = false
+    var receiveLimit = Int.max
     var peerFinished = false
     var closeReason: CloseReason?
     var closeTimer: LoopTimer?

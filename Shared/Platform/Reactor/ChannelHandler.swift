@@ -3,7 +3,7 @@
 /// To enter an actor that lives on that loop, a nonisolated method calls `assumeIsolated`.
 public protocol ChannelHandler: AnyObject {
     /// Bytes arrived. They lie in the loop's buffer, which is good until this returns: what is not consumed is to be
-    /// copied. At most one call a turn, of at most 256 KiB, so that a busy connection does not starve the others.
+    /// copied. At most one call a turn, of at most 64 KiB, so that a busy connection does not starve the others.
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer)
 
     /// Everything written so far has gone to the kernel: go on writing, if a limit made you wait.

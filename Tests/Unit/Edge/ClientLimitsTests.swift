@@ -90,7 +90,7 @@ struct ClientLimitsTests {
     func proxies() async throws {
         let configuration = configuration {
             $0.connections = .init(total: 100, perAddress: 2)
-            $0.pendingSockets = .init(total: 100, perAddress: 1)
+            $0.unconnectedSockets = .init(total: 100, perAddress: 1)
         }.with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
         try await TestServer.run(configuration: configuration) { server in
             var clients: [RawClient] = []
@@ -116,9 +116,10 @@ struct ClientLimitsTests {
     // MARK: Sockets
 
     @Test("an address has its share of sockets that have not connected", arguments: ["websocket", "polling"])
-    func pendingSockets(transport: String) async throws {
-        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 100, perAddress: 2) })
-        {
+    func unconnectedSockets(transport: String) async throws {
+        try await TestServer.run(
+            configuration: configuration { $0.unconnectedSockets = .init(total: 100, perAddress: 2) }
+        ) {
             server in
             func handshake(from host: UInt8) throws -> (RawClient, Int) {
                 let (client, target) = (
@@ -136,7 +137,7 @@ struct ClientLimitsTests {
             #expect(try handshake(from: 1).1 == 429)
             let other = try handshake(from: 2)
             #expect(other.1 < 300)
-            #expect(server.edge.counters.pendingSockets == 3)
+            #expect(server.edge.counters.unconnectedSockets == 3)
             other.0.close()
             #expect(server.edge.counters.refusedSockets.perAddress.value == 1)
             guard transport == "websocket" else { return }
@@ -149,9 +150,10 @@ struct ClientLimitsTests {
     }
 
     @Test("where too many sockets wait in all, the one that has waited longest makes place")
-    func evictsPending() async throws {
-        try await TestServer.run(configuration: configuration { $0.pendingSockets = .init(total: 2, perAddress: nil) })
-        {
+    func evictsUnconnected() async throws {
+        try await TestServer.run(
+            configuration: configuration { $0.unconnectedSockets = .init(total: 2, perAddress: nil) }
+        ) {
             server in
             let oldest = try server.webSocket()
             let connected = try server.connected()
@@ -164,7 +166,7 @@ struct ClientLimitsTests {
             }
             try connected.sendFrame("421[\"e\"]")
             #expect(try connected.receiveFrame() == "431[]")
-            #expect(server.edge.counters.pendingSockets == 0)
+            #expect(server.edge.counters.unconnectedSockets == 0)
         }
     }
 
@@ -184,14 +186,14 @@ struct ClientLimitsTests {
                 await server.first { if case .closed = $0 { true } else { false } } == .closed(.connectTimeout))
             try returns.sendFrame("421[\"e\"]")
             #expect(try returns.receiveFrame() == "431[]")
-            #expect(server.edge.counters.pendingSockets == 0 && server.edge.counters.sockets.value == 1)
+            #expect(server.edge.counters.unconnectedSockets == 0 && server.edge.counters.sockets.value == 1)
         }
     }
 
     @Test("sockets that leave their namespace are over no limit: who cannot be counted is closed")
     func leavingInBulk() async throws {
         let limits = configuration {
-            $0.pendingSockets = .init(total: 100, perAddress: 2)
+            $0.unconnectedSockets = .init(total: 100, perAddress: 2)
             $0.connections = .init(total: 100, perAddress: 3)
         }
         try await TestServer.run(configuration: limits) { server in
@@ -200,7 +202,7 @@ struct ClientLimitsTests {
             for socket in sockets { try socket.sendFrame("41") }
             for _ in 0..<5 { _ = await server.first { if case .left = $0 { true } else { false } } }
             await server.turns()
-            #expect(server.edge.counters.pendingSockets == 2 && server.edge.counters.connections.value == 2)
+            #expect(server.edge.counters.unconnectedSockets == 2 && server.edge.counters.connections.value == 2)
             #expect(server.edge.counters.refusedSockets.perAddress.value == 3)
             try sockets[0].sendFrame("40")
             #expect(try sockets[0].receiveFrame()?.hasPrefix("40{") == true)
@@ -220,15 +222,15 @@ struct ClientLimitsTests {
                 #expect(response.status == status)
                 clients.append(client)
             }
-            #expect(server.edge.counters.pendingSockets == 3)
+            #expect(server.edge.counters.unconnectedSockets == 3)
         }
     }
 
     @Test("who has not connected may send little: few messages, and none that is large")
     func beforeConnect() async throws {
         let limits = configuration {
-            $0.maxPendingMessages = 5
-            $0.maxPendingMessageBytes = 1000
+            $0.maxUnconnectedMessages = 5
+            $0.maxUnconnectedMessageBytes = 1000
         }
         try await TestServer.run(configuration: limits) { server in
             let many = try server.webSocket()
@@ -260,7 +262,7 @@ struct ClientLimitsTests {
             func half(from host: UInt8) throws -> RawClient {
                 let client = try server.client(from: host)
                 try client.send(
-                    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: x\r\nContent-Length: 200000\r\n\r\n"
+                    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: \(host)\r\nContent-Length: 200000\r\n\r\n"
                         + String(repeating: "x", count: 90_000))
                 return client
             }
@@ -377,7 +379,7 @@ struct ClientLimitsTests {
                 let before = server.edge.counters.bufferedBytes
                 let client = try server.client()
                 try client.send(
-                    "POST \(path) HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r\nAuthorization: x\r\n"
+                    "POST \(path) HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r\nAuthorization: \(address)\r\n"
                         + "Content-Length: 90000\r\n\r\n"
                         + String(repeating: "x", count: bytes))
                 #expect(
@@ -399,6 +401,38 @@ struct ClientLimitsTests {
             #expect(try asked.response().status == 500)
             for client in [unfinished, asked, other] { client.close() }
             #expect(await server.settles { $0.bufferedBytes == 0 })
+        }
+    }
+
+    @Test("an address that has had its share of the loop's time has little kept: more is read once it is looked at")
+    func keepsLittleWhileResting() async throws {
+        let limits = configuration {
+            $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000)
+            $0.loopTimePerAddress = 2
+        }.patient
+        let behaviour = TestDelegate.Behaviour(
+            onRequest: { request, _, responder in
+                let end = LoopInstant.now() + .milliseconds(request.path == "/long" ? 20 : 0)
+                while LoopInstant.now() < end {}
+                responder.send(HTTPResponse(status: 200))
+            },
+            onLargeBody: { _ in HTTPResponse(status: 401) })
+        try await TestServer.run(configuration: limits, behaviour) { server in
+            let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n"
+            let body = String(repeating: "x", count: 60_000)
+            let (heads, bodies) = (
+                try (0..<10).map { _ in try server.client() }, try (0..<10).map { _ in try server.client() }
+            )
+            for client in bodies {
+                try client.send(head)
+                #expect(try client.response().status == 401)
+            }
+            #expect(try server.client().request("GET", "/long").status == 200)
+            for client in heads { try client.send(head + body) }
+            for client in bodies { try client.send(body) }
+            for client in heads { #expect(try client.response().status == 401) }
+            for client in heads + bodies { #expect(try client.request("GET", "/").status == 200) }
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 0)
         }
     }
 
@@ -427,8 +461,8 @@ struct ClientLimitsTests {
     func heldByApplication() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
-            let bytes = event.arguments[0].text
-            socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(bytes: Int(bytes) ?? 0))]))
+            let bytes = Int(event.arguments[0].text) ?? 0
+            socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes))]))
         })
         try await TestServer.run(configuration: limits, behaviour) { server in
             let (first, second) = (try server.connected(), try server.connected())
@@ -439,10 +473,70 @@ struct ClientLimitsTests {
             #expect(try hold(150_000, first) == "431[true]")
             #expect(server.edge.counters.bufferedBytes >= 150_000)
             #expect(try hold(150_000, second) == "431[false]")
-            #expect(try hold(50_000, first) == "431[true]")
+            #expect(try hold(-100_000, first) == "431[true]")
             #expect(try hold(100_000, second) == "431[true]")
             for client in [first, second] { client.close() }
             while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("a person has as much buffered as an address may have, from however many addresses, by request and socket")
+    func bufferedOfPerson() async throws {
+        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }.patient
+        let behaviour = TestDelegate.Behaviour(
+            onConnect: { socket, auth in
+                socket.person = auth?["person"]?.string
+                socket.accept()
+            },
+            onEvent: { socket, event in
+                let bytes = Int(event.arguments[0].text) ?? 0
+                socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes))]))
+            })
+        try await TestServer.run(configuration: limits, behaviour) { server in
+            func half(_ person: String, from host: UInt8) throws -> RawClient {
+                let client = try server.client(from: host)
+                try client.send(
+                    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: \(person)\r\nContent-Length: 90000\r\n\r\n"
+                        + String(repeating: "x", count: 89_000))
+                return client
+            }
+            let first = try half("ada", from: 1)
+            #expect(await server.settles { $0.bufferedBytes >= 89_000 })
+            var sockets: [RawClient] = []
+            for (host, person, answer) in [(2, "ada", "true"), (3, "ada", "false"), (3, "bob", "true")] {
+                let socket = try server.webSocket(from: UInt8(host))
+                try socket.sendFrame("40{\"person\":\"\(person)\"}")
+                #expect(try socket.receiveFrame()?.hasPrefix("40{") == true)
+                try socket.sendFrame("421[\"e\",90000]")
+                #expect(try socket.receiveFrame() == "431[\(answer)]")
+                sockets.append(socket)
+            }
+            #expect(try half("ada", from: 4).response().status == 503)
+            #expect(server.edge.counters.refusedBytes.perPerson.value == 2)
+            #expect(server.edge.counters.refusedBytes.perAddress.value == 0)
+            sockets[0].close()
+            #expect(await server.settles { $0.bufferedBytes < 190_000 })
+            let other = try half("ada", from: 4)
+            #expect(await server.settles { $0.bufferedBytes >= 260_000 })
+            for client in [first, other] + sockets { client.close() }
+            #expect(await server.settles { $0.bufferedBytes == 0 })
+        }
+    }
+
+    @Test("a large event is asked about before it is read; a small one is not, nor one that attachments follow")
+    func largeEvents() async throws {
+        try await TestServer.run { server in
+            let client = try server.connected()
+            let rest = String(repeating: "x", count: 20_000)
+            try client.sendFrame("421[\"large\",\"\(rest)")
+            #expect(try client.receiveFrame() == "431[\(rest.utf8.count + 12)]")
+            try client.sendFrame("422[\"large\",1]")
+            #expect(try client.receiveFrame() == "432[1]")
+            try client.sendFrame("423[\"other\",\"\(rest)\"]")
+            #expect(try client.receiveFrame() == "433[\"\(rest)\"]")
+            try client.sendFrame("451-4[\"large\",\"\(rest)\"]")
+            try client.sendFrame("42[\"large\",\"\(rest)\"]")
+            #expect(try client.receiveFrame()?.hasPrefix("close") == true)
         }
     }
 

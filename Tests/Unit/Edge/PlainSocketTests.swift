@@ -32,7 +32,7 @@ struct PlainSocketTests {
             let client = try server.client()
             #expect(try client.openWebSocket("/engine.io/?EIO=4&transport=websocket").status == 101)
             #expect(try client.receiveFrame()?.hasPrefix("0{") == true)
-            #expect(server.edge.counters.pendingSockets == 0)
+            #expect(server.edge.counters.unconnectedSockets == 0)
             try client.sendFrame("4hello")
             #expect(try client.receiveFrame() == "4hello")
             try client.sendFrame("1")

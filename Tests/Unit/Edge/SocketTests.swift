@@ -177,12 +177,12 @@ struct SocketTests {
     private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
         let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
         for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }
-        if let id = event.ackID { socket.ack(id, JSONValue(socket.pendingCost)) }
+        if let id = event.ackID { socket.ack(id, JSONValue(socket.unsentCost)) }
     })
 
     @Test("a client with too much waiting is cut off; the others are not")
     func slowReader() async throws {
-        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
             let (slow, other) = (try server.connected(receiveBuffer: 4096), try server.connected())
             try slow.sendFrame("42[\"must\",1000]")
@@ -197,7 +197,7 @@ struct SocketTests {
     @Test("a client that takes nothing for too long is cut off")
     func stalled() async throws {
         let limits = EdgeConfiguration.socketIO().with {
-            $0.maxPendingBytes = 1 << 30
+            $0.maxUnsentBytes = 1 << 30
             $0.writeTimeout = .milliseconds(100)
         }
         try await TestServer.run(configuration: limits, Self.flood) { server in
@@ -210,7 +210,7 @@ struct SocketTests {
 
     @Test("what is of use only at once is dropped when a client is behind")
     func droppable() async throws {
-        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
             let client = try server.connected(receiveBuffer: 4096)
             try client.sendFrame("421[\"droppable\",1000]")
@@ -227,7 +227,7 @@ struct SocketTests {
 
     @Test("a client that polls too slowly is cut off as well")
     func slowPoller() async throws {
-        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, Self.flood) {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()
@@ -250,7 +250,7 @@ struct SocketTests {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
             socket.send(event.name == "large" ? large : batch)
         })
-        try await TestServer.run(configuration: .socketIO().with { $0.maxPendingBytes = 1 << 20 }, behaviour) {
+        try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, behaviour) {
             server in
             let webSocket = try server.connected()
             try webSocket.sendFrame("42[\"tell\"]")

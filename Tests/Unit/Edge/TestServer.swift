@@ -54,7 +54,7 @@ final class TestDelegate: EdgeDelegate {
         behaviour.onLargeBody(request)
     }
 
-    func isSignedIn(_ request: HTTPRequest) -> Bool { request.headers.contains("Authorization") }
+    func person(of request: HTTPRequest) -> String? { request.headers["Authorization"] }
 
     func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
 
@@ -64,6 +64,12 @@ final class TestDelegate: EdgeDelegate {
                 namespace: namespace, auth: auth?.text, query: socket.handshake.token,
                 authorization: socket.handshake.authorization))
         behaviour.onConnect(socket, auth)
+    }
+
+    func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool {
+        if event.name != "large" { return true }
+        socket.ack(event.ackID ?? 0, JSONValue(bytes))
+        return false
     }
 
     func socket(_ socket: Socket, received event: SocketIOEvent) {
@@ -110,7 +116,7 @@ struct TestServer {
         group.shutdown()
         // Nothing is left then, and so nothing may be counted.
         #expect(edge.counters.connections.value == 0 && edge.counters.sockets.value == 0)
-        #expect(edge.counters.pendingSockets == 0 && edge.counters.bufferedBytes == 0)
+        #expect(edge.counters.unconnectedSockets == 0 && edge.counters.bufferedBytes == 0)
     }
 
     func next() async -> Told? {

@@ -193,6 +193,28 @@ struct SocketIOSessionTests {
         #expect(isClosed(session.receive(EnginePacket("34[\(String(repeating: "[", count: 600))"))))
     }
 
+    @Test(
+        "an event's name is known without its arguments, which need not be JSON",
+        arguments: [
+            (#"2["e",{"#, "e"), (#"27["e","#, "e"), (#"2[ "e" ,{}]"#, "e"), (#"2["\u0065",{"#, "e"),
+            (#"2["\"]","#, "\"]"),
+            ("2[5,{", ""), ("2", ""), (#"2["e"#, ""), (#"2["e\"#, ""),
+            (#"2["\#(String(repeating: "e", count: 600))"]"#, ""),
+        ])
+    func preview(text: String, name: String) {
+        let event = connected().preview(of: EnginePacket(text))
+        #expect(event?.name == name && event?.arguments == [] && event?.namespace == "/")
+        #expect(event?.ackID == (text.hasPrefix("27") ? 7 : nil))
+    }
+
+    @Test(
+        "what may not be left out has no preview",
+        arguments: ["0", "1", #"3["e"]"#, #"51-["e"]"#, #"2/x,["e"]"#, "x", ""])
+    func withoutPreview(text: String) {
+        #expect(connected().preview(of: EnginePacket(text)) == nil)
+        #expect(SocketIOSession(configuration: SocketIOConfiguration()).preview(of: EnginePacket(#"2["e"]"#)) == nil)
+    }
+
     @Test("an ack from the client is passed on")
     func ack() {
         var session = connected()

@@ -43,7 +43,7 @@ struct EchoOptions {
             path: "/engine.io/", .engineIO(engine) { socket, message in Echo.sendBack(message, to: socket) })
         var configuration = EdgeConfiguration(endpoints: [engineIO, socketIO])
         // An echo sends back all it is sent before anyone reads: suites write much, and then read.
-        configuration.maxPendingBytes = 64 << 20
+        configuration.maxUnsentBytes = 64 << 20
         // Nobody signs in here, and a stranger's share does not fit the suites' largest message.
         configuration.limits.bufferedBytes.perAddress = nil
         return configuration

@@ -76,6 +76,54 @@ struct LimitTests {
         }
     }
 
+    @Test("events that services work on count among what is buffered, until they are answered or their socket has gone")
+    func eventsUnderWay() async throws {
+        try await GatewayWorld.run { world in
+            let requests = world.chat.hold("chat.send")
+            func buffered() async throws -> Int {
+                let metrics = try await world.request("GET", "/metrics", as: nil).body
+                let line = metrics.split(separator: "\n").first { $0.hasPrefix("parlor_buffered_bytes ") }
+                return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? -1
+            }
+            let client = try await world.connect()
+            let text = "{\"text\":\"\(String(repeating: "x", count: 20_000))\"}"
+            for _ in 0..<5 { try await client.emit("chat:send", text, ack: 1) }
+            let held = try await requests.next(5)
+            #expect(try await buffered() >= 100_000)
+            for request in held { request.reply(Reply().json) }
+            for _ in held { _ = try await client.next() }
+            #expect(try await buffered() == 0)
+            try await client.emit("chat:send", text)
+            let last = try await requests.next()
+            #expect(try await buffered() >= 20_000)
+            try await client.send("41")
+            try await client.send("1")
+            while try await client.receive() != "closed" {}
+            #expect(try await buffered() == 0)
+            last.reply(Reply().json)
+            #expect(try await buffered() == 0)
+        }
+    }
+
+    @Test("a large event of somebody who is over a limit is refused by its name, and not read")
+    func largeEventOverLimit() async throws {
+        try await GatewayWorld.run(["--rate-unknown", "1/1h,100/1h", "--rate-joins", "1/1h,100/1h"]) { world in
+            world.chat.on("chat.rare", reply: Reply())
+            let client = try await world.connect()
+            let rest = String(repeating: "x", count: 50_000)
+            for event in ["chat:rare", "no:such"] { _ = try await client.ask(event, "{}") }
+            for event in ["chat:rare", "no:such"] {
+                // It is no JSON, for which the socket of whoever may send it is closed.
+                #expect(try await client.ask(event, "{\"text\":\"\(rest)")["error"]?["code"]?.string == "rate_limited")
+            }
+            try await client.emit("chat:rare", "{\"text\":\"\(rest)\"}")
+            #expect(
+                try await client.receive().hasPrefix("42[\"request:error\",{\"event\":\"chat:rare\""))
+            try await client.emit("chat:read", "{\"text\":\"\(rest)")
+            #expect(try await client.receive() == "closed")
+        }
+    }
+
     @Test("who is refused for themselves takes nothing from others behind the same address")
     func sameAddress() async throws {
         try await GatewayWorld.run(["--rate-reads", "1/1h,3/1h"]) { world in
