@@ -4,9 +4,11 @@ import ServiceKit
 import Storage
 
 /// A room's board inside the transaction that changes it, and its limits. It is valid in the closure that was given it alone.
+///
+/// All that it reads and writes is of this room: who uses it passes no room's id.
 struct Board {
     let request: RoomRequest
-    let store: BoardStore
+    private let store: BoardStore
     private let limits: BoardLimits
 
     init(for request: RoomRequest, _ limits: BoardLimits, on connection: any Connection) {
@@ -36,6 +38,32 @@ struct Board {
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: store.connection) }
+
+    // MARK: Elements
+
+    func element(_ id: String) throws -> Element? { try store.element(id, in: room.roomID) }
+
+    /// The element that its sender made under a key, be it deleted since.
+    func elementID(sentBy senderID: String, as tempID: String) throws -> String? {
+        try store.elementID(sentBy: senderID, as: tempID, in: room.roomID)
+    }
+
+    /// Adds an element of this room, and counts it for those who don't have the room open.
+    func insert(_ element: Element, at state: BoardState) throws {
+        precondition(element.roomID == room.roomID, "an element of another room")
+        try store.insert(element, at: state)
+        let others = room.userIDs.filter { $0 != element.createdBy }
+        try store.countUnseen(state.rev, in: room.roomID, by: others)
+    }
+
+    /// Writes what an update may change.
+    func replace(_ element: Element) throws { try store.replace(element) }
+
+    /// - Returns: what is no longer there; nil if it was not there.
+    func delete(_ id: String) throws -> Charge? { try store.delete(id, in: room.roomID) }
+
+    /// - Returns: one for each that there was.
+    func deleteAll() throws -> [Charge] { try store.deleteAll(in: room.roomID) }
 }
 
 /// What a room's board has come to with a change.

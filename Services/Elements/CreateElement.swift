@@ -12,9 +12,9 @@ extension Elements {
         let sender = request.caller.userID
 
         return try await change(for: request, holding: content.json.bytes.count) { board in
-            if let tempID, let earlier = try board.store.elementID(sentBy: sender, as: tempID, in: board.room.roomID) {
+            if let tempID, let earlier = try board.elementID(sentBy: sender, as: tempID) {
                 // Its key stays after the element is gone: a late retry must not bring it back.
-                guard let element = try board.store.element(earlier, in: board.room.roomID) else {
+                guard let element = try board.element(earlier) else {
                     throw ServiceError.elementNotFound
                 }
                 // The first answer may have been lost before its event was told: this one comes after it, too.
@@ -28,9 +28,7 @@ extension Elements {
                 position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
                 updatedAt: state.changedAt, version: 1, tempID: tempID, size: size,
                 chargedTo: sender)
-            try board.store.insert(element, at: state)
-            try board.store.countUnseen(
-                state.rev, in: board.room.roomID, by: board.room.userIDs.filter { $0 != sender })
+            try board.insert(element, at: state)
             let json = element.json
             let seq = try board.emit(ElementEvents.created(element, json, state), at: state)
             return Reply(.created, json, position: Self.position(seq))

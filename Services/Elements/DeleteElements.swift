@@ -9,7 +9,7 @@ extension Elements {
         let deleter = request.caller.userID
 
         return try await change(for: request) { board in
-            guard let deletion = try board.store.delete(elementID, in: board.room.roomID) else {
+            guard let deletion = try board.delete(elementID) else {
                 throw ServiceError.elementNotFound
             }
             let state = try board.advance(by: [deletion], at: clock.now())
@@ -23,7 +23,7 @@ extension Elements {
         let clearer = request.caller.userID
 
         return try await change(for: request) { board in
-            let deletions = try board.store.deleteAll(in: board.room.roomID)
+            let deletions = try board.deleteAll()
             let count = deletions.count
             let answer = JSONWriter.object { $0.member("deletedCount", count) }
             guard count > 0 else { return Reply(.ok, answer) }

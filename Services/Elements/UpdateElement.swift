@@ -18,7 +18,7 @@ extension Elements {
         let updater = request.caller.userID
 
         return try await change(for: request, holding: content?.json.bytes.count ?? 0) { board in
-            guard var element = try board.store.element(elementID, in: board.room.roomID) else {
+            guard var element = try board.element(elementID) else {
                 throw ServiceError.elementNotFound
             }
             if let expectedVersion, expectedVersion != element.version {
@@ -31,7 +31,7 @@ extension Elements {
             element.updatedBy = updater
             element.updatedAt = state.changedAt
             element.version += 1
-            try board.store.replace(element)
+            try board.replace(element)
             let json = element.json
             let seq = try board.emit(ElementEvents.updated(element, json, state), at: state)
             return Reply(.ok, json, position: Self.position(seq))

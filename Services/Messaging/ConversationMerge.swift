@@ -2,7 +2,8 @@
 ///
 /// It takes messages from the room whose next one is the latest, as a merge of sorted lists does. A room is read only when its turn
 /// comes: first the share of the page that each room has, then as much again as was read of it so far. So all rooms together are
-/// read about twice as far as the page goes, whatever order their messages have. A value: one read of the database leaves it to the next, and
+/// read about twice as far as the page goes, whatever order their messages have. The room whose turn it is comes off a heap, so a
+/// message costs the logarithm of the rooms that were begun. A value: one read of the database leaves it to the next, and
 /// others' reads have their turn in between.
 struct ConversationMerge: Sendable {
     /// What is known of a room.
@@ -37,6 +38,7 @@ struct ConversationMerge: Sendable {
     private let count: Int
     /// Rooms that were not read, the latest last.
     private var waiting: [Room]
+    /// The others, but for those at their end: a heap, the room with the latest bound first.
     private var started: [Room] = []
     /// Latest first.
     private(set) var page: [Message] = []
@@ -53,45 +55,64 @@ struct ConversationMerge: Sendable {
     /// Goes on until the page is full, the rooms are at their ends, or so many queries were made.
     mutating func advance(on messages: MessagesStore, queries: Int) throws {
         var left = queries
-        while page.count < count, let index = latest() {
-            if let message = started[index].read.popLast() {
+        while page.count < count {
+            startNext()
+            guard !started.isEmpty else { break }
+            if let message = started[0].read.popLast() {
                 page.append(message)
-                settle(index)
+                settleFirst()
             } else {
                 guard left > 0 else { return }
                 left -= 1
-                try read(index, messages)
+                try readFirst(messages)
             }
         }
         isDone = true
     }
 
-    /// The room that the next message is in, or may be in.
-    private mutating func latest() -> Int? {
-        let latest = started.indices.max { started[$0].bound < started[$1].bound }
-        guard let next = waiting.last, latest.map({ started[$0].bound < next.bound }) ?? true else { return latest }
-        started.append(waiting.removeLast())
-        return started.endIndex - 1
+    private mutating func readFirst(_ messages: MessagesStore) throws {
+        let step = min(started[0].step, count - page.count)
+        let read = try messages.newest(in: started[0].id, before: started[0].end, count: step)
+        started[0].read = read.reversed()
+        started[0].total += read.count
+        started[0].isRead = read.count < step
+        started[0].step = max(started[0].step, started[0].total)
+        if let oldest = read.last { started[0].end = oldest.seq }
+        settleFirst()
     }
 
-    private mutating func read(_ index: Int, _ messages: MessagesStore) throws {
-        let step = min(started[index].step, count - page.count)
-        let read = try messages.newest(in: started[index].id, before: started[index].end, count: step)
-        started[index].read = read.reversed()
-        started[index].total += read.count
-        started[index].isRead = read.count < step
-        started[index].step = max(started[index].step, started[index].total)
-        if let oldest = read.last { started[index].end = oldest.seq }
-        settle(index)
+    // MARK: The heap
+
+    /// Puts the next room that waits first, if its bound is later than all others': then the next message may be in it.
+    private mutating func startNext() {
+        guard let next = waiting.last, started.first.map({ $0.bound < next.bound }) ?? true else { return }
+        waiting.removeLast()
+        started.append(next)
+        // Up to the root, as it is later than all that are there.
+        var index = started.endIndex - 1
+        while index > 0 {
+            let parent = (index - 1) / 2
+            started.swapAt(index, parent)
+            index = parent
+        }
     }
 
-    /// Sets the bound anew; a room that has no more goes.
-    private mutating func settle(_ index: Int) {
-        if let next = started[index].read.last {
-            started[index].bound = ConversationPlace(next)
-        } else if started[index].isRead {
-            started.swapAt(index, started.endIndex - 1)
+    /// Sets the bound of the first room anew, which is no later than before; a room that has no more goes.
+    private mutating func settleFirst() {
+        if let next = started[0].read.last {
+            started[0].bound = ConversationPlace(next)
+        } else if started[0].isRead {
+            started.swapAt(0, started.endIndex - 1)
             started.removeLast()
+        }
+        var index = 0
+        while true {
+            let children = (2 * index + 1)..<min(2 * index + 3, max(started.endIndex, 2 * index + 1))
+            guard let later = children.max(by: { started[$0].bound < started[$1].bound }),
+                started[index].bound < started[later].bound
+            else { return }
+            started.swapAt(index, later)
+            index = later
         }
     }
 }

@@ -19,7 +19,7 @@ extension Messaging {
         let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
         let roomIDs = try await sharedRooms(of: caller.id, and: otherID, request.onward())
         guard !roomIDs.isEmpty else { return .page(.emptyArray, next: nil) }
-        let newest = try await newest(limit + 1, in: roomIDs, before: before)
+        let newest = try await newest(limit + 1, in: roomIDs, before: before, until: request.deadline)
         let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
         let receipts = try await database.read { connection in
             try MessagesStore(connection).receipts(of: found.map(\.id))
@@ -58,18 +58,22 @@ extension Messaging {
     // MARK: Finding a page
 
     /// Newest first.
-    private func newest(
-        _ count: Int, in roomIDs: [String], before place: ConversationPlace?
+    ///
+    /// - Parameter deadline: the request's.
+    /// - Throws: `service_unavailable` once that is over: nobody waits for the page any more, and others' reads are waiting.
+    func newest(
+        _ count: Int, in roomIDs: [String], before place: ConversationPlace?, until deadline: ContinuousClock.Instant
     ) async throws -> [Message] {
         let rooms =
             if let place {
-                try await heads(of: roomIDs, before: place).map(ConversationMerge.Room.init)
+                try await heads(of: roomIDs, before: place, until: deadline).map(ConversationMerge.Room.init)
             } else {
                 try await database.read { try ChatsStore($0).chats(of: roomIDs) }
                     .map(ConversationMerge.Room.init)
             }
         var merge = ConversationMerge(of: count, from: rooms)
         while !merge.isDone {
+            try Self.requireTime(until: deadline)
             merge = try await database.read { [merge] connection in
                 var merge = merge
                 try merge.advance(on: MessagesStore(connection), queries: Self.queriesInOneGo)
@@ -80,13 +84,21 @@ extension Messaging {
     }
 
     /// Where each room's newest message before a place stands.
-    private func heads(of roomIDs: [String], before place: ConversationPlace) async throws -> [ConversationHead] {
+    private func heads(
+        of roomIDs: [String], before place: ConversationPlace, until deadline: ContinuousClock.Instant
+    ) async throws -> [ConversationHead] {
         var heads: [ConversationHead] = []
         for start in stride(from: 0, to: roomIDs.count, by: Self.roomsInOneGo) {
+            try Self.requireTime(until: deadline)
             let some = Array(roomIDs[start..<min(start + Self.roomsInOneGo, roomIDs.count)])
             heads += try await database.read { try ChatsStore($0).heads(of: some, before: place) }
         }
         return heads
+    }
+
+    /// Before each read of several.
+    private static func requireTime(until deadline: ContinuousClock.Instant) throws(ServiceError) {
+        guard deadline > .now else { throw .unavailable("This part of the service") }
     }
 }
 

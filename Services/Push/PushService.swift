@@ -35,6 +35,7 @@ public struct PushService: Service {
 
     private let push: Push
     let reader: LogReader
+    private let gateways: LiveGateways
     private let membership: GatewayMembership
     let worker: PushWorker
     /// How long gateways may take to be heard of.
@@ -53,7 +54,7 @@ public struct PushService: Service {
         let metrics = PushMetrics(context.metrics, provider: type(of: provider).name, clock: clock)
         let hold = configuration[Self.hold]
         membership = GatewayMembership(context.bus)
-        let gateways = LiveGateways(context.bus, membership)
+        gateways = LiveGateways(context.bus, membership)
         let worker = PushWorker(
             context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
             metrics: metrics, on: background, showsText: configuration[Self.preview])
@@ -72,7 +73,7 @@ public struct PushService: Service {
 
     public func start(on loop: EventLoop) throws {
         try membership.start(on: loop)
-        let subscriptions = try reader.listen()
+        let subscriptions = try reader.listen() + [gateways.listen()]
         let (reader, worker, learningTime) = (reader, worker, learningTime)
         running.start(
             subscriptions,

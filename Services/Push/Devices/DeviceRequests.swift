@@ -11,7 +11,8 @@ struct Push: Sendable {
     /// Takes in a device of the caller's: `{token, platform, environment}`. It belongs to whoever registered it last, and what
     /// was to be sent to it as another's is not sent. It is notified of every message that is sent after the reply.
     ///
-    /// - Throws: `service_unavailable` if messaging does not answer while push does not know yet where its log ends.
+    /// - Throws: `service_unavailable` if messaging does not answer before the first registration ever: push does not know yet
+    ///   where messaging's log ends.
     func registerDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let token = try DeviceToken(try request.fields.string("token"))
@@ -22,7 +23,7 @@ struct Push: Sendable {
         guard let environment = Device.Environment(rawValue: try request.fields.string("environment")) else {
             throw ServiceError.invalid("environment", "has to be production or sandbox")
         }
-        try await reader.startIfNew()
+        try await reader.startIfNew(request.onward())
         let device = Device(token: token, userID: caller.id, environment: environment, registeredAt: clock.now())
         let isNew = try await database.write { try DevicesStore($0).register(device) }
         return Reply(isNew ? .created : .ok)

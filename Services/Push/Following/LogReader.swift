@@ -3,6 +3,7 @@ import EventLog
 import MessageBus
 import ServiceKit
 import Storage
+import Synchronization
 
 /// Follows messaging's log by a cursor in this service's database, and makes jobs of what it finds.
 ///
@@ -32,6 +33,7 @@ struct LogReader: Sendable {
     /// Called when there are new jobs.
     let onJobs: @Sendable () -> Void
     let wakeup = Wakeup()
+    private let logStart = LogStart()
 
     /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
     func listen() throws(BusError) -> [BusSubscription] {
@@ -97,16 +99,25 @@ struct LogReader: Sendable {
         return (try await take(stretch), page.through < page.head.seq)
     }
 
-    /// Starts at the end of the log, if push has never run on this database.
+    /// Starts at the end of the log, if push has never run on this database. Once a cursor is known to exist this asks nobody.
     ///
     /// A device is registered after this. `run` may come to its first step long after that, on a machine that is busy, and must
     /// not pass over what was sent meanwhile.
-    func startIfNew() async throws {
-        if try await place(nil) == nil { _ = try await startAtHead() }
+    ///
+    /// - Parameter context: of the request that this is done for.
+    func startIfNew(_ context: BusContext) async throws {
+        guard !logStart.isKnown else { return }
+        if try await place(nil) == nil { _ = try await startAtHead(context) }
+        logStart.note()
     }
 
-    private func startAtHead() async throws -> LogPosition {
-        try await start(at: page(after: nil, limit: 0).head, after: nil)
+    /// - Parameter context: of the request that this is done for; nil for the reader's own question.
+    private func startAtHead(_ context: BusContext? = nil) async throws -> LogPosition {
+        let head =
+            if let context { try await client.page(of: Self.stream, .head, context).head } else {
+                try await page(after: nil, limit: 0).head
+            }
+        return try await start(at: head, after: nil)
     }
 
     /// The end of the log, if all up to it was written before anybody registered a device: then there is nothing in it to be told,
@@ -154,6 +165,16 @@ struct LogReader: Sendable {
 
     private func page(after place: LogPosition?, limit: Int) async throws -> LogPage {
         let query = place.map { LogQuery(after: $0, limit: limit) } ?? LogQuery(limit: limit)
-        return try await LogClient(bus, requestID: "push-follow", owner: "Messaging").page(of: Self.stream, query)
+        return try await client.page(of: Self.stream, query)
     }
+
+    private var client: LogClient { LogClient(bus, requestID: "push-follow", owner: "Messaging") }
+}
+
+/// Whether this process has seen that the database has a cursor. Nothing removes one.
+private final class LogStart: Sendable {
+    private let hasCursor = Atomic(false)
+
+    var isKnown: Bool { hasCursor.load(ordering: .acquiring) }
+    func note() { hasCursor.store(true, ordering: .releasing) }
 }

@@ -102,4 +102,6 @@ final class Unresponsive: Sendable {
             until[name] = .now + pause
         }
     }
+
+    func removeAll() { until.withLock { $0 = [:] } }
 }

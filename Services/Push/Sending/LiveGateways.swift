@@ -41,12 +41,24 @@ final class LiveGateways: Sendable {
 
     private func ask(_ id: String, _ question: OpenRoomQuestion) async -> [[SocketEvidence]]? {
         let context = BusContext(requestID: "push-open-rooms", timeout: Self.patience)
-        do throws(ServiceError) {
-            let reply = try await bus.ask(Subject.openRooms(of: id), question.json, context, of: "A gateway")
-            return question.sockets(in: reply.data)
+        do {
+            let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
+            return question.sockets(in: try Reply(answer).data)
+        } catch BusError.disconnected, BusError.noResponders {
+            // That was said at once. The bus is away, or the gateway has yet to come back to it: the next turn asks again.
+            return nil
         } catch {
             unresponsive.insert(id)
             return nil
+        }
+    }
+
+    /// Asks again, once the bus is connected again, those that did not answer while the connection was being lost.
+    ///
+    /// - Returns: for its owner to cancel.
+    func listen() -> BusSubscription {
+        bus.onStateChange { [unresponsive] state in
+            if state == .connected { unresponsive.removeAll() }
         }
     }
 }

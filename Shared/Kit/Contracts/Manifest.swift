@@ -191,6 +191,12 @@ public struct RateLimit: Sendable, Equatable {
     public let perAddress: Int
     public let seconds: Int
 
+    /// The limits that every gateway has for what it answers itself, and for what names no limit. A service's own limit of one of these
+    /// names is not used.
+    public static let namesOfGateways: Set<String> = [
+        "joins", "typing", "sync", "requests", "reads", "writes", "connects", "unknown", "lists", "bytes",
+    ]
+
     /// A year: beyond it a limit is a ban.
     static let maxSeconds = 366 * 86_400
 

@@ -140,15 +140,13 @@ public struct EventLog: Sendable {
     ///
     /// So the entry that was the newest at that time stays, too: it is where everyone stood then, and finds their place.
     ///
-    /// - Parameters:
-    ///   - cursor: the first `seq` that a durable consumer still needs; nil if there is none.
     /// - Returns: how many were deleted.
     @discardableResult
-    public func prune(olderThan time: Timestamp, keepingFrom cursor: Int? = nil) async throws -> Int {
+    public func prune(olderThan time: Timestamp) async throws -> Int {
         var total = 0
         while true {
             let deleted = try await database.write { connection in
-                let end = min(cursor ?? .max, try Self.head(on: connection))
+                let head = try Self.head(on: connection)
                 var last: Int?
                 var previous: Int?
                 // By position and not by time: an index on time would cost every write, and entries are nearly in order.
@@ -158,7 +156,7 @@ public struct EventLog: Sendable {
                     guard row.int(1) < time.milliseconds else { return false }
                     if let previous { last = previous }
                     previous = row.int(0)
-                    return row.int(0) < end
+                    return row.int(0) < head
                 }
                 guard let last else { return 0 }
                 return try connection.execute("DELETE FROM events WHERE seq <= $1", last)

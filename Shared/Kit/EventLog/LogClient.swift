@@ -25,8 +25,15 @@ public struct LogClient: Sendable {
     public func page(
         of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout
     ) async throws(ServiceError) -> LogPage {
+        try await page(of: stream, query, BusContext(requestID: requestID, timeout: timeout, isQuestion: true))
+    }
+
+    /// The same on behalf of a request (`Request.onward`): with its id and trace, and in the time that it has left.
+    public func page(
+        of stream: String, _ query: LogQuery, _ context: BusContext
+    ) async throws(ServiceError) -> LogPage {
         let result: Result<LogPage, ServiceError> = await withCheckedContinuation { continuation in
-            page(of: stream, query, within: timeout) { continuation.resume(returning: $0) }
+            page(of: stream, query, context) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
@@ -37,8 +44,16 @@ public struct LogClient: Sendable {
         of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
+        page(
+            of: stream, query, BusContext(requestID: requestID, timeout: timeout, isQuestion: true),
+            completion: completion)
+    }
+
+    private func page(
+        of stream: String, _ query: LogQuery, _ context: BusContext,
+        completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
+    ) {
         let (subject, data) = (Subject.logPage(of: stream), query.json)
-        let context = BusContext(requestID: requestID, timeout: timeout, isQuestion: true)
         let isLong = data.bytes.count > BusLimits.maxLine / 2
         bus.request(subject, data, context) { [owner, log] answer in
             do throws(ServiceError) {

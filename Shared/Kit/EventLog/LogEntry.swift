@@ -6,7 +6,8 @@ import Storage
 /// A change as a service's event log has it: the events to send to clients, and the fact for other services.
 ///
 /// An entry that was appended in this process has its emissions and its fact as they were given. One that came from a
-/// database or over a wire has their JSON, which `emissions` and `fact` read each time they are asked for.
+/// database or over a wire has their JSON, which is parsed each time: all of it for `emissions`; for `fact` the array is
+/// split, and its first element parsed.
 ///
 /// A class: from the commit on, the bus, followers, and what gateways keep share it.
 public final class LogEntry: CommitEvent {
@@ -60,11 +61,11 @@ public final class LogEntry: CommitEvent {
         decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
     }
 
-    /// What happened, for other services; nil if none of them needs to know.
+    /// What happened, for other services; nil if none of them needs to know, and for a fact that only a newer service knows.
     public var fact: Fact? {
         if let decoded { return decoded.fact }
-        guard let elements = emissionsJSON.array, let first = elements.first else { return nil }
-        return Fact(first) ?? Fact(olderEmissions: elements)
+        guard let first = emissionsJSON.array?.first else { return nil }
+        return Fact(first) ?? Fact(olderEmission: first)
     }
 }
 

@@ -93,7 +93,8 @@ final class BodyResult<Value: Sendable>: @unchecked Sendable {
 /// A database that a program may be serving at the same time: for commands that run beside it.
 ///
 /// Nothing is made or migrated. Its calls block, and all are one thread's; a transaction of it holds up nobody's reads, and
-/// one that writes holds up the program's writes for as long as it lasts.
+/// one that writes holds up the program's writes for as long as it lasts. It has no hook for commits: what a write reports
+/// (`Connection.report`) reaches nobody, and `Connection.afterCommit` calls nothing.
 public protocol MaintenanceDatabase {
     /// - Throws: `MigrationError` if these are not the migrations that the service's own schema has seen, all of them.
     func requireSchema(_ migrations: [Migration]) throws

@@ -46,6 +46,7 @@ public final class TransactionRecord {
     }
 
     fileprivate func add(_ event: any CommitEvent) {
+        precondition(isWriting, "a read commits nothing")
         hasChanges = true
         events.append(event)
     }
@@ -66,10 +67,12 @@ public final class TransactionRecord {
 }
 
 extension Connection {
-    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread.
+    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread. A read
+    /// that calls this ends the process. A `MaintenanceDatabase` calls no hooks.
     public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
 
-    /// Hands an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it is undone.
+    /// Hands an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it is undone. A read that
+    /// calls this ends the process. A `MaintenanceDatabase` has no hook: nobody gets what is reported there.
     public func report(_ event: any CommitEvent) { record.add(event) }
 
     /// The last event that this transaction has reported, by any of its writes; nil if there is none.

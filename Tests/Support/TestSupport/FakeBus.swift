@@ -14,6 +14,7 @@ public final class FakeBus: MessageBus {
 
     private let refusal = Mutex(Refusal())
     private let isReachable = Mutex(true)
+    private let subscribing = Mutex<@Sendable () -> Void>({})
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
     public init() {}
@@ -28,6 +29,9 @@ public final class FakeBus: MessageBus {
 
     /// What `isConnected` says from now on.
     public func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
+
+    /// Called in each `subscribe` from now on, when the subscription stands and the caller has yet to get it.
+    public func whenSubscribing(_ hook: @escaping @Sendable () -> Void) { subscribing.withLock { $0 = hook } }
 
     /// As if the connection had been lost and made again.
     public func comeBack() {
@@ -47,7 +51,9 @@ public final class FakeBus: MessageBus {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        try real.subscribe(pattern, queue: queue, handler)
+        let subscription = try real.subscribe(pattern, queue: queue, handler)
+        subscribing.withLock { $0 }()
+        return subscription
     }
 
     @discardableResult

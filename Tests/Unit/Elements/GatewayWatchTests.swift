@@ -103,16 +103,44 @@ struct GatewayWatchTests {
         await database.close()
         await Task.detached { group.shutdown() }.value
     }
+
+    @Test("a gateway that comes back between its death and the write that closes its rooms keeps them")
+    func backBeforeClosing() async throws {
+        let bus = InProcessBus()
+        let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
+        let membership = GatewayMembership(bus, turn: .seconds(86_400))
+        let watch = GatewayWatch(database: database, membership: membership, bus: bus, log: .silent)
+        let group = try EventLoopGroup(loopCount: 1)
+        let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
+        _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }
+        try watch.start(on: group.loops[0])
+        watch.renew("g")
+        let wasDead = Atomic(false)
+        database.beforeNextWrite {
+            wasDead.store(!membership.isAlive("g"), ordering: .relaxed)
+            watch.renew("g")
+        }
+        for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
+        let wasClosing = wasDead.load(ordering: .relaxed)
+        #expect(wasClosing)
+        #expect(try await database.read { try OpenRoomsStore($0).gateways() } == ["g"])
+        await watch.stop()
+        await database.close()
+        await Task.detached { group.shutdown() }.value
+    }
 }
 
-/// A database whose next write fails, if the test says so.
+/// A database whose next write fails, or comes late, if the test says so.
 private final class FailingDatabase: Database {
     private let base: any Database
     private let fails = Atomic(false)
+    private let hook = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(_ base: any Database) { self.base = base }
 
     func failNextWrite() { fails.store(true, ordering: .relaxed) }
+    /// What happens while the next write has yet to begin.
+    func beforeNextWrite(_ hook: @escaping @Sendable () -> Void) { self.hook.withLock { $0 = hook } }
     var isFailing: Bool { fails.load(ordering: .relaxed) }
 
     var databaseID: String { base.databaseID }
@@ -127,6 +155,11 @@ private final class FailingDatabase: Database {
     func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
+        let hook = hook.withLock { hook in
+            defer { hook = nil }
+            return hook
+        }
+        hook?()
         if fails.exchange(false, ordering: .relaxed) { throw StorageError.io("the write failed") }
         try await base.transaction(holding: bytes, durability, body)
     }

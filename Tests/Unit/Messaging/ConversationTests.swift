@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import Security
+import ServiceKit
 import Testing
 
 @testable import Messaging
@@ -120,6 +121,25 @@ struct ConversationTests {
                 "\($0["createdAt"]?.string ?? "") \(100 + ($0["seq"]?.int ?? 0)) \($0["id"]?.string ?? "")"
             }
             #expect(order == order.sorted())
+        }
+    }
+
+    @Test("once the request's deadline is over no more is read", arguments: [false, true])
+    func deadline(isLaterPage: Bool) async throws {
+        try await MessagingWorld.serving { world in
+            let rooms = (0..<3).map { world.rooms.make("room \($0)", "alice", "bob") }
+            for room in rooms { _ = try await world.sent(by: "alice", in: room) }
+            let messaging = Messaging(
+                database: world.database, bus: world.bus, memberships: Memberships(world.bus), clock: world.clock,
+                ids: UUIDv7Generator(randomness: SystemRandomness()))
+            let end = ConversationPlace(createdAt: world.clock.now().adding(.seconds(1)), seq: .max, messageID: "m")
+            let place = isLaterPage ? end : nil
+            #expect(try await messaging.newest(3, in: rooms, before: place, until: .now + .seconds(3600)).count == 3)
+            _ = world.database.takeRows()
+            await #expect(throws: ServiceError.unavailable("This part of the service")) {
+                _ = try await messaging.newest(3, in: rooms, before: place, until: .now)
+            }
+            #expect(world.database.takeRows() == (isLaterPage ? 0 : rooms.count), "the rooms' last changes at most")
         }
     }
 

@@ -4,6 +4,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push
@@ -79,5 +80,41 @@ struct WaitingTests {
             _ = await gateways.sockets(at: [OpenRoomQuestion.Place(roomID: "room", userID: "ben")])
         }
         #expect(asked.load(ordering: .relaxed) == 1)
+    }
+
+    private static let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+
+    @Test("after an outage of the bus, or before a gateway is back on it, the next turn asks the gateway")
+    func outage() async throws {
+        let (away, empty, back) = (InProcessBus(), InProcessBus(), InProcessBus())
+        await away.close()
+        let membership = GatewayMembership(back)
+        membership.renew("g")
+        try back.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
+            request.reply(Reply(.ok, OpenRoomQuestion.answer([[SocketEvidence(age: 1, confirmed: 1)]])).json)
+        }
+        let unresponsive = Unresponsive(for: .seconds(3600))
+        for (bus, count) in [(away, 0), (empty, 0), (back, 1)] {
+            let gateways = LiveGateways(bus, membership, unresponsive: unresponsive)
+            #expect(await gateways.sockets(at: [Self.place])[Self.place, default: []].count == count)
+        }
+    }
+
+    @Test("gateways that did not answer are asked again once the bus was away and is back")
+    func reconnected() async throws {
+        let bus = FakeBus()
+        let membership = GatewayMembership(bus)
+        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
+        let listening = gateways.listen()
+        try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
+            request.reply(ServiceError.unavailable("A gateway").json)
+        }
+        membership.renew("g")
+        for isBack in [false, false, true, false] {
+            if isBack { bus.comeBack() }
+            _ = await gateways.sockets(at: [Self.place])
+        }
+        #expect(bus.requested.items.count == 2)
+        listening.cancel()
     }
 }

@@ -53,6 +53,17 @@ struct GatewayMembershipTests {
         }
     }
 
+    @Test("a heartbeat that comes while it subscribes is a change as any other")
+    func early() async throws {
+        bus.whenSubscribing { [bus] in
+            try? bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "a") })  // never refused
+        }
+        try await run { membership, _ in
+            #expect(membership.alive == ["a"])
+            #expect(changes.items == [.joined("a")])
+        }
+    }
+
     @Test("a gateway is no member for itself")
     func own() async throws {
         try await run(ownID: "self") { membership, _ in

@@ -61,6 +61,30 @@ struct RequestTableTests {
         #expect(Things().manifest.foreignSubject == nil)
     }
 
+    private struct Misspelt: Service {
+        static let name = "things"
+        static let migrations: [Migration] = []
+        static let limits = [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)]
+        let endpoint: Endpoint
+
+        init(_ endpoint: Endpoint) { self.endpoint = endpoint }
+        init(_ context: ServiceContext) { endpoint = Endpoint("things.none") }
+
+        func register(in requests: inout RequestTable) { requests.on(endpoint) { _ in Reply() } }
+    }
+
+    @Test("an endpoint names limits of its service or of gateways, and is not registered otherwise")
+    func limits() async {
+        let make = Misspelt(Endpoint("things.make").route("POST", "/api/things", limits: ["things", "writes"]))
+        #expect(make.manifest.routes.map(\.limits) == [["things", "writes"]])
+        await #expect(processExitsWith: .failure) {
+            _ = Misspelt(Endpoint("things.make").route("POST", "/api/things", limits: ["thing"])).manifest
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = Misspelt(Endpoint("things.make").socketEvent("thing:make", limits: ["thing"])).manifest
+        }
+    }
+
     @Test("a contribution has the values of its fields in their order, and null for a room that nothing is known of")
     func contribution() {
         let reply = Things.contribution.reply(for: ["a", "b", "a"], ["a": 7])

@@ -128,6 +128,24 @@ struct ServiceHostTests {
         await world.stop()
     }
 
+    @Test("a request's time and its being under way end before its asker goes on")
+    func inlineCompletion() async throws {
+        let world = try await HostWorld.started(maxUnderWay: 1) { table in
+            table.on("test.it") { _ in Reply() }
+        }
+        let pages = Collector<String>()
+        let statuses = Collector<Reply.Status?>()
+        world.bus.request("test.it", .emptyObject, BusContext(requestID: "first")) { _ in
+            pages.add(world.metrics.text())
+            world.bus.request("test.it", .emptyObject, BusContext(requestID: "second")) { answer in
+                statuses.add((try? answer.get()).flatMap { try? Reply($0).status })  // nil for a refusal
+            }
+        }
+        #expect(await pages.first(1)[0].contains("parlor_request_seconds_count{service=\"test\"} 1\n"))
+        #expect(await statuses.first(1) == [.ok])
+        await world.stop()
+    }
+
     @Test("with too many under way the next is refused at once, and one that ends makes room")
     func tooMany() async throws {
         let inside = Collector<Void>()

@@ -7,6 +7,20 @@ import Testing
 struct ReadConformanceTests {
     private let folder = TemporaryFolder()
 
+    private final class Event: CommitEvent {}
+
+    @Test("a read that reports an event, or asks for a hook, ends the process")
+    func reporting() async {
+        await #expect(processExitsWith: .failure) {
+            let database = try SQLiteDatabase(.temporary, migrations: [])
+            try await database.read { $0.report(Event()) }
+        }
+        await #expect(processExitsWith: .failure) {
+            let database = try SQLiteDatabase(.temporary, migrations: [])
+            try await database.read { $0.afterCommit {} }
+        }
+    }
+
     @Test("a read sees one committed state, whatever is being written", arguments: Engine.allCases)
     func snapshots(engine: Engine) async throws {
         let database = try engine.open(in: folder)

@@ -39,7 +39,8 @@ public final class GatewayMembership: Sendable {
 
     private struct Running {
         let loop: EventLoop
-        let subscription: BusSubscription
+        /// nil until `start` has subscribed.
+        var subscription: BusSubscription?
         let onChange: @Sendable (Change) -> Void
     }
 
@@ -66,10 +67,17 @@ public final class GatewayMembership: Sendable {
     public func start(
         on loop: EventLoop, onChange: @escaping @Sendable (Change) -> Void = { _ in }
     ) throws(BusError) {
-        let subscription = try bus.subscribe(Subject.gatewayAlive) { [weak self] message in
-            if let gateway = message.data["gateway"]?.string { self?.renew(gateway) }
+        // Before it subscribes: the first heartbeat may come on another thread before `subscribe` returns.
+        state.withLock { $0.running = Running(loop: loop, onChange: onChange) }
+        do {
+            let subscription = try bus.subscribe(Subject.gatewayAlive) { [weak self] message in
+                if let gateway = message.data["gateway"]?.string { self?.renew(gateway) }
+            }
+            state.withLock { $0.running?.subscription = subscription }
+        } catch {
+            state.withLock { $0.running = nil }
+            throw error
         }
-        state.withLock { $0.running = Running(loop: loop, subscription: subscription, onChange: onChange) }
         loop.execute { [weak self] in
             guard let self else { return }
             state.withLock { state in
@@ -89,7 +97,7 @@ public final class GatewayMembership: Sendable {
             defer { (state.running, state.timer) = (nil, nil) }
             return (state.running, state.timer)
         }
-        running?.subscription.cancel()
+        running?.subscription?.cancel()
         if let timer { running?.loop.execute { timer.cancel() } }
     }
 

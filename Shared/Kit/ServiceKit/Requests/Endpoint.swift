@@ -5,7 +5,8 @@ import Contracts
 ///     static let rename = Endpoint("rooms.rename").route("PUT", "/api/rooms/:roomId/name", answer: .room)
 ///
 /// It is registered with its handler (`requests.onRoom(.rename) { … }`), and the manifest lists what was registered. So
-/// nothing is declared without a handler, and no two strings have to agree.
+/// nothing is declared without a handler. The names of rate limits have to be those of the service (`Service.limits`) or of
+/// gateways (`RateLimit.namesOfGateways`): any other ends the process when the endpoint is registered.
 public struct Endpoint: Sendable {
     public let subject: String
     public private(set) var routes: [Route] = []

@@ -1,5 +1,4 @@
 import Contracts
-import EventLog
 import JSON
 
 /// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; what is missing or out
@@ -188,16 +187,5 @@ extension String {
             default: false
             }
         }
-    }
-}
-
-extension LogQuery {
-    /// Reads a question for a page of a log. `since` is 0 if it is absent.
-    init(_ fields: RequestFields) throws(ServiceError) {
-        self.init(
-            since: try fields.optionalInt("since") ?? 0, digest: try fields.optionalInt("digest"),
-            through: try fields.optionalInt("through"),
-            roomIDs: fields.isGiven("roomIds") ? try fields.strings("roomIds", count: 0...Self.maxRooms)[...] : nil,
-            limit: try fields.optionalInt("limit"))
     }
 }

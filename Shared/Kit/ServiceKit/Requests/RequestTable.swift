@@ -18,24 +18,36 @@ public struct RequestTable: Sendable {
     private(set) var entries: [(endpoint: Endpoint, entry: Entry)] = []
     private var contribution: Contribution?
     private var presenceSubject: String?
+    private let limitNames: Set<String>
+
+    /// - Parameter limits: the service's own. An endpoint names these, or gateways'.
+    init(limits: [RateLimit]) { limitNames = RateLimit.namesOfGateways.union(limits.map(\.name)) }
+
+    private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
+        for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
+            // A gateway would pass it over, and count the calls against nothing that was meant.
+            precondition(limitNames.contains(name), "\(endpoint.subject) names a rate limit that is nobody's: \(name)")
+        }
+        entries.append((endpoint, entry))
+    }
 
     /// Requests that one sender sends one after the other start in that order, and what they do before their first
     /// suspension happens in it.
     public mutating func on(_ endpoint: Endpoint, _ handler: @escaping Handler) {
-        entries.append((endpoint, .anywhere(handler)))
+        add(endpoint, .anywhere(handler))
     }
 
     /// For a request that a look at the database answers. Questions that come together are answered over one snapshot; the
     /// service's manifest says that it takes them so (`Manifest.batched`).
     public mutating func onRead(_ endpoint: Endpoint, _ handler: @escaping ReadHandler) {
-        entries.append((endpoint, .reading(handler)))
+        add(endpoint, .reading(handler))
     }
 
     /// For requests with a `roomId`: the handler is called once it is known who is in that room, and only for a caller who
     /// is. One sender's requests in a room start in the order they were sent, so that a write queued before the handler's
     /// first suspension is queued in that order.
     public mutating func onRoom(_ endpoint: Endpoint, _ handler: @escaping RoomHandler) {
-        entries.append((endpoint, .inRoom(handler)))
+        add(endpoint, .inRoom(handler))
     }
 
     /// For gateways: the service's contribution to rooms as one person sees them. A service has one at most.
@@ -67,7 +79,7 @@ public struct RequestTable: Sendable {
 
     /// Answers questions for pages of the service's own log.
     mutating func answerLogPages(of service: String, from log: EventLog) {
-        entries.append((Endpoint(Subject.logPage(of: service)), .logPage(log)))
+        add(Endpoint(Subject.logPage(of: service)), .logPage(log))
     }
 
     /// The manifest of a service that has registered these.

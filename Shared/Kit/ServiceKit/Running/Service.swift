@@ -23,7 +23,7 @@ public protocol Service: Sendable {
 
     /// The entries that gateways find in its event log.
     static var log: LogContents { get }
-    /// The rate limits that its endpoints name.
+    /// The rate limits that its endpoints name, beside gateways'.
     static var limits: [RateLimit] { get }
 
     /// Registers its endpoints, each with its handler. The manifest is made of them, in this order.
@@ -47,7 +47,7 @@ extension Service {
     public func stop() async {}
 
     var requests: RequestTable {
-        var requests = RequestTable()
+        var requests = RequestTable(limits: Self.limits)
         register(in: &requests)
         return requests
     }

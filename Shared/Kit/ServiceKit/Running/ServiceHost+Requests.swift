@@ -107,12 +107,13 @@ extension ServiceHost {
     }
 
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
-        request.reply(answer)
         let took = ContinuousClock.now - started
         latency.observe(took)
+        // Before the reply, which may run on into the asker's own work. The bus drains: it waits for the reply.
+        underWay.end()
+        request.reply(answer)
         // The list of a batch is the only answer that is no service's: its members have had a line each.
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
-        underWay.end()
     }
 
     /// What leaves a service is a `ServiceError`; what was none is logged here, and shown as nothing.
@@ -153,5 +154,16 @@ extension ServiceHost {
         let mirror = Mirror(reflecting: error)
         guard mirror.displayStyle == .enum else { return "\(type(of: error))" }
         return "\(type(of: error)).\(mirror.children.first?.label ?? "\(error)")"
+    }
+}
+
+extension LogQuery {
+    /// Reads a question for a page of a log. `since` is 0 if it is absent.
+    init(_ fields: RequestFields) throws(ServiceError) {
+        self.init(
+            since: try fields.optionalInt("since") ?? 0, digest: try fields.optionalInt("digest"),
+            through: try fields.optionalInt("through"),
+            roomIDs: fields.isGiven("roomIds") ? try fields.strings("roomIds", count: 0...Self.maxRooms)[...] : nil,
+            limit: try fields.optionalInt("limit"))
     }
 }

@@ -57,6 +57,9 @@ struct LimitsTests {
         #expect(Limits.of(SocketEvent("e", "chat.e", limits: ["sends"]), catalog).map(\.name) == ["sends"])
     }
 
+    @Test("the gateway's own limits are those that services may name")
+    func ownNames() { #expect(Set(OwnLimits.all.map(\.name)) == RateLimit.namesOfGateways) }
+
     @Test("who is refused for themselves takes nothing from those behind the same address; time gives back")
     func person() throws {
         let address = try #require(home)
