@@ -19,6 +19,7 @@ struct GatewayParts: Sendable {
     let operations: OperationsEndpoint
     let http: [HTTPFront]
     let sockets: [SocketFront]
+    private let fronts: SocketFronts
     private let directory: Directory
     private let presence: Presence
     private let sessions: SessionLog
@@ -109,10 +110,11 @@ struct GatewayParts: Sendable {
         sockets = fanout.loops.map { delivery in
             SocketFront(
                 delivery, directory: directory, services: services, limits: limits, tokens: tokens, presence: presence,
-                composer: composer, memberships: memberships, personSockets: personSockets, metrics: edgeMetrics,
+                composer: composer, cache: cache, memberships: memberships, personSockets: personSockets, metrics: edgeMetrics,
                 clock: node.clock, log: log)
         }
         fronts.all = sockets
+        self.fronts = fronts
         self.operations = operations
         self.directory = directory
         self.presence = presence
@@ -148,5 +150,8 @@ struct GatewayParts: Sendable {
         sessions.stop()
         await directory.stop()
         await presence.stop()
+        // The directory's closures hold these, and they the directory.
+        fanout.loops = []
+        fronts.all = []
     }
 }

@@ -30,7 +30,9 @@ actor Drill {
         let binaries = options.binaries ?? Self.ownFolder
         data = try Self.makeFolder(options.data, beside: binaries)
         fleet = try Fleet(
-            .init(binaries: binaries, data: data, bus: options.bus, databaseURL: options.databaseURL), on: group)
+            .init(
+                builds: [binaries] + (options.upgrade.map { [$0] } ?? []), data: data, bus: options.bus,
+                databaseURL: options.databaseURL), on: group)
     }
 
     /// - Returns: whether all held.

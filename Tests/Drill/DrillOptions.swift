@@ -9,6 +9,8 @@ struct DrillOptions: Sendable {
     private(set) var clients = 24
     /// nil: where this program is.
     private(set) var binaries: String?
+    /// nil: there is one build.
+    private(set) var upgrade: String?
     /// nil: a folder of its own beside the binaries, which is removed if all held.
     private(set) var data: String?
     private(set) var bus = BusKind.parlor
@@ -23,6 +25,8 @@ struct DrillOptions: Sendable {
           --seed N         replays the schedule of faults and what the clients choose to do (random)
           --clients N      people who are connected (24)
           --binaries DIR   the executables to run (those beside this one)
+          --upgrade DIR    the executables of another build: each program is started from one and the other in turn,
+                           so old and new ones work together, upgrades are made and undone (none)
           --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
@@ -53,6 +57,7 @@ struct DrillOptions: Sendable {
                 }
                 clients = number
             case "--binaries": binaries = value
+            case "--upgrade": upgrade = value
             case "--data": data = value
             case "--bus":
                 guard let kind = BusKind(rawValue: value) else {

@@ -71,12 +71,16 @@ package final class Catalog: Sendable {
 }
 
 extension Catalog {
+    /// Orders of rooms that the gateway itself knows.
+    private static let ownClaims: Set = ["sort activity", "sort content"]
+
     /// What a manifest wants for its service and another service has already. Whoever was first keeps it: otherwise a service that somebody
     /// took over could draw others' requests to itself, passwords among them.
     ///
-    /// - Returns: nil if there is nothing.
+    /// - Returns: nil if there is nothing; the gateway is a holder, too.
     package func conflict(with manifest: Manifest) -> (claim: String, holder: String)? {
         let claims = manifest.claims
+        if let claim = Self.ownClaims.intersection(claims).min() { return (claim, "gateway") }
         for other in services where other.service != manifest.service {
             if let claim = other.claims.intersection(claims).min() { return (claim, other.service) }
         }
@@ -95,7 +99,14 @@ extension Manifest {
         }
         for event in socketEvents { claims.insert("event \(event.event)") }
         for limit in limits { claims.insert("limit \(limit.name)") }
-        for field in contribution?.fields ?? [] where field.kind != .laterTime { claims.insert("field \(field.path)") }
+        for field in contribution?.fields ?? [] {
+            if field.kind != .laterTime { claims.insert("field \(field.path)") }
+            switch field.role {
+            case .badge(let name): claims.insert("badge \(name)")
+            case .activity(_, let sort): claims.insert("sort \(sort)")
+            case nil: break
+            }
+        }
         if logsEndedSessions { claims.insert("the log of ended sessions") }
         return claims
     }

@@ -127,11 +127,9 @@ package struct Recovery: Sendable {
             var rooms: [String]?
             if case .room(let id) = scope { rooms = [id] }
             while isMore {
-                // To ask services is heavy. What is sent then takes the reader's time, in which others of the same person may ask.
-                guard let slot = await heavySlot(of: userID, by: deadline, on: delivery), subscriber.isConnected,
-                    let page = await nextPage(of: &replay, for: subscriber.caller, &rooms, by: deadline, on: delivery)
+                guard
+                    let page = await nextPage(of: &replay, for: subscriber, &rooms, by: deadline, on: delivery)
                 else { return false }
-                withExtendedLifetime(slot) {}
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: subscriber, on: delivery) else { return false }
@@ -142,6 +140,18 @@ package struct Recovery: Sendable {
             cursor = replay.cursor
         }
         return false
+    }
+
+    /// Asks services for a page, which is heavy: the person's slot is held until it is there. It is free again while the page is sent, which
+    /// takes the reader's time.
+    private func nextPage(
+        of replay: inout Replay, for subscriber: Subscriber, _ rooms: inout [String]?, by deadline: LoopInstant,
+        on delivery: isolated LoopDelivery
+    ) async -> Replay.Page? {
+        guard let slot = await heavySlot(of: subscriber.caller.id, by: deadline, on: delivery), subscriber.isConnected
+        else { return nil }
+        defer { withExtendedLifetime(slot) {} }
+        return await fetchPage(of: &replay, for: subscriber.caller, &rooms, by: deadline, on: delivery)
     }
 
     private func heavySlot(
@@ -208,7 +218,7 @@ package struct Recovery: Sendable {
 
     /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
     /// - Returns: nil if something of it cannot be had.
-    private func nextPage(
+    private func fetchPage(
         of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async -> Replay.Page? {

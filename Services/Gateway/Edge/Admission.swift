@@ -58,15 +58,21 @@ package final class Admission: Sendable {
         let pass = try limits.pass(
             counted, person: caller.id, address: client, isAddressCounted: true,
             writing: route.method == "GET" ? nil : request.body.count)
+        let slot: RequestSlots.Slot
         do throws(ServiceError) {
-            let slot = try limits.enter(caller.id)
+            slot = try limits.enter(caller.id)
+        } catch {
+            // Nothing was parsed and nothing written. A body that is refused for what it has in it stays counted: it was parsed.
+            limits.giveBackBytes(pass)
+            limits.settle(pass, error)
+            throw error
+        }
+        do throws(ServiceError) {
             let data = try data(of: request, to: route, parameters, from: client, claims)
             return AdmittedCall(
                 route: route, caller: caller, address: client, data: data, roomID: Self.roomID(parameters),
                 sort: try Self.sort(route, data, catalog), pass: pass, slot: slot)
         } catch {
-            // Nothing was written.
-            limits.giveBackBytes(pass)
             limits.settle(pass, error)
             throw error
         }

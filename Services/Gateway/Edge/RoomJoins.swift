@@ -10,11 +10,13 @@ import ServiceKit
 /// Joining, leaving and typing: `room:join`, `room:leave` and `message:typing`. The gateway does this itself: presence lives where the socket is.
 struct RoomJoins: Sendable {
     private let composer: RoomComposer
+    private let cache: RoomListCache
     private let presence: Presence
     private let memberships: Memberships
 
-    init(composer: RoomComposer, presence: Presence, memberships: Memberships) {
+    init(composer: RoomComposer, cache: RoomListCache, presence: Presence, memberships: Memberships) {
         self.composer = composer
+        self.cache = cache
         self.presence = presence
         self.memberships = memberships
     }
@@ -48,6 +50,8 @@ struct RoomJoins: Sendable {
         for other in left { leaveAudience(of: other, session, on: front) }
         let (id, userID) = (session.id, session.caller.id)
         await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
+        // Badges are zeroed by entries that may come after the ack, and `room:badges` must not show the ones before.
+        cache.noteVisit(to: roomID, by: userID)
         for other in left { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }
         // A socket that closed meanwhile left its rooms before this join was noted.
         guard session.isConnected else {

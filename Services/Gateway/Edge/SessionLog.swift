@@ -68,11 +68,14 @@ package final class SessionLog: Sendable {
             // The next announcement makes another try.
             return state.withLock { $0.service = nil }
         }
-        let isFirst = state.withLock { state in
+        let isFirst = state.withLock { state -> Bool? in
+            // It was forgotten meanwhile, or all has stopped.
+            guard state.service == manifest.service, state.follower == nil, !state.isStopped else { return nil }
             state.follower = follower
             defer { state.isWatching = true }
             return !state.isWatching
         }
+        guard let isFirst else { return follower.stop() }
         if isFirst { watch() }
     }
 

@@ -36,7 +36,8 @@ package actor SocketFront: LoopPart {
     package init(
         _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, limits: Limits,
         tokens: TokenVerifier,
-        presence: Presence, composer: RoomComposer, memberships: Memberships, personSockets: PersonSockets,
+        presence: Presence, composer: RoomComposer, cache: RoomListCache, memberships: Memberships,
+        personSockets: PersonSockets,
         metrics: EdgeMetrics, clock: any WallClock, log: Logger
     ) {
         loop = delivery.loop
@@ -46,7 +47,7 @@ package actor SocketFront: LoopPart {
         self.limits = limits
         self.tokens = tokens
         self.presence = presence
-        joins = RoomJoins(composer: composer, presence: presence, memberships: memberships)
+        joins = RoomJoins(composer: composer, cache: cache, presence: presence, memberships: memberships)
         self.personSockets = personSockets
         answers = EventAnswers(metrics: metrics)
         self.metrics = metrics

@@ -107,7 +107,7 @@ package final class Limits: Sendable {
         limiter.giveBack(failures, person: nil, address: address, now: now)
     }
 
-    /// It wrote nothing: it was a retry of what was written before.
+    /// It wrote nothing: it was a retry of what was written before, or was refused before its body was parsed.
     package func giveBackBytes(_ pass: LimitPass) {
         guard pass.bytes > 0 else { return }
         limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)

@@ -26,6 +26,7 @@ package final class RoomListCache: Sendable {
 
         init(rawValue: UInt64) { self.rawValue = rawValue }
         fileprivate init(index: Int) { rawValue = 1 << UInt64(min(index, 63)) }
+        fileprivate static let all = LogSet(rawValue: .max)
     }
 
     struct Cached: Sendable {
@@ -145,6 +146,12 @@ package final class RoomListCache: Sendable {
             }
             state.positions[stream] = LogPosition(after: last, in: position.databaseID)
         }
+    }
+
+    /// A person has opened a room, or closed it: services may say otherwise of it than the person's cached lists, in entries that are not
+    /// here yet.
+    package func noteVisit(to roomID: String, by userID: String) {
+        state.withLock { $0.note(roomID, of: userID, by: .all) }
     }
 
     /// How far each log was followed.

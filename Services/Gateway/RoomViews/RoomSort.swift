@@ -10,7 +10,8 @@ package enum RoomSort: Hashable, Sendable {
     /// A service's activity, by the name that its manifest gives the sort.
     case of(String)
 
-    /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows.
+    /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows; `service_unavailable` while a required
+    ///   service, which may know it, has not announced itself.
     package init(_ name: String, in catalog: Catalog) throws(ServiceError) {
         switch name {
         case "activity": self = .activity
@@ -18,6 +19,7 @@ package enum RoomSort: Hashable, Sendable {
         default:
             let others = catalog.contributors.flatMap(\.contribution.fields).compactMap(\.sort)
             guard others.contains(name) else {
+                guard catalog.isWhole else { throw .unavailable("This order of rooms") }
                 throw .invalid("sort", "has to be \((["activity"] + others).joined(separator: ", ")) or content")
             }
             self = .of(name)

@@ -27,7 +27,7 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: waits for the answers, so that no other thread has to be woken for them.
+    ///   - loop: waits for the answers if the first caller of a round is on no loop: no thread has to be woken for them.
     ///   - patience: longer than a healthy answer takes. Composing a list anew takes its own time beside it.
     ///   - pause: after an owner did not answer: for half of the time nobody waits for one that is away or overloaded.
     public init(
@@ -48,7 +48,7 @@ public final class ReadIndex: Sendable {
                 state.waiting.append(Waiting(streams: streams, continuation: continuation))
                 return !state.isAsking
             }
-            if isFirst { Task(executorPreference: loop) { [self] in await answerAll() } }
+            if isFirst { Task(executorPreference: EventLoop.current ?? loop) { [self] in await answerAll() } }
         }
     }
 

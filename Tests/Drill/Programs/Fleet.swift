@@ -19,7 +19,8 @@ actor Fleet {
     }
 
     struct Settings: Sendable {
-        let binaries: String
+        /// Folders of executables: a program is started from each in turn.
+        let builds: [String]
         let data: String
         let bus: BusKind
         /// nil: files in the data folder.
@@ -41,6 +42,7 @@ actor Fleet {
     var members: [ProgramName: Member] = [:]
     /// Programs that were called to change something, and are to be waited for.
     var helpers: [ChildProcess] = []
+    private var starts: [ProgramName: Int] = [:]
     private var isClosing = false
     private var watching: Task<Void, Never>?
 
@@ -97,8 +99,10 @@ actor Fleet {
         default: break
         }
         if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }
+        let build = settings.builds[starts[name, default: 0] % settings.builds.count]
+        starts[name, default: 0] += 1
         let process = try ChildProcess(
-            ["\(settings.binaries)/\(name.rawValue)"] + flags + ["--loops", "1"],
+            ["\(build)/\(name.rawValue)"] + flags + ["--loops", "1"],
             environment: [
                 "LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? "", "CLOCK_OFFSET_FILE": clockPath(of: name),
                 "DATABASE_URL": settings.databaseURL ?? "",

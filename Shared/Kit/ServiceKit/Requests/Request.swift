@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import JSON
 import MessageBus
 import Storage
 
@@ -12,12 +13,20 @@ public final class Request: Sendable {
     public let deadline: ContinuousClock.Instant
 
     convenience init(_ request: BusRequest) throws(ServiceError) {
-        try self.init(RequestBatch.Question(data: request.data, context: request.context), deadline: request.deadline)
+        try self.init(request.data, request.context, deadline: request.deadline)
     }
 
-    init(_ question: RequestBatch.Question, deadline: ContinuousClock.Instant) throws(ServiceError) {
-        fields = try RequestFields(question.data)
-        context = question.context
+    convenience init(
+        _ question: RequestBatch.Question, deadline: ContinuousClock.Instant
+    ) throws(ServiceError) {
+        try self.init(question.data, question.context, deadline: deadline)
+    }
+
+    private init(
+        _ data: JSONValue, _ context: BusContext, deadline: ContinuousClock.Instant
+    ) throws(ServiceError) {
+        fields = try RequestFields(data)
+        self.context = context
         self.deadline = deadline
         verified = context.caller.flatMap(Caller.init)
     }

@@ -13,7 +13,8 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     private struct Route {
         let handler: RequestHandler
         let id: UInt64
-        let expiry: Duration?
+        /// When the alarm has to go off, if that is sooner than it would.
+        let alarm: Duration?
     }
 
     private struct State {
@@ -22,6 +23,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         var subscribers = SubscriptionIndex<EventHandler>()
         var responders = SubscriptionIndex<RequestHandler>()
         var pending = PendingRequests<@Sendable (Result<any BusPayload, BusError>) -> Void>()
+        var watch = ExpiryWatch()
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
 
@@ -106,12 +108,12 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
             state.turn &+= 1
             let handler = group.pick(key: context.key.map(RendezvousHash.hash), turn: state.turn)
             let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
-            return .success(Route(handler: handler, id: id, expiry: state.pending.nextExpiry))
+            return .success(Route(handler: handler, id: id, alarm: state.watch.move(to: state.pending.nextExpiry)))
         }
         switch route {
         case .failure(let error): completion(.failure(error))
         case .success(let route):
-            if let expiry = route.expiry { alarm.set(start + expiry, for: self) }
+            if let due = route.alarm { alarm.set(start + due, for: self) }
             route.handler(
                 BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [weak self] reply in
                     self?.finish(route.id, reply)
@@ -158,7 +160,10 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     package func expire() -> ContinuousClock.Instant? {
         let now = start.duration(to: .now)
-        let (late, next) = state.withLock { ($0.pending.expire(at: now), $0.pending.nextExpiry) }
+        let (late, next) = state.withLock { state in
+            state.watch.end()
+            return (state.pending.expire(at: now), state.watch.move(to: state.pending.nextExpiry))
+        }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         if !late.isEmpty { resumeIfDrained() }
         return next.map { start + $0 }

@@ -94,6 +94,20 @@ struct CatalogTests {
             ("limit x", Manifest(service: "a", limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])),
             ("the log of ended sessions", Manifest(service: "a", logsEndedSessions: true)),
             (
+                "badge x",
+                Manifest(
+                    service: "a",
+                    contribution: Contribution(subject: "a.x", fields: [.init("y", role: .badge("x"), zero: .null)]))
+            ),
+            (
+                "sort x",
+                Manifest(
+                    service: "a",
+                    contribution: Contribution(
+                        subject: "a.x", fields: [.init("y", .time, role: .activity(type: "y", sort: "x"), zero: .null)]
+                    ))
+            ),
+            (
                 "field badges.x",
                 Manifest(
                     service: "a", contribution: Contribution(subject: "a.x", fields: [.init("badges.x", zero: .null)]))
@@ -104,7 +118,12 @@ struct CatalogTests {
             service: "z", routes: [Route("GET", "/api/x/:id", "z.x"), Route("POST", "/api/x/:id", "z.y")],
             socketEvents: [SocketEvent("x", "z.x")],
             contribution: Contribution(
-                subject: "z.x", fields: [.init("badges.x", zero: .null), .init("updatedAt", .laterTime, zero: .null)]),
+                subject: "z.x",
+                fields: [
+                    .init("badges.x", zero: .null), .init("updatedAt", .laterTime, zero: .null),
+                    .init("b", role: .badge("x"), zero: .null),
+                    .init("at", .time, role: .activity(type: "x", sort: "x"), zero: .null),
+                ]),
             logsEndedSessions: true, limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])
         let catalog = Catalog(required: []).adding(holder)
         #expect(catalog.conflict(with: holder) == nil)
@@ -114,5 +133,10 @@ struct CatalogTests {
             socketEvents: [SocketEvent("y", "a.y")],
             contribution: Contribution(subject: "a.x", fields: [.init("updatedAt", .laterTime, zero: .null)]))
         #expect(catalog.conflict(with: others) == nil)
+        let own = Manifest(
+            service: "a",
+            contribution: Contribution(
+                subject: "a.x", fields: [.init("at", .time, role: .activity(type: "a", sort: "content"), zero: .null)]))
+        #expect(catalog.conflict(with: own).map { [$0.claim, $0.holder] } == ["sort content", "gateway"])
     }
 }

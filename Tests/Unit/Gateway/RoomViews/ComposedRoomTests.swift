@@ -145,6 +145,9 @@ struct ComposedRoomTests {
         #expect(throws: ServiceError.invalid("sort", "has to be activity, lines or content")) {
             try RoomSort("messages", in: catalog)
         }
+        let partial = Catalog(required: ["chat", "other"]).adding(manifest)
+        #expect(try RoomSort("lines", in: partial) == .of("lines"))
+        #expect(throws: ServiceError.unavailable("This order of rooms")) { try RoomSort("messages", in: partial) }
     }
 
     @Test("people come with the rooms shared with them, by activity; the viewer and strangers do not")

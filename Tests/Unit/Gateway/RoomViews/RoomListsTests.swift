@@ -201,6 +201,7 @@ struct RoomListsTests {
             #expect(known.text == #"{"roomId":"a","badges":{"lines":3},"hasUnread":true}"#)
             // What another service's entry has changed is of no matter to this badge.
             house.rooms.emit([], room: "a")
+            while house.cache.positions["rooms"]?.seq != 1 { await Task.yield() }
             _ = try await house.badges("{}")
             #expect(asked() == before)
             house.badge.withLock { $0 = 4 }
@@ -209,6 +210,12 @@ struct RoomListsTests {
             #expect(try await house.badges("{}")["badges"]?["lines"]?.int == 4)
             #expect(try await house.badges(#"{"badges":{"lines":0}}"#)["hasUnread"]?.bool == false)
             #expect(asked() == before + 1, "the badge that is given is not asked for")
+            _ = try await house.list()
+            let listed = asked()
+            house.badge.withLock { $0 = 0 }
+            house.cache.noteVisit(to: "a", by: "ada")
+            #expect(try await house.badges("{}")["badges"]?["lines"]?.int == 0, "the visit's entry may still come")
+            #expect(asked() == listed + 1)
         }
     }
 }
