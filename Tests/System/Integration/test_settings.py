@@ -1,4 +1,4 @@
-"""What a person meets who starts the executables by hand: settings, --help, deploy/up, and the README's table."""
+"""What a person meets who starts the executables by hand: settings, --help, and deploy/up."""
 
 import re
 import signal
