@@ -1,4 +1,4 @@
-import { h, svg, fill, text, reconcile, onceAFrame } from "./dom.js";
+import { h, svg, fill, reconcile, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";

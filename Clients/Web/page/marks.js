@@ -17,7 +17,7 @@ export function roomMark(roomId) {
   const seed = hash(roomId);
   const mark = svg("svg", { viewBox: "0 0 40 40", class: "mark", "aria-hidden": "true", "data-hue": seed % HUES });
   mark.append(svg("path", { class: "mark-frame", d: "M5 37V18a15 15 0 0 1 30 0v19z" }));
-  const panes = ["M19 6.200A12 12 0 0 0 8.200 16.500H19z", "M21 6.200A12 12 0 0 1 31.800 16.500H21z", "M8 18.500h11v7.500H8z", "M21 18.500h11v7.500H21z", "M8 28h11v6.500H8z", "M21 28h11v6.500H21z"];
+  const panes = ["M19 6.2A12 12 0 0 0 8.2 16.5H19z", "M21 6.2A12 12 0 0 1 31.8 16.5H21z", "M8 18.5h11v7.5H8z", "M21 18.5h11v7.5H21z", "M8 28h11v6.5H8z", "M21 28h11v6.5H21z"];
   let bits = (seed >>> 4) % 63;
   panes.forEach((d, index) => {
     mark.append(svg("path", { class: bits & (1 << index) ? "pane pane-on" : "pane", d }));
@@ -35,7 +35,7 @@ export function wordmark() {
   sign.append(
     svg("rect", { width: 32, height: 32, rx: 9, class: "sign-wall" }),
     svg("path", { d: "M8 26V14a8 8 0 0 1 16 0v12z", class: "sign-light" }),
-    svg("path", { d: "M16 6v20M8 16.500h16", class: "sign-bars" }),
+    svg("path", { d: "M16 6v20M8 16.5h16", class: "sign-bars" }),
   );
   return h("span", { class: "wordmark" }, sign, h("span", {}, "Parlor"));
 }

@@ -46,7 +46,7 @@ function stateOf(item, showsState, isOnline, actions) {
   if (!item.isOwn) return null;
   if (item.state === "failed") {
     const label = item.failure ? t("failedBecause", { reason: failureText(item.failure) }) : t("failed");
-    return { label, element: h("div", { class: "state is-failed" }, icon("alert", 14), h("span", {}, label),
+    return { label, element: h("div", { class: "state is-failed" }, h("span", { class: "reason" }, icon("alert", 14), h("span", {}, label)),
       h("button", { class: "text-button", type: "button", on: { click: () => actions.retry(item) } }, t("retry")),
       h("button", { class: "text-button", type: "button", on: { click: () => actions.discard(item) } }, t("discard"))) };
   }

@@ -70,8 +70,9 @@ export function roomListView(parlor, redraw) {
 
   function draw() {
     const { rooms: all, people, isLoaded, isLoading, failure } = rooms.snapshot;
-    sorting.hidden = grouping === "people";
     const isGrouped = grouping === "people";
+    sorting.hidden = isGrouped;
+    rows.classList.toggle("is-grouped", isGrouped);
     const entries = isGrouped
       ? people.flatMap((person) => {
         const shown = person.rooms.filter(matches);
@@ -113,16 +114,17 @@ export function roomListView(parlor, redraw) {
     };
     const row = h("a", { class: "room-row", href: roomAddress(roomId) },
       part.mark,
-      h("div", {}, part.title, part.people, part.last, h("div", { class: "facts" }, part.made, part.elements)),
-      h("div", { class: "aside" }, h("span", { class: "when" }, part.kind, part.time), h("div", { class: "badges" }, part.news, part.badge)));
+      part.title, h("span", { class: "when" }, part.kind, part.time),
+      part.last, h("span", { class: "badges" }, part.news, part.badge),
+      h("div", { class: "facts" }, part.people, part.made, part.elements));
     const item = h("div", { role: "listitem" }, row);
     item.row = row;
-    item.part = part;
+    item.parts = part;
     return item;
   }
 
   function updateRow(item, room) {
-    const { part, row } = item;
+    const { parts: part, row } = item;
     if (item.room !== room) {
       item.room = room;
       const named = isNamed(room);
@@ -182,12 +184,12 @@ export function roomListView(parlor, redraw) {
     const item = h("div", { class: "person-head", role: "listitem" }, personMark(person), h("h2", {}, name, count),
       h("button", { class: "icon-button", type: "button", "aria-label": t("newRoomWith", { name: personName(person) }), title: t("newRoomWith", { name: personName(person) }),
         on: { click: () => newRoom(parlor, person) } }, icon("plus")));
-    item.part = { name, count };
+    item.parts = { name, count };
     return item;
   }
   function updatePerson(item, person) {
-    text(item.part.name, personName(person));
-    text(item.part.count, t("roomCount", { count: person.rooms.length }));
+    text(item.parts.name, personName(person));
+    text(item.parts.count, t("roomCount", { count: person.rooms.length }));
   }
 
   function move(event) {

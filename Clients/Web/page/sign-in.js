@@ -1,5 +1,6 @@
 import { h, svg, fill, text } from "./dom.js";
 import { t, failureText } from "./texts.js";
+import { icon } from "./icons.js";
 import { wordmark } from "./marks.js";
 import { themeSegments, languageSegments } from "./menu.js";
 
@@ -33,14 +34,13 @@ export function signInView(session, redraw) {
     const password = field(t("password"),
       { name: "password", type: "password", autocomplete: isNew ? "new-password" : "current-password", required: true, ...(isNew ? { minlength: 8 } : {}) },
       { hint: isNew ? t("passwordRule") : null });
-    const reveal = h("button", { class: "text-button", type: "button", "aria-pressed": "false", "aria-label": t("showPassword"), on: {
+    const reveal = h("button", { class: "icon-button", type: "button", "aria-pressed": "false", "aria-label": t("showPassword"), title: t("showPassword"), on: {
       click: () => {
         const isShown = password.input.type === "password";
         password.input.type = isShown ? "text" : "password";
         reveal.setAttribute("aria-pressed", String(isShown));
-        text(reveal, isShown ? "•••" : "abc");
       },
-    } }, "abc");
+    } }, icon("eye"));
     const wrap = h("div", { class: "with-button" });
     password.input.replaceWith(wrap);
     wrap.append(password.input, reveal);
@@ -97,12 +97,12 @@ export function signInView(session, redraw) {
 
 /** A house front at night: arched windows, some of them lit. */
 function facade() {
-  const front = svg("svg", { class: "facade", viewBox: "0 0 330 440", "aria-hidden": "true" });
-  const lit = new Set([1, 5, 6, 11]);
-  for (let row = 0; row < 4; row += 1) {
-    for (let column = 0; column < 3; column += 1) {
+  const front = svg("svg", { class: "facade", viewBox: "0 0 540 330", preserveAspectRatio: "xMidYMin slice", "aria-hidden": "true" });
+  const lit = new Set([1, 8, 9, 10, 12]);
+  for (let row = 0; row < 3; row += 1) {
+    for (let column = 0; column < 5; column += 1) {
       const x = 20 + column * 105, y = 20 + row * 110;
-      front.append(svg("path", { class: lit.has(row * 3 + column) ? "lit" : "pane", d: `M${x} ${y + 80}v-42a38 38 0 0 1 36-38v36h4v-36a38 38 0 0 1 36 38v42h-36v-38h-4v38z` }));
+      front.append(svg("path", { class: lit.has(row * 5 + column) ? "lit" : "pane", d: `M${x} ${y + 80}v-42a38 38 0 0 1 36-38v36h4v-36a38 38 0 0 1 36 38v42h-36v-38h-4v38z` }));
     }
   }
   return front;

@@ -25,6 +25,7 @@ export class WindowedList {
   #first = 0;
   #last = 0;
   #width = 0;
+  #height = 0;
   #sizes;
   isAtEnd = true;
 
@@ -220,7 +221,8 @@ export class WindowedList {
   }
 
   #scrolled() {
-    if (this.#scroller.clientHeight === 0) return;
+    // After a change of size the observer draws: "at the end" was true for the old size.
+    if (this.#scroller.clientHeight === 0 || this.#scroller.clientHeight !== this.#height) return;
     this.#noteEnd();
     const top = this.#scroller.scrollTop - this.#offset();
     const first = this.#indexAt(top - OVERSCAN / 2), last = this.#indexAt(top + this.#scroller.clientHeight + OVERSCAN / 2) + 1;
@@ -233,6 +235,7 @@ export class WindowedList {
     if (this.#scroller.clientHeight === 0) return;
     const width = this.#scroller.clientWidth;
     const anchor = this.#resolve(this.#anchor());
+    this.#height = this.#scroller.clientHeight;
     if (width !== this.#width) {
       // Lines break elsewhere: what was measured is a guess now.
       this.#width = width;
