@@ -253,6 +253,7 @@ export function boardView(board) {
     isDrawing = isOn;
     drawTool.setAttribute("aria-pressed", String(isOn));
     plane.classList.toggle("is-drawing", isOn);
+    tools.classList.toggle("is-drawing", isOn);
     hint.hidden = !isOn;
     fill(pens, isOn && swatches("pen", pen, (index) => (pen = index)));
     choose(null);

@@ -6,6 +6,9 @@ import { makeMessage, updateMessage } from "./message.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 
+/** How many older pages are fetched to open a room at its first unread message. */
+const SEARCHED_PAGES = 12;
+
 /** A room's conversation: messages in a windowed list, who types, and the composer. */
 export function chatView(parlor, conversation, { me, nameOf, room }) {
   const start = h("div", { class: "start" });
@@ -58,29 +61,43 @@ export function chatView(parlor, conversation, { me, nameOf, room }) {
     const { items } = shot;
     lastOwn = items.findLastIndex((item) => item.isOwn);
     lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
-    const wasAtEnd = list.isAtEnd;
     list.setItems(items);
     settle(shot);
-    arrivals(items, wasAtEnd);
+    arrivals(items);
     drawState(shot);
     drawTyping(shot);
   }
 
-  /** Until the person scrolls or the server has confirmed what is shown, the view stays at the first unread message, else at the end. */
+  /**
+   * Until the person scrolls or the server has confirmed what is shown, the view stays at the first unread message, else at the end.
+   * If all that was fetched is unread, the first one is farther back: then older pages are fetched, up to a limit.
+   */
   function settle(shot) {
     if (isSettled || shot.items.length === 0) return;
-    if (shot.firstUnreadId && !list.has(shot.firstUnreadId) && shot.hasOlder) void conversation.loadOlder();
-    if (shot.firstUnreadId && list.has(shot.firstUnreadId)) list.scrollToKey(shot.firstUnreadId, Math.min(96, scroller.clientHeight / 4));
+    const { items, firstUnreadId, hasOlder, isVerified } = shot;
+    if (firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, Math.min(96, scroller.clientHeight / 4));
     else list.scrollToEnd();
-    if (shot.isVerified && (!shot.firstUnreadId || list.has(shot.firstUnreadId))) requestAnimationFrame(() => (isSettled = true));
+    if (!isVerified) return;
+    const isFartherBack = firstUnreadId && hasOlder && items.find((item) => !item.isOwn)?.id === firstUnreadId;
+    if (isFartherBack && searched < SEARCHED_PAGES) {
+      if (!shot.isLoadingOlder) {
+        searched += 1;
+        void conversation.loadOlder();
+      }
+    } else {
+      requestAnimationFrame(() => {
+        isSettled = true;
+        viewed();
+      });
+    }
   }
+  let searched = 0;
 
-  function arrivals(items, wasAtEnd) {
+  function arrivals(items) {
     const newest = items.findLast((item) => item.message)?.message.seq ?? 0;
     if (!conversation.snapshot.isVerified && lastAnnounced === 0) return;
     if (lastAnnounced === 0) {
       lastAnnounced = newest;
-      seenTo = Math.max(seenTo, newest);
       return;
     }
     for (const item of items.slice(-20)) {
@@ -91,7 +108,6 @@ export function chatView(parlor, conversation, { me, nameOf, room }) {
       }
     }
     lastAnnounced = Math.max(lastAnnounced, newest);
-    if (wasAtEnd && list.isAtEnd) seenTo = lastAnnounced;
   }
 
   let drawn = "";
@@ -126,12 +142,14 @@ export function chatView(parlor, conversation, { me, nameOf, room }) {
     if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();
     const isSeen = !document.hidden && scroller.clientHeight > 0;
     if (isSeen) {
-      const unread = list.visible().filter((item) => !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me)).map((item) => item.id);
+      const seen = list.visible();
+      const unread = seen.filter((item) => !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me)).map((item) => item.id);
       if (unread.length) conversation.noteVisible(unread);
-      if (list.isAtEnd) seenTo = list.items.findLast((item) => item.message)?.message.seq ?? seenTo;
+      // Only once the room is open where it should be: before that, the view has been at the end for a moment.
+      if (isSettled) seenTo = Math.max(seenTo, seen.findLast((item) => item.message)?.message.seq ?? 0);
     }
     let fresh = 0;
-    for (let index = list.items.length - 1; index >= 0; index -= 1) {
+    for (let index = list.items.length - 1; index >= 0 && seenTo > 0; index -= 1) {
       const item = list.items[index];
       if (item.message && item.message.seq <= seenTo) break;
       if (item.message && !item.isOwn) fresh += 1;
