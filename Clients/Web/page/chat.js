@@ -3,6 +3,7 @@ import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { WindowedList } from "./windowed-list.js";
 import { makeMessage, updateMessage } from "./message.js";
+import { explainTimes } from "./format.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 
@@ -16,6 +17,7 @@ export function chatView(parlor, conversation, { me, nameOf, room }) {
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
     keydown: onKey, wheel: () => (isSettled = true), touchmove: () => (isSettled = true), pointerdown: () => (isSettled = true),
   } }, start, lines);
+  explainTimes(scroller);
   const empty = h("div");
   const typing = h("div", { class: "typing-line" });
   const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });

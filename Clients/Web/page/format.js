@@ -35,6 +35,15 @@ export function exactTime(time) {
   return format("exact", () => new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })).format(new Date(time));
 }
 
+/** Shows the exact time on hover over any `time` below `element`: written only then, for there are many. */
+export function explainTimes(element) {
+  element.addEventListener("pointerover", (event) => {
+    const time = event.target.closest?.("time, [data-time]");
+    const at = time?.dateTime || time?.dataset.time;
+    if (at) time.title = exactTime(at);
+  });
+}
+
 export function clockTime(time) {
   return format("clock", () => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" })).format(new Date(time));
 }

@@ -18,10 +18,9 @@ export function roomMark(roomId) {
   const mark = svg("svg", { viewBox: "0 0 40 40", class: "mark", "aria-hidden": "true", "data-hue": seed % HUES });
   mark.append(svg("path", { class: "mark-frame", d: "M5 37V18a15 15 0 0 1 30 0v19z" }));
   const panes = ["M19 6.2A12 12 0 0 0 8.2 16.5H19z", "M21 6.2A12 12 0 0 1 31.8 16.5H21z", "M8 18.5h11v7.5H8z", "M21 18.5h11v7.5H21z", "M8 28h11v6.5H8z", "M21 28h11v6.5H21z"];
-  let bits = (seed >>> 4) % 63;
-  panes.forEach((d, index) => {
-    mark.append(svg("path", { class: bits & (1 << index) ? "pane pane-on" : "pane", d }));
-  });
+  const bits = (seed >>> 4) % 63;
+  const lit = panes.filter((_, index) => bits & (1 << index)).join(""), dark = panes.filter((_, index) => !(bits & (1 << index))).join("");
+  mark.append(svg("path", { class: "pane", d: dark }), svg("path", { class: "pane pane-on", d: lit }));
   return mark;
 }
 

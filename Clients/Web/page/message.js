@@ -2,7 +2,7 @@ import { h, fill, linked } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText, language } from "./texts.js";
 import { personMark } from "./marks.js";
-import { clockTime, dayKey, dayName, exactTime } from "./format.js";
+import { clockTime, dayKey, dayName } from "./format.js";
 
 /** Messages of one sender within this time are one group. */
 const GROUP = 5 * 60_000;
@@ -33,11 +33,11 @@ export function updateMessage(row, item, previous, { isFresh, showsState, isOnli
     isFresh && h("div", { class: "fresh", role: "separator", "aria-label": t("newMessages") }, h("span", {}, t("newMessages"))),
     h("div", { class: `message${item.isOwn ? ` own is-${item.state}` : ""}${isFirst ? " first" : ""}` },
       !item.isOwn && isFirst && personMark({ id: item.senderId, username: name || "?" }, "small"),
-      isFirst && h("div", { class: "who" }, !item.isOwn && h("b", { dir: "auto" }, name), !item.isOwn && " · ", h("time", { dateTime: item.createdAt, title: exactTime(item.createdAt) }, time)),
+      isFirst && h("div", { class: "who" }, !item.isOwn && h("b", { dir: "auto" }, name), !item.isOwn && " · ", h("time", { datetime: item.createdAt }, time)),
       h("div", { class: "said" },
         h("div", { class: "bubble", dir: "auto" }, linked(item.text)),
         item.isOwn && item.message && h("button", { class: "icon-button act", type: "button", tabIndex: -1, "aria-label": t("deleteMessage"), title: t("deleteMessage"), on: { click: () => row.actions.remove(item) } }, icon("trash", 16)),
-        h("time", { class: "clock", title: exactTime(item.createdAt) }, time)),
+        h("time", { class: "clock", datetime: item.createdAt }, time)),
       status?.element));
   if (isHeld) row.focus({ preventScroll: true });
 }

@@ -2,7 +2,7 @@ import { h, fill, text, reconcile, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { relativeTime, exactTime, shortDate, isNamed, peopleLine } from "./format.js";
+import { relativeTime, explainTimes, shortDate, isNamed, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
@@ -48,6 +48,7 @@ export function roomListView(parlor, redraw) {
   const rows = h("div", { role: "list" });
   const notice = h("div");
   list.append(rows, notice);
+  explainTimes(list);
   const element = h("nav", { class: "side", "aria-label": t("rooms") },
     h("header", { class: "side-head" },
       wordmark(),
@@ -151,10 +152,8 @@ export function roomListView(parlor, redraw) {
       }
       row.classList.toggle("has-unread", room.hasUnread);
       row.classList.toggle("is-active", room.isActive);
-      part.time.dateTime = room.lastActivityAt;
-      part.time.title = exactTime(room.lastActivityAt);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
-      part.made.title = exactTime(room.createdAt);
+      part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
         named ? room.name : t("unnamedRoom"), part.people.textContent,
         room.badges.messages > 0 && t("unreadMessages", { count: room.badges.messages }),
@@ -165,7 +164,7 @@ export function roomListView(parlor, redraw) {
     const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     if (part.time.dateTime !== at) {
       part.time.dateTime = at;
-      part.time.title = exactTime(at);
+      part.time.removeAttribute("title");
     }
     text(part.time, relativeTime(at));
     if (room.id === selected) row.setAttribute("aria-current", "page");

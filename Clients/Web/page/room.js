@@ -150,5 +150,5 @@ export function roomView(parlor, roomId) {
 
 /** What stands in place of a room while none is open. */
 export function noRoomView() {
-  return { element: h("div", { class: "empty" }, roomMark("welcome"), h("h2", {}, t("chooseRoom")), h("p", {}, t("chooseRoomLead"))), end() {} };
+  return { element: h("div", { class: "empty" }, roomMark("welcome"), h("h1", {}, t("chooseRoom")), h("p", {}, t("chooseRoomLead"))), end() {} };
 }

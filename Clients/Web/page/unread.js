@@ -15,7 +15,7 @@ export function showUnread(count, roomName) {
     link.href = drawn();
   } else {
     link.type = "image/svg+xml";
-    link.href = "icon.svg";
+    link.href = new URL("../icon.svg", import.meta.url).href;
   }
 }
 

@@ -19,9 +19,11 @@ export class WindowedList {
   #items = [];
   #indexes = new Map();
   #rows = new Map();
+  // By key, for when items move; and by index with their running sum, for looking up.
   #heights = new Map();
-  #measured = 0;
+  #known = new Float64Array(0);
   #tops = new Float64Array(1);
+  #average = 64;
   #first = 0;
   #last = 0;
   #width = 0;
@@ -54,9 +56,11 @@ export class WindowedList {
 
   /** Shows `items`. The view keeps its row, or the end if it was there. */
   setItems(items) {
+    if (items === this.#items) return this.refresh();
     const anchor = this.#anchor();
     this.#items = items;
     this.#indexes = new Map(items.map((item, index) => [this.#key(item), index]));
+    this.#lookUp();
     this.#render(this.#resolve(anchor), true);
   }
 
@@ -101,15 +105,17 @@ export class WindowedList {
     return this.#before.offsetTop;
   }
 
-  #layOut() {
-    const average = this.#measured > 0 ? this.#total / this.#measured : 64;
-    const tops = new Float64Array(this.#items.length + 1);
-    for (let index = 0; index < this.#items.length; index += 1) {
-      tops[index + 1] = tops[index] + (this.#heights.get(this.#key(this.#items[index])) ?? average);
-    }
-    this.#tops = tops;
+  /** Heights by index anew. The average is taken only here, so that rows that were never seen do not shift while one scrolls. */
+  #lookUp() {
+    if (this.#heights.size > 0) this.#average = [...this.#heights.values()].reduce((sum, height) => sum + height, 0) / this.#heights.size;
+    this.#known = Float64Array.from(this.#items, (item) => this.#heights.get(this.#key(item)) ?? this.#average);
+    this.#tops = new Float64Array(this.#items.length + 1);
+    this.#sumFrom(0);
   }
-  #total = 0;
+
+  #sumFrom(first) {
+    for (let index = first; index < this.#known.length; index += 1) this.#tops[index + 1] = this.#tops[index] + this.#known[index];
+  }
 
   #indexAt(top) {
     let low = 0, high = this.#items.length - 1;
@@ -141,13 +147,9 @@ export class WindowedList {
   }
 
   #render(anchor, isChanged = false) {
-    if (this.#scroller.clientHeight === 0 && this.#rows.size === 0 && this.#items.length > 60) {
-      this.#layOut();
-      return;
-    }
-    // Twice at most: rows that were guessed may be much smaller than they turn out to be.
+    if (this.#scroller.clientHeight === 0 && this.#rows.size === 0 && this.#items.length > 60) return;
+    // Again if rows turned out so much smaller than guessed that the view is not filled.
     for (let pass = 0; pass < 3; pass += 1) {
-      this.#layOut();
       const height = this.#scroller.clientHeight;
       const total = this.#tops[this.#items.length];
       const top = anchor.isEnd || anchor.index < 0 ? Math.max(0, total - height) : this.#tops[anchor.index] + anchor.offset;
@@ -157,7 +159,7 @@ export class WindowedList {
       const isMeasured = this.#measure();
       this.#space();
       this.#scrollFor(anchor);
-      if (!isMeasured && !isMoved) break;
+      if (!isMeasured || (pass > 0 && !isMoved) || this.#isFilled()) break;
     }
     this.#onView();
   }
@@ -196,18 +198,24 @@ export class WindowedList {
   }
 
   #measure() {
-    let isChanged = false;
+    let lowest = Infinity;
     for (const [key, row] of this.#rows) {
       const height = row.getBoundingClientRect().height;
-      const known = this.#heights.get(key);
-      if (height === 0 || (known !== undefined && Math.abs(known - height) < 0.5)) continue;
-      if (known === undefined) this.#measured += 1;
-      this.#total += height - (known ?? 0);
+      const index = this.#indexes.get(key);
+      if (height === 0) continue;
       this.#heights.set(key, height);
-      isChanged = true;
+      if (Math.abs(this.#known[index] - height) < 0.5) continue;
+      this.#known[index] = height;
+      lowest = Math.min(lowest, index);
     }
-    if (isChanged) this.#layOut();
-    return isChanged;
+    if (lowest === Infinity) return false;
+    this.#sumFrom(lowest);
+    return true;
+  }
+
+  #isFilled() {
+    const top = this.#scroller.scrollTop - this.#offset();
+    return this.#first <= this.#indexAt(top - OVERSCAN / 2) && this.#last > this.#indexAt(top + this.#scroller.clientHeight + OVERSCAN / 2);
   }
 
   #space() {
@@ -240,8 +248,6 @@ export class WindowedList {
       // Lines break elsewhere: what was measured is a guess now.
       this.#width = width;
       this.#heights.clear();
-      this.#measured = 0;
-      this.#total = 0;
     }
     this.#render(anchor, true);
   }
