@@ -5,6 +5,7 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
+import { forgetDrafts } from "./composer.js";
 import { showUnread } from "./unread.js";
 
 /** Shows `parlor` in the page: signing in, or the house with the list of rooms and one room. */
@@ -23,7 +24,10 @@ export function begin(parlor) {
     view = null;
     fill(app, banner);
     if (status === "signedIn") view = houseView(parlor, () => draw(true));
-    else if (status === "signedOut") view = signInView(parlor.session, () => draw(true));
+    else if (status === "signedOut") {
+      forgetDrafts();
+      view = signInView(parlor.session, () => draw(true));
+    }
     if (view) app.append(view.element);
     view?.begin?.();
     drawBanner();

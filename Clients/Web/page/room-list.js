@@ -8,6 +8,8 @@ import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 
+const FIRST_ROWS = 30;
+
 /** The list of rooms, by activity or by person. */
 export function roomListView(parlor, redraw) {
   const rooms = parlor.rooms;
@@ -16,6 +18,7 @@ export function roomListView(parlor, redraw) {
   let query = "";
   let selected = null;
 
+  const later = onceAFrame(() => draw());
   const menu = accountMenu(parlor, redraw);
   const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {
     input: () => {
@@ -80,7 +83,10 @@ export function roomListView(parlor, redraw) {
         return shown.length ? [{ key: `person/${person.id}`, person }, ...shown.map((room) => ({ key: room.id, room }))] : [];
       })
       : all.filter(matches).map((room) => ({ key: room.id, room }));
-    reconcile(rows, entries, (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
+    // The first screenful is painted first.
+    const isFirst = !rows.rows?.size && entries.length > FIRST_ROWS;
+    if (isFirst) later();
+    reconcile(rows, isFirst ? entries.slice(0, FIRST_ROWS) : entries, (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
       (row, entry) => (entry.room ? updateRow(row, entry.room) : updatePerson(row, entry.person)));
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
   }
@@ -201,7 +207,6 @@ export function roomListView(parlor, redraw) {
     else if (step < 0) filter.focus();
   }
 
-  const later = onceAFrame(draw);
   const unsubscribe = rooms.subscribe(later);
   const clock = setInterval(later, 30_000);
   draw();
