@@ -109,7 +109,16 @@ export class Wires {
       }
       socket.onopen?.();
       parlor.open(socket);
+      this.#ping(socket);
     }, this.#latency());
+  }
+
+  #ping(socket) {
+    this.#network.clock.setTimeout(() => {
+      if (!this.sockets.has(socket)) return;
+      socket.deliver("2");
+      this.#ping(socket);
+    }, 25_000);
   }
 
   #fromDevice(socket, text) {
