@@ -8,7 +8,7 @@ export class ScriptedParlor {
   sessions = new Map();
   tokens = new Map();
   sockets = new Map();
-  /** Room and person events, for who comes back: `{ to: Set of ids, event, data }`. */
+  /** Room and person events, for who comes back: `{ to: ids, roomId, event, data }`. */
   log = [];
   knowsAttempts = true;
   tokenLife = 3_600_000;
@@ -134,6 +134,7 @@ export class ScriptedParlor {
     for (const { to, event, data } of position ? this.log.slice(position) : []) {
       if (to.includes(state.user.id)) this.#deliver(socket, event, data);
     }
+    state.position = this.log.length;
     this.#deliver(socket, "sync:done", { recovered: position !== undefined, cursor: `cursor:${this.log.length}` });
   }
 
@@ -141,6 +142,10 @@ export class ScriptedParlor {
     const room = this.room(data.roomId, state.user);
     switch (event) {
       case "room:join":
+        // A joined room continues from the cursor.
+        for (const { to, roomId, event: name, data: missed } of state.joined.has(room.id) ? [] : this.log.slice(state.position)) {
+          if (roomId === room.id && to.includes(state.user.id)) this.#deliver(socket, name, missed);
+        }
         state.joined.set(room.id, true);
         room.unseen.set(state.user.id, new Set());
         this.#notePresence(room.id, state.user.id);
@@ -170,7 +175,7 @@ export class ScriptedParlor {
   // Telling
 
   toRoom(room, event, data, { isKept = true, except } = {}) {
-    if (isKept) this.log.push({ to: room.participants, event, data });
+    if (isKept) this.log.push({ to: room.participants, roomId: room.id, event, data });
     for (const [socket, { user, joined }] of this.sockets) {
       if (user && joined.has(room.id) && user.id !== except) this.#deliver(socket, event, data);
     }
