@@ -53,9 +53,17 @@ export function boardView(board) {
     clearTool.disabled = elements.length === 0;
     if (!isPlaced && elements.length > 0 && plane.clientWidth > 0) {
       isPlaced = true;
-      const boxes = elements.map(boxOf);
-      plane.scrollTo(Math.max(0, Math.min(...boxes.map((box) => box.x)) - origin.x - 32), Math.max(0, Math.min(...boxes.map((box) => box.y)) - origin.y - 32));
+      goToMost(elements.map(boxOf));
     }
+  }
+
+  /** Where most of it lies: one element that somebody threw far away is not what one wants to see first. */
+  function goToMost(boxes) {
+    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+    const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
+    const near = boxes.filter((box) => Math.abs(box.x - x) < plane.clientWidth && Math.abs(box.y - y) < plane.clientHeight);
+    const seen = near.length ? near : boxes;
+    plane.scrollTo(Math.min(...seen.map((box) => box.x)) - origin.x - 32, Math.min(...seen.map((box) => box.y)) - origin.y - 28);
   }
 
   function makeItem(item) {
