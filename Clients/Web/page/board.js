@@ -204,12 +204,20 @@ export function boardView(board) {
     later();
   }
 
+  /** Somebody else wrote, while the dialog was open, what would be replaced now. */
+  function isChangedSince(before, now, changes) {
+    return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
+  }
   async function edit(id) {
     const item = find(id);
     if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
     const changes = await itemDialog(item.type, item.content, false);
     const current = find(id);
-    if (changes && current) board.edit(id, { ...current.content, ...changes });
+    if (changes && !current) toast(t("deletedMeanwhile"));
+    else if (changes && (!isChangedSince(item.content, current.content, changes) || (await ask(t("changedMeanwhile"), t("changedMeanwhileLead"), t("replace"))))) {
+      const latest = find(id);
+      if (latest) board.edit(id, { ...latest.content, ...changes });
+    }
     layer.rows?.get(id)?.focus({ preventScroll: true });
   }
   function reorder(id, direction) {

@@ -47,8 +47,9 @@ function stateOf(item, showsState, isOnline, actions) {
   if (item.state === "failed") {
     const label = item.failure ? t("failedBecause", { reason: failureText(item.failure) }) : t("failed");
     return { label, element: h("div", { class: "state is-failed" }, h("span", { class: "reason" }, icon("alert", 14), h("span", {}, label)),
-      h("button", { class: "text-button", type: "button", on: { click: () => actions.retry(item) } }, t("retry")),
-      h("button", { class: "text-button", type: "button", on: { click: () => actions.discard(item) } }, t("discard"))) };
+      h("span", {},
+        h("button", { class: "text-button", type: "button", on: { click: () => actions.retry(item) } }, t("retry")),
+        h("button", { class: "text-button", type: "button", on: { click: () => actions.discard(item) } }, t("discard")))) };
   }
   if (item.state === "sending") {
     const label = isOnline ? t("sending") : t("waiting");
