@@ -123,6 +123,21 @@ describe("a real server", { skip: hasNoServer }, () => {
     });
   }
 
+  test("where no WebSocket opens, long-polling is found", async () => {
+    class Blocked {
+      constructor() {
+        queueMicrotask(() => this.onerror?.());
+      }
+      send() {}
+      close() {}
+    }
+    const ada = await person("Ada", "polling");
+    await ada.device.stop();
+    const blocked = await tab(ada.storage, "auto", { WebSocket: Blocked });
+    await until("connected", () => blocked.connection.snapshot.isCaughtUp);
+    assert.equal(blocked.connection.snapshot.transport, "polling");
+  });
+
   test("a session lives on after a reload, and is over after signing out", async () => {
     const ada = await person("Ada", "polling");
     await ada.device.stop();
