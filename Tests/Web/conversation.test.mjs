@@ -117,6 +117,10 @@ test("older pages come on request, the first unread is marked, and the cache is 
   const theirs = b.parlor.open(roomId);
   for (let count = 1; count <= 120; count += 1) theirs.conversation.send(`m${count}`);
   await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  // Else all 120 come with joining, as events since the cursor.
+  a.wires.dropAll();
+  await clock.advance(100);
+  await caughtUp(clock, a);
   const open = a.parlor.open(roomId);
   const mine = open.conversation;
   await clock.advance(500);
@@ -146,6 +150,17 @@ test("older pages come on request, the first unread is marked, and the cache is 
   await clock.advance(100);
   assert.equal(cached.snapshot.items.length, 120);
   assert.equal(cached.snapshot.isVerified, false);
+});
+
+test("the first unread is found also when joining has brought more than a page", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
+  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(500);
+  assert.equal(mine.snapshot.items.length, 120);
+  assert.equal(mine.snapshot.firstUnreadId, mine.snapshot.items[0].id);
 });
 
 test("typing shows, renews itself, and ends by idling, sending and a lost connection", async () => {

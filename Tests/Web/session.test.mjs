@@ -40,9 +40,11 @@ test("two tabs refresh once, and both stay signed in", async () => {
   const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
   await caughtUp(clock, one, two);
   await clock.advance(290_000);
+  const before = one.parlor.session.snapshot;
   await Promise.all([one.parlor.rooms.refresh(), two.parlor.rooms.refresh(), clock.advance(100)]);
   assert.equal(server.calls.filter((call) => call === "POST /auth/refresh").length, 1);
   assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedIn", "signedIn"]);
+  assert.equal(one.parlor.session.snapshot, before);
 });
 
 test("a lost answer to a refresh signs nobody out where the server knows attempts, also after a reload", async () => {

@@ -8,6 +8,10 @@ import { ReadReceipts } from "./read-receipts.js";
 import { Rooms } from "./rooms.js";
 import { Server } from "./server.js";
 import { RoomsSocket } from "./socket.js";
+import { within } from "./timing.js";
+
+/** What is to be written and sent before stopping gets so long. */
+const FLUSH_TIME = 3_000;
 
 /** All of it for one signed-in person, put together; everything that happens comes in through one door, in order. */
 export class Account {
@@ -52,7 +56,7 @@ export class Account {
   }
 
   async stop() {
-    await this.flush();
+    await within(this.#backing.platform, FLUSH_TIME, "there was no more time", this.flush()).catch(() => {});
     this.outbox.stop();
     this.#socket.stop();
     this.#server.close();

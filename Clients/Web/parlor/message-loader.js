@@ -71,8 +71,10 @@ export class MessageLoader {
       this.#merge(page, { before });
       count += page.items.length;
     }
-    this.#wasVerified = true;
     this.#store.dropUnverified();
+    // Events that came before the page have some of them, too.
+    if (!this.#wasVerified) this.#noteUnread(this.#store.items.map((item) => item.message));
+    this.#wasVerified = true;
     return { refusal };
   }
 
@@ -142,12 +144,16 @@ export class MessageLoader {
   }
 
   #merge(page, asked) {
-    for (const message of page.items) {
+    this.#noteUnread(page.items);
+    this.#store.merge(page, asked);
+  }
+
+  #noteUnread(messages) {
+    for (const message of messages) {
       if (message.senderId === this.#ownId || message.seq > this.#newestAtEntering) continue;
       if (message.readBy.some(({ userId }) => userId === this.#ownId)) continue;
       this.#firstUnreadSeq = Math.min(this.#firstUnreadSeq ?? Infinity, message.seq);
     }
-    this.#store.merge(page, asked);
   }
 
   /** @returns why it is not joined for now, where the server has said so. */

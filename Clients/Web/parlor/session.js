@@ -23,7 +23,8 @@ export class Session extends Observable {
   #current = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
-  #failure = null;
+  /** What is shown: `#current` counts as soon as it is kept, but is shown when everything for that person is there. */
+  #shown = Object.freeze({ status: "unknown", user: null, failure: null });
   #refreshing = null;
   /** Rises when somebody signs in or out: what was asked before is nobody's. */
   #epoch = 0;
@@ -40,7 +41,7 @@ export class Session extends Observable {
   }
 
   makeSnapshot() {
-    return Object.freeze({ status: this.#status, user: this.#current?.user ?? null, failure: this.#failure });
+    return this.#shown;
   }
 
   async open() {
@@ -180,12 +181,17 @@ export class Session extends Observable {
     const before = this.#current?.user.id;
     if (session?.user.id !== before) this.#epoch += 1;
     this.#current = session;
-    this.#failure = failure;
     this.#status = session ? "signedIn" : "signedOut";
     const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
     // A new token that seems to be over shows that this clock is ahead: it says nothing of when the token ends.
     this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
     if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
+    // Somebody else meanwhile.
+    if (this.#current !== session) return;
+    const next = { status: this.#status, user: session?.user ?? null, failure };
+    // A renewed session of the same person is no change.
+    if (JSON.stringify([next.status, next.user]) === JSON.stringify([this.#shown.status, this.#shown.user]) && failure === this.#shown.failure) return;
+    this.#shown = Object.freeze(next);
     this.invalidate();
   }
 }

@@ -12,9 +12,10 @@ export function memoryStorage() {
         .map(([key, value]) => [key, structuredClone(value)]);
     },
     async write(changes) {
-      for (const [key, value] of changes) {
+      // First all that may throw.
+      for (const [key, value] of structuredClone(changes)) {
         if (value === undefined) entries.delete(key);
-        else entries.set(key, structuredClone(value));
+        else entries.set(key, value);
       }
     },
   };
@@ -59,7 +60,13 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
       let result;
       transaction.oncomplete = () => resolve(result);
       transaction.onabort = transaction.onerror = () => reject(transaction.error);
-      body(transaction.objectStore(STORE), (value) => { result = value; });
+      try {
+        body(transaction.objectStore(STORE), (value) => { result = value; });
+      } catch (error) {
+        // A value that cannot be kept: what was put before it must not stay.
+        transaction.abort();
+        reject(error);
+      }
     });
   }
 
