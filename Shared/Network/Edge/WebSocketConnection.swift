@@ -30,6 +30,8 @@ final class WebSocketConnection: ChannelHandler {
     private var isSlow = false
     /// It has had its share for now, and goes on by itself.
     private var isResting = false
+    /// It takes and receives nothing until its client has read what is unsent.
+    private var isHeldUp = false
     /// The last ping that has not been answered.
     private var ping: [UInt8]?
 
@@ -148,7 +150,8 @@ final class WebSocketConnection: ChannelHandler {
     func channelDidDrain(_ channel: Channel) {
         // Less is always granted.
         _ = countBytes()
-        process()
+        // Every broadcast drains every connection: only one that was held up has anything to go on with.
+        if isHeldUp { process() }
     }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
@@ -187,7 +190,8 @@ final class WebSocketConnection: ChannelHandler {
         } else if left == 0, parser.hasInput {
             rest { edge.loop.inNextTurn($0) }
         }
-        if isResting || isUnread { channel.pauseReading() } else { channel.resumeReading() }
+        isHeldUp = isUnread
+        if isResting || isHeldUp { channel.pauseReading() } else { channel.resumeReading() }
     }
 
     /// A client that takes none of its answers has no more of its messages read.

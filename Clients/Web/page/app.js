@@ -1,0 +1,118 @@
+import { h, fill, onceAFrame } from "./dom.js";
+import { icon } from "./icons.js";
+import { t } from "./texts.js";
+import { clear, route, goTo } from "./route.js";
+import { signInView } from "./sign-in.js";
+import { roomListView } from "./room-list.js";
+import { roomView, noRoomView } from "./room.js";
+import { forgetDrafts } from "./composer.js";
+import { showUnread } from "./unread.js";
+
+/** Shows `parlor` in the page: signing in, or the house with the list of rooms and one room. */
+export function begin(parlor) {
+  const app = document.getElementById("app");
+  const banner = h("div", { class: "banner", role: "status", hidden: true });
+  let view = null;
+  let shown = null;
+
+  function draw(force = false) {
+    const { status, user } = parlor.session.snapshot;
+    const wanted = status === "signedIn" ? user.id : status;
+    if (wanted === shown && !force) return;
+    shown = wanted;
+    view?.end();
+    view = null;
+    fill(app, banner);
+    if (status === "signedIn") view = houseView(parlor, () => draw(true));
+    else if (status === "signedOut") {
+      forgetDrafts();
+      view = signInView(parlor.session, () => draw(true));
+    }
+    if (view) app.append(view.element);
+    view?.begin?.();
+    drawBanner();
+  }
+
+  const drawBanner = onceAFrame(() => {
+    const { state, isCaughtUp } = parlor.connection.snapshot;
+    const isAway = parlor.session.snapshot.status === "signedIn" && (state === "offline" || (state === "connecting" && !isCaughtUp && wasAway));
+    if (state === "offline") wasAway = true;
+    if (state === "connected") wasAway = false;
+    banner.hidden = !isAway;
+    if (!isAway) return;
+    const { waiting } = parlor.unsent.snapshot;
+    const line = state === "connecting" ? t("reconnecting") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
+    fill(banner, icon("offline", 18), h("span", {}, line),
+      state === "offline" && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
+  });
+  let wasAway = false;
+
+  parlor.session.subscribe(() => draw());
+  parlor.connection.subscribe(drawBanner);
+  parlor.unsent.subscribe(drawBanner);
+  addEventListener("online", () => parlor.wake());
+  addEventListener("offline", () => parlor.wake());
+  addEventListener("pagehide", () => void parlor.flush());
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) void parlor.flush();
+    else parlor.wake();
+  });
+  const started = parlor.start();
+  started.then(() => draw(), () => draw());
+  return started;
+}
+
+/** The list of rooms beside one room; one at a time on a narrow screen. */
+function houseView(parlor, redraw) {
+  const house = h("div", { class: "house" });
+  const skip = h("a", { class: "skip", href: "#stage", on: {
+    click: (event) => {
+      event.preventDefault();
+      stage.focus();
+    },
+  } }, t("skip"));
+  const list = roomListView(parlor, redraw);
+  const stage = h("main", { class: "stage", id: "stage", tabindex: "-1" });
+  house.append(skip, list.element, stage);
+  let room = null;
+  let shown;
+
+  function show() {
+    const { roomId } = route();
+    if (roomId === shown) return;
+    const isFirst = shown === undefined;
+    shown = roomId;
+    room?.end();
+    fill(stage);
+    house.dataset.pane = roomId ? "room" : "list";
+    room = roomId ? roomView(parlor, roomId) : noRoomView();
+    stage.append(room.element);
+    room.begin?.(isFirst);
+    list.select(roomId);
+    update();
+  }
+  const update = onceAFrame(() => {
+    const { unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { unreadMessages: 0, unseenElements: 0 };
+    const open = shown && parlor.rooms?.get(shown);
+    showUnread(unreadMessages + unseenElements, open ? open.displayName : null);
+  });
+  const unsubscribe = parlor.rooms.subscribe(update);
+  const onKey = (event) => {
+    if (event.key === "Escape" && !event.defaultPrevented && route().roomId && innerWidth < 760) goTo(null);
+  };
+  addEventListener("hashchange", show);
+  document.addEventListener("keydown", onKey);
+  return {
+    element: house,
+    begin: show,
+    end() {
+      removeEventListener("hashchange", show);
+      document.removeEventListener("keydown", onKey);
+      unsubscribe();
+      room?.end();
+      list.end();
+      if (parlor.session.snapshot.status !== "signedIn") clear();
+      showUnread(0, null);
+    },
+  };
+}

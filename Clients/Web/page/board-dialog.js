@@ -1,0 +1,66 @@
+import { h, text, webAddress } from "./dom.js";
+import { t } from "./texts.js";
+import { openDialog } from "./dialog.js";
+import { field } from "./sign-in.js";
+import { rove } from "./menu.js";
+
+/** Five colours to choose from; `kind` is "tint" (paper) or "pen". */
+export function swatches(kind, chosen, choose) {
+  const buttons = Array.from({ length: 5 }, (_, index) => h("button", {
+    class: "swatch", type: "button", role: "radio", "aria-checked": String(index === chosen), "aria-label": `${t("colour")} ${index + 1}`, tabIndex: index === chosen ? 0 : -1, [`data-${kind}`]: index,
+    on: { click: () => {
+      buttons.forEach((button, other) => {
+        button.setAttribute("aria-checked", String(other === index));
+        button.tabIndex = other === index ? 0 : -1;
+      });
+      choose(index);
+    } },
+  }));
+  return h("div", { class: "swatches", role: "radiogroup", "aria-label": t("colour"), on: { keydown: (event) => rove(event, buttons) } }, buttons);
+}
+
+/** Asks for an element's content. Resolves with the changed fields, or undefined if it was left. */
+export function itemDialog(type, content, isNew) {
+  const action = isNew ? t("add") : t("save");
+  return openDialog(t(type), (close) => {
+    const problem = h("p", { class: "problem", role: "alert", hidden: true });
+    const foot = h("div", { class: "dialog-foot" },
+      h("button", { class: "button", type: "button", on: { click: () => close() } }, t("cancel")),
+      h("button", { class: "button primary", type: "submit" }, action));
+    const body = type === "note" ? noteFields(content) : addressFields(type, content);
+    const form = h("form", { class: "field form", novalidate: true, on: {
+      submit: (event) => {
+        event.preventDefault();
+        const fields = body.read();
+        if (typeof fields === "object") return close(fields);
+        text(problem, fields);
+        problem.hidden = false;
+      },
+      keydown: (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+      },
+    } }, body.elements, problem, foot);
+    return form;
+  });
+}
+
+function noteFields(content) {
+  let tint = Number.isInteger(content.tint) ? content.tint : 0;
+  const area = h("textarea", { class: "input", rows: 5, maxlength: 20000, dir: "auto", "aria-label": t("noteText"), "data-focus": "" });
+  area.value = typeof content.text === "string" ? content.text : "";
+  return { elements: [area, swatches("tint", tint, (chosen) => (tint = chosen))], read: () => ({ text: area.value, tint }) };
+}
+
+function addressFields(type, content) {
+  const url = field(t("address"), { type: "url", inputmode: "url", autocomplete: "off", spellcheck: "false", placeholder: "https://", "data-focus": "", value: typeof content.url === "string" ? content.url : "" });
+  const key = type === "image" ? "alt" : "title";
+  const name = field(type === "image" ? t("description") : t("titleField"), { autocomplete: "off", maxlength: 300, dir: "auto", value: typeof content[key] === "string" ? content[key] : "" }, { isOptional: true });
+  return {
+    elements: [url.element, name.element],
+    read() {
+      const typed = url.input.value.trim();
+      const href = webAddress(typed) ?? (/^[^\s:/]+\.[^\s:]+/.test(typed) ? webAddress(`https://${typed}`) : null);
+      return href ? { url: href, [key]: name.input.value.trim() } : t("addressRule");
+    },
+  };
+}

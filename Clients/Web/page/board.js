@@ -1,0 +1,346 @@
+import { h, svg, fill, reconcile, onceAFrame } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, failureText } from "./texts.js";
+import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
+import { itemDialog, swatches } from "./board-dialog.js";
+import { ask, toast } from "./dialog.js";
+import { trackPointer } from "./pointer.js";
+
+const STEP = 8, MARGIN = 240;
+
+/** A room's board: elements that are added, dragged, resized, edited, ordered and removed, by both at once. */
+export function boardView(board) {
+  let chosen = null;
+  let pen = 0;
+  let isDrawing = false;
+  // The element under the pointer, and its box there: it stays with the hand whatever the server says meanwhile.
+  let held = null;
+  let origin = { x: 0, y: 0 };
+
+  const layer = h("div", { class: "layer" });
+  const draft = svg("svg", { class: "draft", "aria-hidden": "true" });
+  const surface = h("div", { class: "surface" }, layer);
+  surface.append(draft);
+  const empty = h("div", { class: "empty" });
+  const plane = h("div", { class: "plane", role: "group", "aria-label": t("board"), tabindex: "-1" }, surface, empty);
+  const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
+  const notice = h("div", { role: "status" });
+  const hint = h("div", { class: "hint-line", hidden: true }, t("drawHint"));
+  const pens = h("div");
+  const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
+  const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
+  const clearTool = tool("trash", t("clearBoard"), clearAll, { class: "tool end" });
+  fill(clearTool, icon("trash", 19));
+  const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: roveTools } },
+    tool("note", t("addNote"), () => add("note")), tool("image", t("addImage"), () => add("image")), tool("link", t("addLink"), () => add("link")), drawTool, pens, clearTool);
+  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, hint);
+
+  const find = (id) => board.snapshot.elements.find((item) => item.id === id);
+
+  // ---- Drawing what there is ----
+
+  let isPlaced = false;
+  function draw() {
+    const { elements, isLoading, isVerified, failure, conflict } = board.snapshot;
+    const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
+      .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
+    reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
+    if (!held) measure(elements);
+    if (chosen && !find(chosen)) choose(null);
+    drawBar();
+    drawEmpty(elements.length, isLoading, isVerified, failure);
+    drawConflict(conflict);
+    clearTool.disabled = elements.length === 0;
+    if (!isPlaced && elements.length > 0 && plane.clientWidth > 0) {
+      isPlaced = true;
+      goToMost(elements.map(boxOf));
+    }
+  }
+
+  /** Where most of it lies: one element that somebody threw far away is not what one wants to see first. */
+  function goToMost(boxes) {
+    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+    const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
+    const near = boxes.filter((box) => Math.abs(box.x - x) < plane.clientWidth && Math.abs(box.y - y) < plane.clientHeight);
+    const seen = near.length ? near : boxes;
+    plane.scrollTo(Math.min(...seen.map((box) => box.x)) - origin.x - 32, Math.min(...seen.map((box) => box.y)) - origin.y - 28);
+  }
+
+  function makeItem(item) {
+    const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight", title: "", "data-id": item.id, on: {
+      focus: () => choose(item.id), dblclick: () => edit(item.id),
+      click: (event) => node.wasDragged && event.preventDefault(),
+    } });
+    node.grip = h("span", { class: "grip", "aria-hidden": "true" });
+    trackPointer(node, { from: (event) => !isDrawing && !node.grip.contains(event.target), begin: () => hold(item.id, node), move: drag, end: release });
+    trackPointer(node.grip, { from: () => !isDrawing, begin: () => hold(item.id, node), move: resize, end: release });
+    requestAnimationFrame(() => node.classList.add("moves"));
+    return node;
+  }
+
+  function updateItem(node, item, rank) {
+    if (node.rank !== rank) node.style.zIndex = node.rank = rank;
+    if (node.item !== item) {
+      if (node.content !== item.content || node.type !== item.type) {
+        const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }]);
+        if (node.looks !== looks) fill(node, cardOf(item), node.grip);
+        [node.looks, node.content, node.type] = [looks, item.content, item.type];
+      }
+      node.item = item;
+      node.setAttribute("aria-label", `${labelOf(item)}. ${t("moveHint")}`);
+      node.classList.toggle("is-saving", item.state === "saving" && !item.element);
+      node.classList.toggle("is-failed", item.state === "failed");
+      node.dataset.failed = item.state === "failed" ? t("notSaved") : "";
+    }
+    if (held?.id !== item.id) place(node, boxOf(item));
+  }
+
+  function place(node, box) {
+    const key = `${box.x}/${box.y}/${box.w}/${box.h}`;
+    if (node.placed === key) return;
+    node.placed = key;
+    node.style.transform = `translate(${box.x}px, ${box.y}px)`;
+    node.style.width = `${box.w}px`;
+    node.style.height = `${box.h}px`;
+  }
+
+  /** The plane is as large as what lies on it, and reaches to the left and up as far as elements do. */
+  function measure(elements) {
+    let left = 0, top = 0, right = 0, bottom = 0;
+    for (const item of elements) {
+      const box = boxOf(item);
+      left = Math.min(left, box.x - 24);
+      top = Math.min(top, box.y - 24);
+      right = Math.max(right, box.x + box.w);
+      bottom = Math.max(bottom, box.y + box.h);
+    }
+    const shift = { x: origin.x - left, y: origin.y - top };
+    origin = { x: left, y: top };
+    layer.style.transform = `translate(${-left}px, ${-top}px)`;
+    surface.style.width = `${right - left + (elements.length ? MARGIN : 0)}px`;
+    surface.style.height = `${bottom - top + (elements.length ? MARGIN : 0)}px`;
+    if (isPlaced && (shift.x || shift.y)) plane.scrollBy(shift.x, shift.y);
+  }
+
+  let emptied = "";
+  function drawEmpty(count, isLoading, isVerified, failure) {
+    const state = count > 0 || isDrawing ? "" : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
+    if (state === emptied && empty.dataset.state === state) return;
+    emptied = empty.dataset.state = state;
+    empty.hidden = state === "";
+    if (state === "loading") fill(empty, h("span", { class: "visually-hidden" }, t("loading")), h("div", { class: "bone board-bone", "aria-hidden": "true" }));
+    else if (state === "empty") fill(empty, icon("board", 40), h("h2", {}, t("emptyBoard")), h("p", {}, t("emptyBoardLead")));
+    else if (state) fill(empty, h("h2", {}, t("boardFailed")), h("p", {}, failureText(failure)), h("button", { class: "button", type: "button", style: { "pointer-events": "auto" }, on: { click: () => board.refresh() } }, icon("retry", 18), t("tryAgain")));
+  }
+
+  let shownConflict = null;
+  function drawConflict(conflict) {
+    if (conflict === shownConflict) return;
+    shownConflict = conflict;
+    fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: () => board.dismissConflict() } }, t("ok"))));
+  }
+
+  // ---- Choosing and changing ----
+
+  function choose(id) {
+    if (chosen === id) return;
+    layer.rows?.get(chosen)?.classList.remove("is-chosen");
+    chosen = id;
+    layer.rows?.get(chosen)?.classList.add("is-chosen");
+    drawBar();
+  }
+
+  let barred = "";
+  function drawBar() {
+    const item = chosen && find(chosen);
+    const key = item ? `${item.id}/${item.state}/${item.type}` : "";
+    if (key === barred) return;
+    barred = key;
+    bar.hidden = !item;
+    if (!item) return;
+    const small = (sign, label, click, more = "") => h("button", { class: `icon-button ${more}`, type: "button", title: label, "aria-label": label, on: { click } }, icon(sign, 19));
+    bar.setAttribute("aria-label", labelOf(item));
+    fill(bar,
+      item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => board.discard(item.id))],
+      TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
+      small("front", t("toFront"), () => reorder(item.id, 1)), small("backwards", t("toBack"), () => reorder(item.id, -1)),
+      small("trash", t("delete"), () => remove(item.id), "danger-ink"));
+  }
+
+  function hold(id, node) {
+    const item = find(id);
+    if (!item) return false;
+    node.focus({ preventScroll: true });
+    choose(id);
+    held = { id, node, from: boxOf(item), box: boxOf(item), isResized: false };
+    node.classList.add("is-held");
+    return true;
+  }
+  function drag(dx, dy) {
+    if (!held) return;
+    held.box = { ...held.box, x: Math.round(held.from.x + dx), y: Math.round(held.from.y + dy) };
+    place(held.node, held.box);
+    board.move(held.id, { x: held.box.x, y: held.box.y });
+  }
+  function resize(dx, dy) {
+    if (!held) return;
+    held.isResized = true;
+    held.box = sized(held.from, dx, dy, find(held.id)?.type === "image");
+    place(held.node, held.box);
+  }
+  function sized(box, dx, dy, isProportional) {
+    const fit = (value) => Math.round(Math.min(LARGEST, Math.max(SMALLEST, value)));
+    if (!isProportional) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
+    const factor = Math.max((box.w + dx) / box.w, (box.h + dy) / box.h, SMALLEST / Math.min(box.w, box.h));
+    return { ...box, w: fit(box.w * factor), h: fit(box.h * factor) };
+  }
+  function release(isMoved) {
+    if (!held) return;
+    const { id, node, box, isResized } = held;
+    held = null;
+    node.classList.remove("is-held");
+    const item = find(id);
+    if (isMoved && isResized && item) board.edit(id, { ...item.content, w: box.w, h: box.h });
+    later();
+  }
+
+  /** Somebody else wrote, while the dialog was open, what would be replaced now. */
+  function isChangedSince(before, now, changes) {
+    return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
+  }
+  async function edit(id) {
+    const item = find(id);
+    if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
+    const changes = await itemDialog(item.type, item.content, false);
+    const current = find(id);
+    if (changes && !current) toast(t("deletedMeanwhile"));
+    else if (changes && (!isChangedSince(item.content, current.content, changes) || (await ask(t("changedMeanwhile"), t("changedMeanwhileLead"), t("replace"))))) {
+      const latest = find(id);
+      if (latest) board.edit(id, { ...latest.content, ...changes });
+    }
+    layer.rows?.get(id)?.focus({ preventScroll: true });
+  }
+  function reorder(id, direction) {
+    const item = find(id);
+    if (!item) return;
+    const heights = board.snapshot.elements.filter((other) => other.id !== id).map((other) => boxOf(other).z);
+    const z = heights.length === 0 ? 0 : direction > 0 ? Math.max(...heights) + 1 : Math.min(...heights) - 1;
+    board.edit(id, { ...item.content, z });
+  }
+  function remove(id) {
+    const index = board.snapshot.elements.findIndex((item) => item.id === id);
+    board.delete(id);
+    const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
+    (next ? layer.rows?.get(next.id) ?? plane : plane).focus({ preventScroll: true });
+  }
+  async function clearAll() {
+    if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
+  }
+  async function add(type) {
+    setDrawing(false);
+    const content = await itemDialog(type, {}, true);
+    if (content) show(board.create({ type, content: { ...content, z: highest() }, position: freeSpot(type) }));
+  }
+  function show(id) {
+    requestAnimationFrame(() => requestAnimationFrame(() => layer.rows?.get(id)?.focus({ preventScroll: true })));
+  }
+  function highest() {
+    return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
+  }
+
+  /** A spot in view where nothing lies, else near the middle. */
+  function freeSpot(type) {
+    const { w, h: height } = boxOf({ type, content: {}, position: null });
+    const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;
+    const boxes = board.snapshot.elements.map(boxOf);
+    for (let y = top + 24; y + height < top + plane.clientHeight; y += 24) {
+      for (let x = left + 24; x + w < left + plane.clientWidth; x += 24) {
+        if (!boxes.some((box) => x < box.x + box.w + 12 && x + w + 12 > box.x && y < box.y + box.h + 12 && y + height + 12 > box.y)) return { x: Math.round(x), y: Math.round(y) };
+      }
+    }
+    const shift = (boxes.length % 8) * 18;
+    return { x: Math.round(left + Math.max(16, (plane.clientWidth - w) / 2) + shift), y: Math.round(top + Math.max(16, (plane.clientHeight - height) / 3) + shift) };
+  }
+
+  // ---- Drawing strokes ----
+
+  function setDrawing(isOn) {
+    if (isDrawing === isOn) return;
+    isDrawing = isOn;
+    drawTool.setAttribute("aria-pressed", String(isOn));
+    plane.classList.toggle("is-drawing", isOn);
+    tools.classList.toggle("is-drawing", isOn);
+    hint.hidden = !isOn;
+    fill(pens, isOn && swatches("pen", pen, (index) => (pen = index)));
+    choose(null);
+    later();
+  }
+  let line = null;
+  trackPointer(surface, {
+    from: () => isDrawing,
+    begin(event) {
+      const bounds = surface.getBoundingClientRect();
+      line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path", { class: "draft-line" }) };
+      draft.setAttribute("class", "draft ink");
+      draft.dataset.pen = pen;
+      draft.append(line.path);
+      return true;
+    },
+    move(_dx, _dy, events) {
+      if (!line || line.points.length > 4000) return;
+      for (const event of events) line.points.push([event.clientX - line.bounds.left, event.clientY - line.bounds.top]);
+      line.path.setAttribute("d", curve(line.points.flat()));
+    },
+    end() {
+      if (!line) return;
+      const points = simplified(line.points);
+      line.path.remove();
+      line = null;
+      if (points.length < 2) return;
+      const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+      const [x, y] = [Math.min(...xs), Math.min(...ys)];
+      const box = [Math.max(SMALLEST / 2, Math.ceil(Math.max(...xs) - x)), Math.max(SMALLEST / 2, Math.ceil(Math.max(...ys) - y))];
+      board.create({ type: "stroke", content: { points: points.flatMap(([px, py]) => [Math.round((px - x) * 10) / 10, Math.round((py - y) * 10) / 10]), box, pen, w: box[0], h: box[1], z: highest() }, position: { x: Math.round(x + origin.x), y: Math.round(y + origin.y) } });
+    },
+  });
+  plane.addEventListener("pointerdown", (event) => !isDrawing && (event.target === surface || event.target === layer || event.target === plane) && choose(null));
+
+  // ---- Keys ----
+
+  element.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && (isDrawing || chosen)) {
+      event.preventDefault();
+      setDrawing(false);
+      layer.rows?.get(chosen)?.blur();
+      choose(null);
+      plane.focus({ preventScroll: true });
+      return;
+    }
+    const item = event.target.classList.contains("item") ? find(event.target.dataset.id) : null;
+    if (!item) return;
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (way) {
+      const step = event.altKey ? 1 : STEP;
+      const box = boxOf(item);
+      if (event.shiftKey) {
+        const next = sized(box, way[0] * step, way[1] * step, item.type === "image");
+        board.edit(item.id, { ...item.content, w: next.w, h: next.h });
+      } else {
+        board.move(item.id, { x: box.x + way[0] * step, y: box.y + way[1] * step });
+      }
+    } else if (event.key === "Enter") edit(item.id);
+    else if (event.key === "Delete" || event.key === "Backspace") remove(item.id);
+    else return;
+    event.preventDefault();
+  });
+  function roveTools(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const buttons = [...tools.querySelectorAll(".tool:not(:disabled)")];
+    const index = buttons.indexOf(event.target);
+    if (step && index >= 0) buttons[(index + step + buttons.length) % buttons.length].focus();
+  }
+
+  const later = onceAFrame(draw);
+  const unsubscribe = board.subscribe(later);
+  return { element, begin: draw, shown: later, end: unsubscribe };
+}

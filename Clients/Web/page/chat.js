@@ -1,0 +1,232 @@
+import { h, fill, text, onceAFrame } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, failureText } from "./texts.js";
+import { WindowedList } from "./windowed-list.js";
+import { makeMessage, updateMessage } from "./message.js";
+import { explainTimes } from "./format.js";
+import { composerView } from "./composer.js";
+import { announce, ask, toast } from "./dialog.js";
+
+/** How many older pages are fetched to open a room at its first unread message. */
+const SEARCHED_PAGES = 12;
+
+/** A room's conversation: messages in a windowed list, who types, and the composer. */
+export function chatView(parlor, conversation, { me, nameOf, room }) {
+  const start = h("div", { class: "start" });
+  const lines = h("div", { class: "lines" });
+  const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
+    keydown: onKey, wheel: () => (isSettled = true), touchmove: () => (isSettled = true), pointerdown: () => (isSettled = true),
+  } }, start, lines);
+  explainTimes(scroller);
+  const empty = h("div");
+  const typing = h("div", { class: "typing-line" });
+  const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });
+  const composer = composerView(conversation.roomId, {
+    send(words) {
+      isSettled = true;
+      if (conversation.send(words) != null) list.scrollToEnd();
+    },
+    typed: () => conversation.typed(),
+    stopped: () => conversation.stoppedTyping(),
+    goUp: () => focusRow(list.items.length - 1),
+  });
+  const element = h("section", { class: "chat", "aria-label": t("chat") }, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
+
+  let isSettled = false;
+  let lastAnnounced = 0;
+  let seenTo = 0;
+  let lastOwn = -1, lastRead = -1;
+  const actions = {
+    retry: (item) => conversation.retry(item.id),
+    discard: (item) => conversation.discard(item.id),
+    async remove(item) {
+      if (!(await ask(t("deleteMessage"), t("deleteMessageAsk"), t("delete")))) return;
+      conversation.delete(item.id).catch((failure) => toast(failureText(failure)));
+    },
+  };
+  const list = new WindowedList(scroller, lines, {
+    key: (item) => item.id,
+    make: (item) => makeMessage(item, actions),
+    update(row, index) {
+      const { items } = list;
+      updateMessage(row, items[index], items[index - 1], {
+        isFresh: items[index].id === conversation.snapshot.firstUnreadId,
+        showsState: index === lastOwn || index === lastRead, isOnline: parlor.connection.snapshot.state === "connected",
+        position: index + 1, count: conversation.snapshot.hasOlder ? -1 : items.length, nameOf,
+      });
+    },
+    onView: onceAFrame(viewed),
+  });
+
+  function draw() {
+    const shot = conversation.snapshot;
+    const { items } = shot;
+    lastOwn = items.findLastIndex((item) => item.isOwn);
+    lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
+    list.setItems(items);
+    settle(shot);
+    arrivals(items);
+    drawState(shot);
+    drawTyping(shot);
+  }
+
+  /**
+   * Until the person scrolls or the server has confirmed what is shown, the view stays at the first unread message, else at the end.
+   * If all that was fetched is unread, the first one is farther back: then older pages are fetched, up to a limit.
+   */
+  function settle(shot) {
+    if (isSettled || shot.items.length === 0) return;
+    const { items, firstUnreadId, hasOlder, isVerified } = shot;
+    if (firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, Math.min(96, scroller.clientHeight / 4));
+    else list.scrollToEnd();
+    if (!isVerified) return;
+    const isFartherBack = firstUnreadId && hasOlder && items.find((item) => !item.isOwn)?.id === firstUnreadId;
+    if (isFartherBack && searched < SEARCHED_PAGES) {
+      if (!shot.isLoadingOlder) {
+        searched += 1;
+        void conversation.loadOlder();
+      }
+    } else {
+      requestAnimationFrame(() => {
+        isSettled = true;
+        viewed();
+      });
+    }
+  }
+  let searched = 0;
+
+  function arrivals(items) {
+    const newest = items.findLast((item) => item.message)?.message.seq ?? 0;
+    if (!conversation.snapshot.isVerified && lastAnnounced === 0) return;
+    if (lastAnnounced === 0) {
+      lastAnnounced = newest;
+      return;
+    }
+    for (const item of items.slice(-20)) {
+      const seq = item.message?.seq ?? 0;
+      if (seq > lastAnnounced && !item.isOwn) {
+        announce(t("saidNew", { name: nameOf(item.senderId) ?? item.message.sender.username, text: item.text.slice(0, 300) }));
+        list.row(item.id)?.classList.add("arriving");
+      }
+    }
+    lastAnnounced = Math.max(lastAnnounced, newest);
+  }
+
+  let drawn = "";
+  function drawState({ items, isLoading, isLoadingOlder, hasOlder, failure, isVerified }) {
+    const state = items.length > 0 ? (isLoadingOlder ? "older" : failure && hasOlder ? "failed-older" : hasOlder ? "more" : "beginning")
+      : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
+    scroller.setAttribute("aria-busy", String(isLoading || isLoadingOlder));
+    if (state === drawn) return;
+    drawn = state;
+    text(start, state === "older" ? t("loading") : state === "beginning" ? t("beginning") : "\u00a0");
+    if (state === "failed-older") fill(start, h("button", { class: "text-button", type: "button", on: { click: () => conversation.loadOlder() } }, t("tryAgain")));
+    scroller.hidden = items.length === 0;
+    empty.className = items.length ? "" : "chat-empty";
+    if (items.length > 0) fill(empty);
+    else if (state === "loading") fill(empty, h("span", { class: "visually-hidden" }, t("loading")), [62, 40, 74, 30, 55, 48].map((width, index) => h("div", { class: `bone bubble-bone${index % 3 === 1 ? " end" : ""}`, "aria-hidden": "true", style: { "inline-size": `${width}%` } })));
+    else if (state === "empty") fill(empty, h("div", { class: "empty" }, h("h2", {}, t("emptyChat")), h("p", {}, t("emptyChatLead"))));
+    else fill(empty, h("div", { class: "empty" }, h("h2", {}, t("chatFailed")), h("p", {}, failureText(failure)), h("button", { class: "button", type: "button", on: { click: () => conversation.refresh() } }, icon("retry", 18), t("tryAgain"))));
+    if (items.length > 0) list.refresh();
+  }
+
+  let typed = "";
+  function drawTyping({ typing: typists }) {
+    const line = typists.length === 0 ? "" : typists.length > 1 ? t("typingMany") : t("typingOne", { name: nameOf(typists[0]) ?? "…" });
+    if (line === typed) return;
+    typed = line;
+    fill(typing, line && [h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("span", { dir: "auto" }, line)]);
+  }
+
+  /** Reads what can be seen, loads older messages before they are needed, and offers the way down. */
+  function viewed() {
+    const { hasOlder, isLoadingOlder, failure } = conversation.snapshot;
+    if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();
+    const isSeen = !document.hidden && scroller.clientHeight > 0;
+    if (isSeen) {
+      const seen = list.visible();
+      const unread = seen.filter((item) => !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me)).map((item) => item.id);
+      if (unread.length) conversation.noteVisible(unread);
+      // Only once the room is open where it should be: before that, the view has been at the end for a moment.
+      if (isSettled) seenTo = Math.max(seenTo, seen.findLast((item) => item.message)?.message.seq ?? 0);
+    }
+    let fresh = 0;
+    for (let index = list.items.length - 1; index >= 0 && seenTo > 0; index -= 1) {
+      const item = list.items[index];
+      if (item.message && item.message.seq <= seenTo) break;
+      if (item.message && !item.isOwn) fresh += 1;
+    }
+    jump.hidden = list.isAtEnd;
+    jump.classList.toggle("has-new", fresh > 0);
+    const label = fresh > 0 ? t("jumpToNew", { count: fresh }) : t("jumpToLatest");
+    if (jump.title !== label) {
+      jump.title = label;
+      fill(jump, icon("down", 18), label);
+    }
+  }
+
+  function toLatest() {
+    isSettled = true;
+    list.scrollToEnd();
+    composer.focus();
+  }
+
+  function focusRow(index) {
+    const item = list.items[index];
+    if (!item) return;
+    if (!list.row(item.id)) list.scrollToKey(item.id, 80);
+    const row = list.row(item.id);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: "nearest" });
+  }
+
+  function onKey(event) {
+    isSettled = true;
+    const row = event.target.closest?.(".line");
+    const index = row ? list.items.findIndex((item) => item.id === row.dataset.id) : -1;
+    const item = list.items[index];
+    if (event.key === "Escape") {
+      event.preventDefault();
+      composer.focus();
+    } else if (event.key === "End" && !row) {
+      event.preventDefault();
+      toLatest();
+    } else if (!item || event.target !== row) {
+      return;
+    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      event.preventDefault();
+      if (event.key === "ArrowDown" && index === list.items.length - 1) composer.focus();
+      else focusRow(index + (event.key === "ArrowUp" ? -1 : 1));
+    } else if (event.key === "Delete" && item.isOwn) {
+      event.preventDefault();
+      if (item.message) void actions.remove(item);
+      else actions.discard(item);
+    } else if (event.key === "Enter" && item.state === "failed") {
+      event.preventDefault();
+      actions.retry(item);
+    }
+  }
+
+  const later = onceAFrame(draw);
+  const onVisible = () => !document.hidden && viewed();
+  const ends = [conversation.subscribe(later), parlor.connection.subscribe(later)];
+  document.addEventListener("visibilitychange", onVisible);
+  return {
+    element,
+    begin() {
+      composer.begin();
+      draw();
+    },
+    shown() {
+      list.refresh();
+      settle(conversation.snapshot);
+    },
+    focus: composer.focus,
+    end() {
+      ends.forEach((end) => end());
+      document.removeEventListener("visibilitychange", onVisible);
+      conversation.stoppedTyping();
+      list.end();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { h, text } from "./dom.js";
+import { icon } from "./icons.js";
+import { t } from "./texts.js";
+
+const LONGEST = 4000;
+const drafts = new Map();
+
+/** Where a message is written. Enter sends, Shift+Enter breaks the line, Esc leaves; what was not sent waits for the room's return. */
+export function composerView(roomId, { send, typed, stopped, goUp }) {
+  const left = h("span", { class: "left", "aria-live": "polite" });
+  const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
+  const area = h("textarea", {
+    rows: 1, dir: "auto", placeholder: t("writeMessage"), "aria-label": t("writeMessage"), title: t("sendHint"), enterkeyhint: "send", autocomplete: "off",
+    on: {
+      input: () => {
+        resize();
+        if (area.value.trim()) typed();
+        else stopped();
+      },
+      keydown: (event) => {
+        if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+          event.preventDefault();
+          submit();
+        } else if (event.key === "Escape" && !event.isComposing) {
+          event.preventDefault();
+          area.blur();
+          stopped();
+        } else if (event.key === "ArrowUp" && area.value === "") {
+          event.preventDefault();
+          goUp();
+        }
+      },
+      blur: () => stopped(),
+    },
+  });
+  const form = h("form", { class: "composer-box", on: {
+    submit: (event) => {
+      event.preventDefault();
+      submit();
+    },
+  } }, area, left, button);
+
+  function length() {
+    return [...area.value.trim()].length;
+  }
+  function submit() {
+    const count = length();
+    if (count === 0 || count > LONGEST) return;
+    send(area.value);
+    area.value = "";
+    resize();
+    area.focus();
+  }
+  function resize() {
+    area.style.height = "auto";
+    area.style.height = `${area.scrollHeight}px`;
+    const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
+    text(left, remaining < 400 ? (remaining < 0 ? String(remaining) : t("charactersLeft", { count: remaining })) : "");
+    left.classList.toggle("over", remaining < 0);
+    button.disabled = area.value.trim() === "" || remaining < 0;
+    if (area.value) drafts.set(roomId, area.value);
+    else drafts.delete(roomId);
+  }
+  area.value = drafts.get(roomId) ?? "";
+  return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
+}
+
+/** Leaves nothing of a person who signed out. */
+export function forgetDrafts() {
+  drafts.clear();
+}

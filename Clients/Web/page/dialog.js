@@ -1,0 +1,68 @@
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { t } from "./texts.js";
+
+let count = 0;
+
+/**
+ * Opens a modal dialog; the browser keeps the focus in it, and Esc closes it. `body(close)` makes what it holds.
+ * @returns resolves with what was given to `close`, or undefined.
+ */
+export function openDialog(title, body) {
+  return new Promise((resolve) => {
+    const id = `dialog-${(count += 1)}`;
+    const before = document.activeElement;
+    let result;
+    const close = (value) => {
+      result = value;
+      dialog.close();
+    };
+    const dialog = h("dialog", { "aria-labelledby": id, on: {
+      close: () => {
+        dialog.remove();
+        if (before?.isConnected) before.focus?.({ preventScroll: true });
+        resolve(result);
+      },
+      mousedown: (event) => {
+        if (event.target === dialog) close();
+      },
+    } },
+      h("div", { class: "dialog-head" },
+        h("h2", { id }, title),
+        h("button", { class: "icon-button", type: "button", "aria-label": t("close"), on: { click: () => close() } }, icon("close"))),
+      h("div", { class: "dialog-body" }, body(close)));
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.querySelector("[data-focus]")?.focus();
+  });
+}
+
+/** Asks before something is done. Resolves with true only for yes. */
+export function ask(title, lead, action) {
+  return openDialog(title, (close) => [
+    lead && h("p", {}, lead),
+    h("div", { class: "dialog-foot" },
+      h("button", { class: "button", type: "button", on: { click: () => close(false) } }, t("cancel")),
+      h("button", { class: "button danger", type: "button", "data-focus": "", on: { click: () => close(true) } }, action)),
+  ]).then((answer) => answer === true);
+}
+
+let toastTimer = null;
+
+/** Says something in passing. */
+export function toast(message) {
+  document.querySelector(".toast")?.remove();
+  clearTimeout(toastTimer);
+  const element = h("div", { class: "toast" }, message);
+  const host = document.querySelector("dialog[open]") ?? document.body;
+  host.append(element);
+  document.getElementById("alerts").textContent = message;
+  toastTimer = setTimeout(() => element.remove(), 5000);
+}
+
+/** Says something to screen readers once. */
+export function announce(message) {
+  const live = document.getElementById("live");
+  live.textContent = "";
+  requestAnimationFrame(() => (live.textContent = message));
+}

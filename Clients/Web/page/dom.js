@@ -1,0 +1,131 @@
+// Makes elements. Strings become text nodes; nothing here parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * Makes an element. `props`: `class`, `on` (listeners by event), `style` (set through CSSOM, as the policy allows),
+ * `data`, properties of the element, or attributes.
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  set(element, props);
+  add(element, children);
+  return element;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value != null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export function set(element, props) {
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "class") element.className = value;
+    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === "style") for (const [key, entry] of Object.entries(value)) element.style.setProperty(key, entry);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else if (value === false || value == null) element.removeAttribute(name);
+    else if (PROPERTIES.has(name)) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  return element;
+}
+
+const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "textContent", "selected", "tabIndex", "inert"]);
+
+function add(parent, children) {
+  for (const child of children) {
+    if (child == null || child === false) continue;
+    if (Array.isArray(child)) add(parent, child);
+    else parent.append(child);
+  }
+}
+
+/** Replaces what `parent` holds. */
+export function fill(parent, ...children) {
+  parent.replaceChildren();
+  add(parent, children);
+  return parent;
+}
+
+/** Writes text only if it differs, so that unchanged rows cost no layout. */
+export function text(element, value) {
+  if (element.textContent !== value) element.textContent = value;
+}
+
+/**
+ * Brings `parent`'s children in line with `items`: an element a key, made once, updated in place, moved only if out of order.
+ * `make(item)` makes an element, `update(element, item)` runs on each.
+ */
+export function reconcile(parent, items, key, make, update) {
+  const present = parent.rows ?? (parent.rows = new Map());
+  const wanted = new Set();
+  let next = parent.firstElementChild;
+  for (const item of items) {
+    const id = key(item);
+    wanted.add(id);
+    let element = present.get(id);
+    if (!element) {
+      element = make(item);
+      present.set(id, element);
+    }
+    update(element, item);
+    if (element === next) next = next.nextElementSibling;
+    else parent.insertBefore(element, next);
+  }
+  for (const [id, element] of present) {
+    if (wanted.has(id)) continue;
+    element.remove();
+    present.delete(id);
+  }
+}
+
+/** Runs `work` at most once a frame. A hidden page has no frames: there a timer stands in. */
+export function onceAFrame(work) {
+  let isDue = false;
+  const run = () => {
+    isDue = false;
+    work();
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    if (document.hidden) setTimeout(run, 50);
+    else requestAnimationFrame(run);
+  };
+}
+
+/** An http or https address, normalised, or null for anything else. */
+export function webAddress(value) {
+  if (typeof value !== "string" || value.length > 4000) return null;
+  try {
+    const url = new URL(value.trim());
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+export function outsideLink(href, ...children) {
+  return h("a", { href, target: "_blank", rel: "noopener noreferrer nofollow" }, ...children);
+}
+
+const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
+
+/** `value` as text nodes, with links made of the addresses in it. */
+export function linked(value) {
+  const parts = [];
+  let end = 0;
+  for (const match of value.matchAll(ADDRESS)) {
+    const href = webAddress(match[0]);
+    if (!href) continue;
+    parts.push(value.slice(end, match.index), outsideLink(href, match[0]));
+    end = match.index + match[0].length;
+  }
+  parts.push(value.slice(end));
+  return parts;
+}

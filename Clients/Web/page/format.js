@@ -1,0 +1,90 @@
+import { language, t } from "./texts.js";
+
+const formats = new Map();
+
+function format(name, make) {
+  const key = `${language}/${name}`;
+  let value = formats.get(key);
+  if (!value) formats.set(key, (value = make()));
+  return value;
+}
+
+const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+
+/** "5 min. ago"; a date once it is a week old. */
+export function relativeTime(time, now = Date.now()) {
+  const date = new Date(time);
+  const age = now - date.getTime();
+  if (age < MINUTE) return t("justNow");
+  const relative = format("relative", () => new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "narrow" }));
+  if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");
+  if (age < DAY) return relative.format(-Math.floor(age / HOUR), "hour");
+  if (age < 7 * DAY) return relative.format(-Math.floor(age / DAY), "day");
+  return shortDate(date);
+}
+
+export function shortDate(time) {
+  const date = new Date(time);
+  const isThisYear = date.getFullYear() === new Date().getFullYear();
+  return isThisYear
+    ? format("day", () => new Intl.DateTimeFormat(language, { day: "numeric", month: "short" })).format(date)
+    : format("day-year", () => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" })).format(date);
+}
+
+export function exactTime(time) {
+  return format("exact", () => new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })).format(new Date(time));
+}
+
+/** Shows the exact time on hover over any `time` below `element`: written only then, for there are many. */
+export function explainTimes(element) {
+  element.addEventListener("pointerover", (event) => {
+    const time = event.target.closest?.("time, [data-time]");
+    const at = time?.dateTime || time?.dataset.time;
+    if (at) time.title = exactTime(at);
+  });
+}
+
+export function clockTime(time) {
+  return format("clock", () => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" })).format(new Date(time));
+}
+
+/** "Today", "Yesterday", or the date in words. */
+export function dayName(time) {
+  const date = new Date(time);
+  const days = Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
+  if (days === 0) return t("today");
+  if (days === 1) return t("yesterday");
+  const isThisYear = date.getFullYear() === new Date().getFullYear();
+  return format(isThisYear ? "words" : "words-year", () => new Intl.DateTimeFormat(language, {
+    weekday: "long", day: "numeric", month: "long", ...(isThisYear ? {} : { year: "numeric" }),
+  })).format(date);
+}
+
+/** A key that is the same for all times of one day, here. */
+export function dayKey(time) {
+  const date = new Date(time);
+  return date.getFullYear() * 512 + date.getMonth() * 32 + date.getDate();
+}
+
+function startOfDay(date) {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** One or two characters that stand for a person. */
+export function initials(person) {
+  const words = (person.firstName || person.username || "?").trim().split(/[\s._-]+/).filter(Boolean);
+  const first = (word) => [...word][0] ?? "";
+  return ((words.length > 1 ? first(words[0]) + first(words[1]) : first(words[0] ?? "?"))).toLocaleUpperCase(language);
+}
+
+/** The people of a room as "A & B", the creator first. */
+export function peopleLine(room, nameOf) {
+  return [...room.participants]
+    .sort((a, b) => (b.userId === room.createdBy) - (a.userId === room.createdBy))
+    .map(nameOf)
+    .join(" & ");
+}
+
+export function isNamed(room) {
+  return room.name != null && room.name !== "";
+}

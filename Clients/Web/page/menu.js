@@ -1,0 +1,105 @@
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, language, languages, setLanguage } from "./texts.js";
+import { theme, setTheme } from "./themes.js";
+import { personName } from "../parlor/display.js";
+import { personMark } from "./marks.js";
+import { ask } from "./dialog.js";
+
+/** One of several, as a row of buttons. */
+export function segments(label, options, chosen, choose, { isIcons = false } = {}) {
+  const buttons = options.map(({ id, name, sign }) =>
+    h("button", { type: "button", role: "radio", "aria-checked": String(id === chosen), title: name, "aria-label": name, tabIndex: id === chosen ? 0 : -1,
+      on: { click: () => pick(id) } }, sign && icon(sign, 18), isIcons ? null : name));
+  function pick(id) {
+    options.forEach((option, index) => {
+      buttons[index].setAttribute("aria-checked", String(option.id === id));
+      buttons[index].tabIndex = option.id === id ? 0 : -1;
+    });
+    choose(id);
+  }
+  return h("div", { class: "segments", role: "radiogroup", "aria-label": label, on: { keydown: (event) => rove(event, buttons) } }, buttons);
+}
+
+/** Arrow keys move among `buttons` and choose. */
+export function rove(event, buttons) {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const index = buttons.indexOf(document.activeElement);
+  if (!step || index < 0) return;
+  event.preventDefault();
+  const next = buttons[(index + step + buttons.length) % buttons.length];
+  next.focus();
+  next.click();
+}
+
+export function themeSegments(options) {
+  return segments(t("theme"), [
+    { id: "system", name: t("themeSystem"), sign: "system" },
+    { id: "light", name: t("themeLight"), sign: "sun" },
+    { id: "dark", name: t("themeDark"), sign: "moon" },
+  ], theme(), setTheme, { isIcons: true, ...options });
+}
+
+export function languageSegments(redraw) {
+  return segments(t("language"), languages.map(({ code, name }) => ({ id: code, name })), language, (code) => {
+    setLanguage(code);
+    redraw();
+  });
+}
+
+/** The button with one's own initials, and the menu that it opens. */
+export function accountMenu(parlor, redraw) {
+  const user = parlor.session.snapshot.user;
+  const button = h("button", { class: "icon-button", type: "button", "aria-label": t("menu"), title: t("menu"), "aria-haspopup": "dialog", "aria-expanded": "false", on: { click: toggle } }, personMark(user));
+  let menu = null;
+
+  function toggle() {
+    if (menu) return close();
+    menu = h("div", { class: "menu", role: "dialog", "aria-label": t("menu") },
+      h("div", { class: "me" }, personMark(user), h("span", {}, h("b", { dir: "auto" }, personName(user)), h("small", { dir: "auto" }, `@${user.username}`))),
+      h("div", { class: "group" }, h("span", { "aria-hidden": "true" }, t("theme")), themeSegments()),
+      h("div", { class: "group" }, h("span", { "aria-hidden": "true" }, t("language")), languageSegments(() => {
+        close();
+        redraw();
+      })),
+      h("button", { class: "button", type: "button", on: { click: signOut } }, icon("exit", 18), t("signOut")));
+    document.body.append(menu);
+    const box = button.getBoundingClientRect();
+    menu.style.setProperty("top", `${box.bottom + 6}px`);
+    menu.style.setProperty("left", `${Math.max(8, Math.min(box.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8))}px`);
+    button.setAttribute("aria-expanded", "true");
+    menu.querySelector('[tabindex="0"]')?.focus();
+    document.addEventListener("pointerdown", outside, true);
+    document.addEventListener("keydown", onKey, true);
+    menu.addEventListener("focusout", (event) => {
+      if (event.relatedTarget && !menu?.contains(event.relatedTarget) && event.relatedTarget !== button) close();
+    });
+  }
+  function close() {
+    if (!menu) return;
+    const hadFocus = menu.contains(document.activeElement);
+    const closing = menu;
+    menu = null;
+    closing.remove();
+    button.setAttribute("aria-expanded", "false");
+    document.removeEventListener("pointerdown", outside, true);
+    document.removeEventListener("keydown", onKey, true);
+    if (hadFocus) button.focus();
+  }
+  function outside(event) {
+    if (!menu.contains(event.target) && !button.contains(event.target)) close();
+  }
+  function onKey(event) {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    close();
+  }
+  async function signOut() {
+    close();
+    const { waiting, failed } = parlor.unsent.snapshot;
+    const count = waiting + failed;
+    if (count > 0 && !(await ask(t("signOut"), t("signOutAsk", { count }), t("signOut")))) return;
+    await parlor.session.logout();
+  }
+  return { element: button, close };
+}

@@ -1,0 +1,91 @@
+import { h, fill, text } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, failureText } from "./texts.js";
+import { personMark } from "./marks.js";
+import { personName } from "../parlor/display.js";
+import { openDialog } from "./dialog.js";
+import { field } from "./sign-in.js";
+import { goTo } from "./route.js";
+
+/** Chooses a person, then a name, and makes a room. `person` skips the choice. */
+export async function newRoom(parlor, person = null) {
+  const someone = person ?? (await choosePerson(parlor));
+  if (!someone) return;
+  const room = await nameRoom(parlor, someone);
+  if (room) goTo(room.id);
+}
+
+function choosePerson(parlor) {
+  return openDialog(t("newRoom"), (close) => {
+    const known = parlor.rooms.snapshot.people;
+    const results = h("div", { class: "people-list" });
+    const more = h("button", { class: "text-button", type: "button", hidden: true, on: { click: () => load(next) } }, t("morePeople"));
+    const others = h("div");
+    const mine = h("div");
+    const status = h("p", { class: "hint", role: "status" });
+    results.append(mine, others, status, more);
+    const search = field(t("findPeople"), { type: "search", placeholder: t("findPeopleHint"), autocomplete: "off", autocapitalize: "none", spellcheck: "false", "data-focus": "", on: { input: later } });
+    let next = null;
+    let asked = null;
+    let timer = null;
+
+    const row = (person) => h("button", { class: "person-row", type: "button", "aria-label": t("startWith", { name: personName(person) }), on: { click: () => close(person) } },
+      personMark(person), h("span", { dir: "auto" }, personName(person), h("small", {}, `@${person.username}`)), icon("plus"));
+
+    function drawMine() {
+      const query = search.input.value.trim().toLocaleLowerCase();
+      const shown = known.filter((person) => [person.username, person.firstName ?? ""].some((name) => name.toLocaleLowerCase().startsWith(query))).slice(0, 50);
+      fill(mine, shown.length > 0 && h("h3", {}, t("yourPeople")), shown.map(row));
+      return shown.length;
+    }
+    async function load(cursor) {
+      asked?.abort();
+      asked = new AbortController();
+      const { signal } = asked;
+      if (!cursor) text(status, t("loading"));
+      try {
+        const query = search.input.value.trim();
+        const found = await parlor.rooms.findPeople(query, { cursor: cursor ?? undefined, limit: 30, signal });
+        if (signal.aborted) return;
+        next = found.next;
+        if (!cursor) fill(others, found.people.length > 0 && h("h3", {}, t("otherPeople")));
+        others.append(...found.people.map(row));
+        more.hidden = !next;
+        text(status, found.people.length === 0 && !mine.childElementCount ? t("nobodyFound") : "");
+      } catch (failure) {
+        if (!signal.aborted) text(status, failureText(failure));
+      }
+    }
+    function later() {
+      drawMine();
+      clearTimeout(timer);
+      timer = setTimeout(() => load(null), 200);
+    }
+    drawMine();
+    load(null);
+    return [search.element, results];
+  });
+}
+
+function nameRoom(parlor, person) {
+  return openDialog(t("newRoomWith", { name: personName(person) }), (close) => {
+    const name = field(t("optionalName"), { maxlength: 100, autocomplete: "off", dir: "auto", "data-focus": "" });
+    const problem = h("p", { class: "problem", role: "alert", hidden: true });
+    const go = h("button", { class: "button primary", type: "submit" }, t("startRoom"));
+    return h("form", { class: "field", on: {
+      submit: async (event) => {
+        event.preventDefault();
+        go.disabled = true;
+        problem.hidden = true;
+        try {
+          close(await parlor.rooms.create(person.id, name.input.value.trim() || undefined));
+        } catch (failure) {
+          text(problem, failureText(failure));
+          problem.hidden = false;
+        } finally {
+          go.disabled = false;
+        }
+      },
+    } }, problem, name.element, h("div", { class: "dialog-foot" }, go));
+  });
+}

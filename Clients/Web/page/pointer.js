@@ -1,0 +1,47 @@
+import { onceAFrame } from "./dom.js";
+
+const THRESHOLD = 4;
+
+/**
+ * Follows a pointer from where it went down. `from(event)` says whether it counts, `begin(event)` runs then, `move(dx, dy, events)` at most
+ * once a frame, `end(isMoved)` once. A press that does not move farther than a few pixels stays a click.
+ */
+export function trackPointer(element, { from, begin, move, end }) {
+  element.addEventListener("pointerdown", (down) => {
+    if (down.button !== 0 || !down.isPrimary || !from(down)) return;
+    if (!begin(down)) return;
+    down.stopPropagation();
+    let isMoved = false;
+    let events = [];
+    element.wasDragged = false;
+    const flush = onceAFrame(() => {
+      const last = events.at(-1);
+      if (!last) return;
+      const batch = events;
+      events = [];
+      move(last.clientX - down.clientX, last.clientY - down.clientY, batch);
+    });
+    const onMove = (event) => {
+      if (event.pointerId !== down.pointerId) return;
+      if (!isMoved) {
+        if (Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < THRESHOLD) return;
+        isMoved = element.wasDragged = true;
+        element.setPointerCapture(down.pointerId);
+      }
+      events.push(...(event.getCoalescedEvents?.().length ? event.getCoalescedEvents() : [event]));
+      flush();
+    };
+    const onEnd = (event) => {
+      if (event.pointerId !== down.pointerId) return;
+      stop.abort();
+      const last = events.at(-1);
+      if (isMoved && last) move(last.clientX - down.clientX, last.clientY - down.clientY, events);
+      events = [];
+      end(isMoved);
+    };
+    const stop = new AbortController();
+    addEventListener("pointermove", onMove, { signal: stop.signal });
+    addEventListener("pointerup", onEnd, { signal: stop.signal });
+    addEventListener("pointercancel", onEnd, { signal: stop.signal });
+  });
+}

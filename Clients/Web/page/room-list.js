@@ -1,0 +1,241 @@
+import { h, fill, text, reconcile, onceAFrame } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, failureText } from "./texts.js";
+import { roomMark, personMark, wordmark } from "./marks.js";
+import { relativeTime, explainTimes, shortDate, isNamed, peopleLine } from "./format.js";
+import { personName, badgeText } from "../parlor/display.js";
+import { accountMenu, segments } from "./menu.js";
+import { newRoom } from "./new-room.js";
+import { roomAddress } from "./route.js";
+
+const FIRST_ROWS = 30;
+
+/** The list of rooms, by activity or by person. */
+export function roomListView(parlor, redraw) {
+  const rooms = parlor.rooms;
+  const me = rooms.userId;
+  let grouping = read("parlor.grouping", "rooms");
+  let query = "";
+  let selected = null;
+
+  const later = onceAFrame(() => draw());
+  const menu = accountMenu(parlor, redraw);
+  const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {
+    input: () => {
+      query = filter.value.trim().toLocaleLowerCase();
+      draw();
+    },
+    keydown: (event) => {
+      if (event.key === "Escape" && filter.value) {
+        event.preventDefault();
+        filter.value = query = "";
+        draw();
+      } else if (event.key === "ArrowDown") {
+        event.preventDefault();
+        list.querySelector(".room-row")?.focus();
+      }
+    },
+  } });
+  const order = h("select", { "aria-label": t("sortBy"), title: t("sortBy"), on: {
+    change: () => {
+      rooms.setOrder(order.value);
+      keep("parlor.order", order.value);
+      list.scrollTop = 0;
+    },
+  } }, [["activity", "sortActivity"], ["messages", "sortMessages"], ["content", "sortContent"]].map(([value, key]) => h("option", { value }, t(key))));
+  const chosen = read("parlor.order", rooms.snapshot.order);
+  if (["activity", "messages", "content"].includes(chosen) && chosen !== rooms.snapshot.order) rooms.setOrder(chosen);
+  order.value = chosen;
+  const sorting = h("span", { class: "sort" }, icon("sort", 16), order);
+  const list = h("div", { class: "rooms", on: { keydown: move } });
+  const rows = h("div", { role: "list" });
+  const notice = h("div");
+  list.append(rows, notice);
+  explainTimes(list);
+  const element = h("nav", { class: "side", "aria-label": t("rooms") },
+    h("header", { class: "side-head" },
+      wordmark(),
+      h("button", { class: "icon-button primary", type: "button", "aria-label": t("newRoom"), title: t("newRoom"), on: { click: () => newRoom(parlor) } }, icon("plus")),
+      menu.element),
+    h("div", { class: "side-tools" },
+      h("div", { class: "search" }, icon("search", 18), filter),
+      h("div", { class: "tool-row" },
+        segments(t("rooms"), [{ id: "rooms", name: t("rooms") }, { id: "people", name: t("people") }], grouping, (id) => {
+          grouping = id;
+          keep("parlor.grouping", id);
+          draw();
+        }),
+        sorting)),
+    list);
+
+  function matches(room) {
+    return !query || `${room.displayName}\n${room.participants.map((person) => `${person.username} ${person.firstName ?? ""}`).join("\n")}`.toLocaleLowerCase().includes(query);
+  }
+
+  function draw() {
+    const { rooms: all, people, isLoaded, isLoading, failure } = rooms.snapshot;
+    const isGrouped = grouping === "people";
+    sorting.hidden = isGrouped;
+    rows.classList.toggle("is-grouped", isGrouped);
+    const entries = isGrouped
+      ? people.flatMap((person) => {
+        const shown = person.rooms.filter(matches);
+        return shown.length ? [{ key: `person/${person.id}`, person }, ...shown.map((room) => ({ key: room.id, room }))] : [];
+      })
+      : all.filter(matches).map((room) => ({ key: room.id, room }));
+    // The first screenful is painted first.
+    const isFirst = !rows.rows?.size && entries.length > FIRST_ROWS;
+    if (isFirst) later();
+    reconcile(rows, isFirst ? entries.slice(0, FIRST_ROWS) : entries, (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
+      (row, entry) => (entry.room ? updateRow(row, entry.room) : updatePerson(row, entry.person)));
+    drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
+  }
+
+  let notified = "";
+  function drawNotice(shown, all, isLoaded, isLoading, failure) {
+    const state = shown > 0 ? (failure && !isLoaded ? "failed-some" : "")
+      : all > 0 && query ? `no-match/${query}` : isLoaded ? "none" : failure && !isLoading ? `failed/${failure.code}` : "loading";
+    if (state === notified) return;
+    notified = state;
+    list.setAttribute("aria-busy", String(state === "loading"));
+    if (state === "loading") {
+      fill(notice, h("span", { class: "visually-hidden" }, t("loading")), Array.from({ length: 7 }, () => h("div", { class: "bone-row", "aria-hidden": "true" }, h("div", { class: "bone" }), h("div", { class: "bone" }), h("div", { class: "bone" }))));
+    } else if (state === "none") {
+      fill(notice, h("div", { class: "empty" }, roomMark("none"), h("h2", {}, t("noRooms")), h("p", {}, t("noRoomsLead")),
+        h("button", { class: "button primary", type: "button", on: { click: () => newRoom(parlor) } }, icon("plus", 18), t("newRoom"))));
+    } else if (state.startsWith("no-match")) {
+      fill(notice, h("div", { class: "empty" }, h("p", { dir: "auto" }, t("noMatch", { query: filter.value.trim() }))));
+    } else if (state.startsWith("failed/")) {
+      fill(notice, h("div", { class: "empty" }, h("h2", {}, t("roomsFailed")), h("p", {}, failureText(failure)),
+        h("button", { class: "button", type: "button", on: { click: () => rooms.refresh() } }, icon("retry", 18), t("tryAgain"))));
+    } else {
+      fill(notice);
+    }
+  }
+
+  function makeRow(roomId) {
+    const part = {
+      mark: roomMark(roomId), title: h("div", { class: "title", dir: "auto" }), people: h("div", { class: "people", dir: "auto" }),
+      last: h("div", { class: "last", dir: "auto" }), time: h("time"), badge: h("span", { class: "badge" }), news: h("span", { class: "badge quiet" }),
+      elements: h("span"), made: h("span"), kind: h("span"),
+    };
+    const row = h("a", { class: "room-row", href: roomAddress(roomId) },
+      part.mark,
+      part.title, h("span", { class: "when" }, part.kind, part.time),
+      part.last, h("span", { class: "badges" }, part.news, part.badge),
+      h("div", { class: "facts" }, part.people, part.made, part.elements));
+    const item = h("div", { role: "listitem" }, row);
+    item.row = row;
+    item.parts = part;
+    return item;
+  }
+
+  function updateRow(item, room) {
+    const { parts: part, row } = item;
+    if (item.room !== room) {
+      item.room = room;
+      const named = isNamed(room);
+      text(part.title, named ? room.name : t("unnamedRoom"));
+      part.title.classList.toggle("unnamed", !named);
+      text(part.people, peopleLine(room, (person) => personName(person)));
+      const typists = room.typing;
+      part.last.classList.toggle("is-typing", typists.length > 0);
+      text(part.last, typists.length > 0 ? typingText(room) : room.lastMessage
+        ? (room.lastMessage.senderId === me ? t("youSaid", { text: room.lastMessage.text }) : room.lastMessage.text) : t("noMessagesYet"));
+      text(part.badge, badgeText(room.badges.messages));
+      if (item.news !== room.badges.elements) {
+        item.news = room.badges.elements;
+        fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
+      }
+      if (item.elements !== room.elementCount) {
+        item.elements = room.elementCount;
+        fill(part.elements, icon("board", 13), String(room.elementCount));
+        part.elements.title = t("elementCount", { count: room.elementCount });
+      }
+      if (item.activity !== room.lastActivityType) {
+        item.activity = room.lastActivityType;
+        fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
+      }
+      row.classList.toggle("has-unread", room.hasUnread);
+      row.classList.toggle("is-active", room.isActive);
+      text(part.made, t("created", { date: shortDate(room.createdAt) }));
+      part.made.dataset.time = room.createdAt;
+      row.setAttribute("aria-label", [
+        named ? room.name : t("unnamedRoom"), part.people.textContent,
+        room.badges.messages > 0 && t("unreadMessages", { count: room.badges.messages }),
+        room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
+        room.isActive && t("someoneHere"), part.last.textContent, t("elementCount", { count: room.elementCount }), part.made.textContent,
+      ].filter(Boolean).join(", "));
+    }
+    const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
+    if (part.time.dateTime !== at) {
+      part.time.dateTime = at;
+      part.time.removeAttribute("title");
+    }
+    text(part.time, relativeTime(at));
+    if (room.id === selected) row.setAttribute("aria-current", "page");
+    else row.removeAttribute("aria-current");
+  }
+
+  function typingText(room) {
+    if (room.typing.length > 1) return t("typingMany");
+    const person = room.participants.find((participant) => participant.userId === room.typing[0]);
+    return person ? t("typingOne", { name: personName(person) }) : t("typing");
+  }
+
+  function makePerson(person) {
+    const name = h("span", { dir: "auto" });
+    const count = h("small");
+    const item = h("div", { class: "person-head", role: "listitem" }, personMark(person), h("h2", {}, name, count),
+      h("button", { class: "icon-button", type: "button", "aria-label": t("newRoomWith", { name: personName(person) }), title: t("newRoomWith", { name: personName(person) }),
+        on: { click: () => newRoom(parlor, person) } }, icon("plus")));
+    item.parts = { name, count };
+    return item;
+  }
+  function updatePerson(item, person) {
+    text(item.parts.name, personName(person));
+    text(item.parts.count, t("roomCount", { count: person.rooms.length }));
+  }
+
+  function move(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !event.target.classList.contains("room-row")) return;
+    event.preventDefault();
+    const all = [...rows.querySelectorAll(".room-row")];
+    const next = all[all.indexOf(event.target) + step];
+    if (next) next.focus();
+    else if (step < 0) filter.focus();
+  }
+
+  const unsubscribe = rooms.subscribe(later);
+  const clock = setInterval(later, 30_000);
+  draw();
+  return {
+    element,
+    select(roomId) {
+      selected = roomId;
+      draw();
+    },
+    end() {
+      unsubscribe();
+      clearInterval(clock);
+      menu.close();
+    },
+  };
+}
+
+function read(key, otherwise) {
+  try {
+    return localStorage.getItem(key) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function keep(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+}

@@ -1,0 +1,154 @@
+import { h, fill, text, onceAFrame } from "./dom.js";
+import { icon } from "./icons.js";
+import { t, failureText } from "./texts.js";
+import { roomMark } from "./marks.js";
+import { exactTime, shortDate, isNamed, peopleLine } from "./format.js";
+import { personName } from "../parlor/display.js";
+import { chatView } from "./chat.js";
+import { boardView } from "./board.js";
+import { toast } from "./dialog.js";
+import { rove } from "./menu.js";
+import { goTo } from "./route.js";
+
+/** One open room: its name and people over the conversation and the board. */
+export function roomView(parlor, roomId) {
+  const opened = parlor.open(roomId);
+  const me = parlor.rooms.userId;
+  const room = () => parlor.rooms?.get(roomId);
+  const title = h("h1");
+  const sub = h("div", { class: "sub" });
+  const people = h("span", { dir: "auto" });
+  const presence = h("span", { class: "presence" });
+  const made = h("time", { class: "made" });
+  sub.append(people, presence, made);
+  const mark = roomMark(roomId);
+  const head = h("header", { class: "room-head" },
+    h("button", { class: "icon-button back", type: "button", "aria-label": t("back"), on: { click: () => goTo(null) } }, icon("back")),
+    mark, h("div", { class: "titles" }, title, sub));
+
+  const nameOf = (userId) => {
+    const person = room()?.participants.find((participant) => participant.userId === userId);
+    return person ? personName(person) : null;
+  };
+  const chat = chatView(parlor, opened.conversation, { me, nameOf, room });
+  const board = boardView(opened.board);
+  const tabs = ["chat", "board"].map((id) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id)));
+  const tabBar = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("rooms"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
+  chat.element.id = "pane-chat";
+  board.element.id = "pane-board";
+  const body = h("div", { class: "room-body" }, chat.element, board.element);
+  const element = h("div", { class: "room" }, head, tabBar, body);
+
+  function choose(id) {
+    body.dataset.tab = id;
+    tabs.forEach((tab, index) => {
+      const isChosen = ["chat", "board"][index] === id;
+      tab.setAttribute("aria-selected", String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
+    });
+    if (id === "chat") chat.shown();
+    else board.shown();
+  }
+
+  let isRenaming = false;
+  let titled = null;
+  function draw() {
+    const current = room();
+    const isGone = opened.conversation.snapshot.isGone;
+    if (isGone) return drawGone();
+    if (!current) {
+      if (!isRenaming && titled !== "…") {
+        titled = "…";
+        fill(title, h("span", { class: "visually-hidden" }, t("loading")), h("span", { class: "bone name-bone", "aria-hidden": "true" }));
+      }
+      return;
+    }
+    if (!isRenaming) drawTitle(current);
+    text(people, peopleLine(current, (person) => personName(person)));
+    const others = current.participants.filter((person) => person.userId !== me);
+    const present = others.find((person) => person.isPresent);
+    presence.classList.toggle("is-here", Boolean(present));
+    presence.hidden = others.length === 0;
+    if (others.length) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
+    mark.classList.toggle("is-active", Boolean(present));
+    made.dateTime = current.createdAt;
+    made.title = exactTime(current.createdAt);
+    text(made, t("created", { date: shortDate(current.createdAt) }));
+  }
+
+  function drawTitle(current) {
+    const key = `name/${current.name ?? ""}`;
+    if (titled === key) return;
+    titled = key;
+    const isUnnamed = !isNamed(current);
+    fill(title, h("button", { class: `name-button${isUnnamed ? " unnamed" : ""}`, type: "button", title: t("rename"), "aria-label": isUnnamed ? `${t("unnamedRoom")}: ${t("nameThisRoom")}` : `${current.name}: ${t("rename")}`, on: { click: rename } },
+      h("span", { dir: "auto" }, isUnnamed ? t("nameThisRoom") : current.name), icon("pencil", 16)));
+  }
+
+  function rename() {
+    const current = room();
+    if (!current) return;
+    isRenaming = true;
+    const input = h("input", { class: "input", value: current.name ?? "", maxlength: 100, dir: "auto", "aria-label": t("roomName"), placeholder: t("nameThisRoom"), title: t("roomNameHint"), autocomplete: "off", enterkeyhint: "done" });
+    const finish = async (isKept) => {
+      if (!isRenaming) return;
+      isRenaming = false;
+      titled = null;
+      const name = input.value.trim();
+      const hadFocus = form.contains(document.activeElement);
+      if (isKept && name !== (current.name ?? "")) parlor.rooms.rename(roomId, name).catch((failure) => toast(failureText(failure)));
+      draw();
+      if (hadFocus) title.querySelector("button")?.focus();
+    };
+    const form = h("form", { class: "name-form", on: {
+      submit: (event) => {
+        event.preventDefault();
+        finish(true);
+      },
+      keydown: (event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation();
+        finish(false);
+      },
+      focusout: (event) => {
+        if (!form.contains(event.relatedTarget)) finish(true);
+      },
+    } }, input, h("button", { class: "icon-button", type: "submit", "aria-label": t("save") }, icon("check")));
+    fill(title, form);
+    input.focus();
+    input.select();
+  }
+
+  let isGoneShown = false;
+  function drawGone() {
+    if (isGoneShown) return;
+    isGoneShown = true;
+    fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", {}, t("roomGone")), h("p", {}, t("roomGoneLead")),
+      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"))));
+  }
+
+  const later = onceAFrame(draw);
+  const ends = [parlor.rooms.subscribe(later), opened.conversation.subscribe(later)];
+  choose("chat");
+  draw();
+  return {
+    element,
+    begin(isFirst) {
+      chat.begin();
+      board.begin();
+      if (matchMedia("(pointer: fine)").matches || !isFirst) chat.focus();
+    },
+    end() {
+      ends.forEach((end) => end());
+      chat.end();
+      board.end();
+      opened.close();
+    },
+  };
+}
+
+/** What stands in place of a room while none is open. */
+export function noRoomView() {
+  return { element: h("div", { class: "empty" }, roomMark("welcome"), h("h1", {}, t("chooseRoom")), h("p", {}, t("chooseRoomLead"))), end() {} };
+}

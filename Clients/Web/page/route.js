@@ -1,0 +1,23 @@
+// Which room is open stands in the address, after the #, so that Back and reloading work and the server serves one page.
+
+export function route() {
+  const match = /^#\/room\/([^/]+)$/.exec(location.hash);
+  try {
+    return { roomId: match ? decodeURIComponent(match[1]) : null };
+  } catch {
+    return { roomId: null };
+  }
+}
+
+export function roomAddress(roomId) {
+  return `#/room/${encodeURIComponent(roomId)}`;
+}
+
+export function goTo(roomId) {
+  location.hash = roomId ? roomAddress(roomId) : "#/";
+}
+
+/** Forgets the room without an entry in the history. */
+export function clear() {
+  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+}

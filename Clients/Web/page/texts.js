@@ -1,0 +1,55 @@
+import en from "./texts/en.js";
+import de from "./texts/de.js";
+
+const TABLES = { en, de };
+
+export const languages = Object.keys(TABLES).map((code) => ({ code, name: TABLES[code].languageName }));
+
+/** The language in use: chosen, else the browser's first that there is, else English. */
+export let language = initialLanguage();
+let plurals = new Intl.PluralRules(language);
+let numbers = new Intl.NumberFormat(language);
+document.documentElement.lang = language;
+
+function initialLanguage() {
+  const chosen = read();
+  if (chosen in TABLES) return chosen;
+  return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((code) => code in TABLES) ?? "en";
+}
+
+function read() {
+  try {
+    return localStorage.getItem("parlor.language") ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Changes the language for this browser. The caller draws everything again. */
+export function setLanguage(code) {
+  language = code in TABLES ? code : "en";
+  plurals = new Intl.PluralRules(language);
+  numbers = new Intl.NumberFormat(language);
+  document.documentElement.lang = language;
+  try {
+    localStorage.setItem("parlor.language", language);
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+}
+
+/** The text of `key` with `values` filled in. */
+export function t(key, values = {}) {
+  let entry = TABLES[language][key] ?? en[key] ?? key;
+  if (typeof entry === "object") entry = entry[plurals.select(values.count)] ?? entry.other;
+  return entry.replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = values[name];
+    return value == null ? whole : typeof value === "number" ? numbers.format(value) : value;
+  });
+}
+
+/** What a person reads about a failure: the table's text if there is one, else the server's own. */
+export function failureText(failure) {
+  const known = TABLES[language][`error.${failure?.code}`];
+  return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");
+}

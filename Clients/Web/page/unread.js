@@ -1,0 +1,48 @@
+import { badgeText } from "../parlor/display.js";
+
+let shown = null;
+
+/** Shows the count in the title and on the icon of the tab. */
+export function showUnread(count, roomName) {
+  const title = `${count > 0 ? `(${badgeText(count)}) ` : ""}${roomName ? `${roomName} · ` : ""}Parlor`;
+  if (document.title !== title) document.title = title;
+  const isUnread = count > 0;
+  if (shown === isUnread) return;
+  shown = isUnread;
+  const link = document.querySelector('link[rel="icon"]');
+  if (isUnread) {
+    link.type = "image/png";
+    link.href = drawn();
+  } else {
+    link.type = "image/svg+xml";
+    link.href = new URL("../icon.svg", import.meta.url).href;
+  }
+}
+
+/** The icon with a lamp in its corner. */
+function drawn() {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 64;
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = "#1d5f4e";
+  pen.beginPath();
+  pen.roundRect(0, 0, 64, 64, 16);
+  pen.fill();
+  pen.fillStyle = "#e9f3ee";
+  pen.beginPath();
+  pen.arc(32, 28, 16, Math.PI, 0);
+  pen.lineTo(48, 52);
+  pen.lineTo(16, 52);
+  pen.fill();
+  pen.fillStyle = "#1d5f4e";
+  pen.fillRect(30, 12, 4, 40);
+  pen.fillRect(16, 31, 32, 4);
+  pen.fillStyle = "#f4bb4a";
+  pen.strokeStyle = "#1d5f4e";
+  pen.lineWidth = 4;
+  pen.beginPath();
+  pen.arc(48, 16, 14, 0, 7);
+  pen.fill();
+  pen.stroke();
+  return canvas.toDataURL("image/png");
+}

@@ -1,0 +1,229 @@
+import { Board, boardLane } from "./board.js";
+import { commonOutcome, sendBoardChange } from "./board-sending.js";
+import { Cache } from "./cache.js";
+import { Conversation, messagesLane } from "./conversation.js";
+import { ClientFailure } from "./failure.js";
+import { Outbox } from "./outbox.js";
+import { ReadReceipts } from "./read-receipts.js";
+import { Rooms } from "./rooms.js";
+import { Server } from "./server.js";
+import { RoomsSocket } from "./socket.js";
+import { within } from "./timing.js";
+
+/** What is to be written and sent before stopping gets so long. */
+const FLUSH_TIME = 3_000;
+
+/** All of it for one signed-in person, put together; everything that happens comes in through one door, in order. */
+export class Account {
+  #socket;
+  #server;
+  #receipts;
+  #cache;
+  #connection;
+  #isAway = true;
+  #isEnded = false;
+  #backing;
+  /** By id, rooms with their conversation, board, and how many screens show them. */
+  #open = new Map();
+  #session;
+
+  /** @param connection a Value, shown by the app. */
+  constructor({ platform, address, session, storage, channel, mode, user, connection }) {
+    this.user = user;
+    this.#connection = connection;
+    this.#session = session;
+    this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onHappening: (happening) => this.#take(happening) });
+    this.#server = new Server(session, this.#socket);
+    this.#cache = new Cache(storage, user.id);
+    this.#receipts = new ReadReceipts(platform, this.#server);
+    this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
+    const shared = { platform, server: this.#server, cache: this.#cache, ownId: user.id };
+    this.rooms = new Rooms({ ...shared, onGone: (roomId) => this.#forget(roomId) });
+    this.#backing = {
+      ...shared,
+      outbox: this.outbox,
+      receipts: this.#receipts,
+      onTyping: (roomId, userIds) => this.rooms.setTyping(roomId, userIds),
+      onGone: (roomId) => this.rooms.forget(roomId),
+    };
+  }
+
+  start() {
+    this.#server.open();
+    this.outbox.start();
+    this.rooms.loadFirst();
+    this.#socket.start();
+  }
+
+  async stop() {
+    await within(this.#backing.platform, FLUSH_TIME, "there was no more time", this.flush()).catch(() => {});
+    this.outbox.stop();
+    this.#socket.stop();
+    this.#server.close();
+  }
+
+  wake() {
+    this.#socket.wake();
+    this.outbox.noteConnection();
+    this.rooms.becomeActive();
+  }
+
+  async flush() {
+    const opened = [...this.#open.values()];
+    await Promise.all([
+      this.outbox.flush(), this.#receipts.flush(),
+      ...opened.flatMap(({ conversation, board }) => [conversation.flush(), board.writeCache()]),
+    ]);
+  }
+
+  /**
+   * Nobody, or somebody else, is signed in. It is final.
+   * @param erases one has signed out: nothing of this person stays on the device. Else what is unsent waits for the next sign-in.
+   */
+  async end({ erases }) {
+    this.#isEnded = true;
+    this.outbox.stop();
+    this.#receipts.end();
+    this.rooms.end();
+    const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);
+    for (const { conversation, board } of this.#open.values()) {
+      conversation.leave();
+      board.leave();
+      conversation.end();
+      board.end();
+    }
+    this.#open.clear();
+    this.#socket.stop();
+    this.#server.close();
+    await isErased;
+  }
+
+  open(roomId) {
+    let room = this.#open.get(roomId);
+    if (!room || room.isGone) {
+      const participantIds = this.rooms.get(roomId)?.participants.map(({ userId }) => userId) ?? [];
+      room = {
+        conversation: new Conversation(roomId, this.#backing, { participantIds, isAway: this.#isAway }),
+        board: new Board(roomId, this.#backing, { isAway: this.#isAway }),
+        screens: 0,
+      };
+      this.#open.set(roomId, room);
+    }
+    room.screens += 1;
+    if (room.screens === 1 && !this.#isEnded) {
+      this.rooms.enter(roomId);
+      room.conversation.enter();
+      room.board.enter();
+    }
+    let isOpen = true;
+    return Object.freeze({
+      roomId,
+      conversation: room.conversation,
+      board: room.board,
+      close: () => {
+        if (isOpen) this.#close(roomId, room);
+        isOpen = false;
+      },
+    });
+  }
+
+  #close(roomId, room) {
+    room.screens -= 1;
+    if (room.screens > 0 || this.#open.get(roomId) !== room) return;
+    this.#open.delete(roomId);
+    this.rooms.beginLeaving(roomId);
+    room.conversation.leave();
+    room.board.leave();
+    this.#server.leave(roomId).then(() => {
+      // Somebody may have come back meanwhile.
+      if (!this.#open.has(roomId)) this.rooms.leave(roomId);
+      this.#receipts.flush();
+    });
+  }
+
+  /** A room that one is no longer part of leaves no trace. */
+  #forget(roomId) {
+    const room = this.#open.get(roomId);
+    if (room && !room.isGone) {
+      room.isGone = true;
+      room.conversation.end();
+      room.board.end();
+      this.#server.leave(roomId);
+    }
+    this.#cache.remove(roomId);
+    this.outbox.removeLane(messagesLane(roomId));
+    this.outbox.removeLane(boardLane(roomId));
+  }
+
+  #take(happening) {
+    const { type, failure, retryAt } = happening;
+    if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
+    if (type === "connected") {
+      this.#connection.set({ state: "connected", transport: this.#socket.transportName, failure: null, retryAt: null });
+    }
+    if (type === "recovered") this.#isAway = false;
+    if (type === "disconnected") {
+      this.#isAway = true;
+      const isOver = failure.kind === "signed_out" || failure.code === "disconnected";
+      // A session that was ended elsewhere is found to be so by asking.
+      if (failure.code === "disconnected") this.#session.call("GET", "/users/me").catch(() => {});
+      const state = isOver ? "ended" : retryAt === null ? "idle" : "offline";
+      this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
+    }
+    this.#connection.set({ isCaughtUp: type === "recovered" || (type === "event" && this.#connection.snapshot.isCaughtUp) });
+    if (type === "event") this.#apply(happening.name, happening.data);
+    else this.#tellAll(happening);
+    if (type === "connected") {
+      this.outbox.noteConnection();
+      this.#receipts.flush();
+    }
+  }
+
+  #tellAll(happening) {
+    this.rooms.applyHappening(happening);
+    for (const { conversation, board } of this.#open.values()) {
+      conversation.applyHappening(happening);
+      board.applyHappening(happening);
+    }
+  }
+
+  /** An event that is not what the contract says is passed over: it must not end the others. */
+  #apply(name, data) {
+    try {
+      this.rooms.apply(name, data);
+      const room = this.#open.get(data.roomId ?? data.message?.roomId ?? data.element?.roomId);
+      if (!room || room.isGone) return;
+      room.conversation.apply(name, data);
+      room.board.apply(name, data);
+    } catch (error) {
+      console.error(`parlor: the event ${name} was passed over`, error);
+    }
+  }
+
+  async #send(entry) {
+    if (entry.change.type !== "message") return this.#sendBoardChange(entry);
+    try {
+      const { roomId, text } = entry.change;
+      return { type: "done", value: await this.#server.send(roomId, text, entry.id) };
+    } catch (error) {
+      const failure = ClientFailure.of(error);
+      // An earlier try has arrived, and the message was deleted since.
+      return failure.is("message_not_found") ? { type: "gone" } : commonOutcome(failure);
+    }
+  }
+
+  /** What waits behind a change is made on what this one has made. */
+  async #sendBoardChange(entry) {
+    const outcome = await sendBoardChange(this.#server, entry);
+    const element = outcome.value?.element;
+    for (const later of element ? this.outbox.entries(entry.lane) : []) {
+      if (later === entry || later.id !== entry.id || later.change.type === "create") continue;
+      later.change.elementId ??= element.id;
+      if (later.change.content !== undefined && later.change.version === undefined) {
+        Object.assign(later.change, { version: element.version, base: element.content });
+      }
+      this.outbox.keep(later);
+    }
+    return outcome;
+  }
+}

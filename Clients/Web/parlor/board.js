@@ -1,0 +1,259 @@
+import { boardElements } from "./board-element.js";
+import { ElementStore } from "./element-store.js";
+import { ClientFailure } from "./failure.js";
+import { Loading } from "./loading.js";
+import { Observable } from "./observable.js";
+import { Pause } from "./timing.js";
+
+const CACHE_PAUSE = 500;
+/** A list asked for again because of a clearing waits for what follows it. */
+const DOUBT_PAUSE = 300;
+
+/** A lane of the outbox. */
+export function boardLane(roomId) {
+  return `${roomId}/board`;
+}
+
+/** One room's elements, live, with one's own changes on top. See parlor.d.ts. */
+export class Board extends Observable {
+  #backing;
+  #ownId;
+  #lane;
+  #store;
+  #loading;
+  #unfollow = null;
+  #conflict = null;
+  #visit = 0;
+  #caching = null;
+  #cachedVersion = -1;
+  #isCacheRead = false;
+  #doubt = null;
+  /** While a clearing is on its way, what it takes away is not shown. */
+  #clearing = null;
+
+  constructor(roomId, backing, { isAway }) {
+    super();
+    this.roomId = roomId;
+    this.#backing = backing;
+    this.#ownId = backing.ownId;
+    this.#lane = boardLane(roomId);
+    this.#store = new ElementStore(this.#ownId);
+    this.#loading = new Loading(backing.platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
+  }
+
+  makeSnapshot(previous) {
+    const hidden = this.#clearing;
+    const elements = boardElements({
+      store: this.#store, entries: this.#entries, ownId: this.#ownId, previous: previous?.elements ?? [],
+    }).filter(({ id }) => !hidden?.has(id));
+    const isSame = previous?.elements.length === elements.length && elements.every((element, index) => element === previous.elements[index]);
+    const next = {
+      elements: isSame ? previous.elements : Object.freeze(elements),
+      isLoading: this.#loading.isLoading,
+      isVerified: this.#loading.isVerified,
+      failure: this.#loading.failure,
+      conflict: this.#conflict,
+    };
+    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+  }
+
+  // What a screen does
+
+  create({ type, content = {}, position = null }) {
+    const id = this.#backing.platform.makeId();
+    this.#append(id, { type: "create", kind: type, content: copy(content), position: copy(position) });
+    return id;
+  }
+
+  move(id, position) {
+    this.#update(id, { position: copy(position) });
+  }
+
+  edit(id, content) {
+    this.#update(id, { content: copy(content) });
+  }
+
+  delete(id) {
+    const entries = this.#entriesOf(id);
+    const waiting = entries.filter((entry) => entry.state !== "sending");
+    const isNew = entries[0]?.change.type === "create";
+    // What was never sent is nowhere. What may have arrived has to be made, to be taken away under its name.
+    const isUnsent = isNew && !entries[0].isAttempted;
+    for (const entry of waiting) {
+      if (isUnsent || entry.change.type !== "create" || entry.state === "failed") this.#backing.outbox.remove(entry);
+    }
+    if (isUnsent || (isNew && entries[0].state === "failed")) return;
+    if (!isNew && !this.#store.get(id)) return;
+    this.#append(id, { type: "delete", ...this.#target(id) });
+  }
+
+  async clear() {
+    const hidden = new Set(this.snapshot.elements.map((element) => element.id));
+    for (const entry of [...this.#entries]) this.#backing.outbox.discard(entry);
+    this.#clearing = hidden;
+    this.invalidate();
+    try {
+      await this.#backing.server.clearRoom(this.roomId);
+      this.#store.clear();
+    } finally {
+      // Also after a failure: whether it was done is not known.
+      await this.#loading.refresh();
+      this.#clearing = null;
+      this.invalidate();
+    }
+  }
+
+  retry(id) {
+    for (const entry of this.#entriesOf(id)) if (entry.state === "failed") this.#backing.outbox.retry(entry);
+  }
+
+  discard(id) {
+    const failed = this.#entriesOf(id).filter((entry) => entry.state === "failed");
+    for (const entry of failed) this.#backing.outbox.remove(entry);
+  }
+
+  dismissConflict() {
+    this.#conflict = null;
+    this.invalidate();
+  }
+
+  refresh() {
+    return this.#loading.refresh();
+  }
+
+  // What the account says; not for a screen
+
+  enter() {
+    const visit = ++this.#visit;
+    this.#unfollow = this.#backing.outbox.follow(this.#lane, (entry, value) => this.#noteOutbox(entry, value));
+    this.#backing.cache.elements(this.roomId).then((cached) => {
+      if (visit !== this.#visit) return;
+      if (!this.#loading.isFetched) this.#store.showCached(cached);
+      this.#isCacheRead = true;
+      this.#changed();
+    });
+    this.#loading.enter();
+  }
+
+  leave() {
+    this.#visit += 1;
+    this.#unfollow?.();
+    this.#doubt?.cancel();
+    this.#doubt = null;
+    this.#loading.leave();
+    return this.writeCache();
+  }
+
+  end() {
+    this.#loading.leave();
+    this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));
+    this.#store.removeAll();
+    this.invalidate();
+  }
+
+  applyHappening({ type, isWhole }) {
+    if (type === "connected") this.#loading.connected();
+    if (type === "recovered") this.#loading.recovered(isWhole);
+    if (type === "disconnected") this.#loading.disconnected();
+  }
+
+  /** An event of this room. */
+  apply(name, data) {
+    switch (name) {
+      case "element:created": case "element:updated": this.#store.put(data.element); break;
+      case "element:deleted": this.#store.delete(data.elementId); break;
+      case "room:cleared": this.#store.clear(); break;
+      default: return;
+    }
+    this.#changed();
+  }
+
+  async writeCache() {
+    this.#caching?.cancel();
+    this.#caching = null;
+    if (!this.#isCacheRead || this.#cachedVersion === this.#store.version) return;
+    this.#cachedVersion = this.#store.version;
+    await this.#backing.cache.keepElements(this.roomId, this.#store.all);
+  }
+
+  get #entries() {
+    return this.#backing.outbox.entries(this.#lane);
+  }
+
+  #entriesOf(id) {
+    return this.#entries.filter((entry) => entry.id === id);
+  }
+
+  #append(id, change) {
+    return this.#backing.outbox.append(this.#lane, id, { roomId: this.roomId, userId: this.#ownId, ...change });
+  }
+
+  #target(id) {
+    return { elementId: this.#store.get(id)?.id };
+  }
+
+  /** Changes of one element that wait become one. */
+  #update(id, fields) {
+    const entries = this.#entriesOf(id);
+    const last = entries.at(-1);
+    if (last?.change.type === "delete") return;
+    const stored = this.#store.get(id);
+    if (last && last.state !== "sending" && (last.change.type === "update" || !last.isAttempted || last.state === "failed")) {
+      if (fields.content !== undefined && last.change.type === "update" && last.change.content === undefined) this.#base(last.change, stored, entries.length > 1);
+      Object.assign(last.change, fields);
+      return this.#backing.outbox.update(last);
+    }
+    if (!stored && !last) return;
+    const change = { type: "update", ...this.#target(id), ...fields };
+    if (fields.content !== undefined) this.#base(change, stored, last !== undefined);
+    this.#append(id, change);
+  }
+
+  /** An edit is made on what was seen: the server's version, or what one's own change before it will make of it. */
+  #base(change, stored, isBehindOwn) {
+    if (isBehindOwn || !stored) return;
+    change.version = stored.version;
+    change.base = stored.content;
+  }
+
+  #noteOutbox(entry, value) {
+    if (!entry) return this.invalidate();
+    if (value.element) this.#store.put(value.element, entry.change.type === "create");
+    if (value.deleted) this.#store.delete(value.deleted);
+    if (value.conflict) {
+      this.#store.put(value.conflict);
+      this.#conflict = Object.freeze({ id: entry.id, content: entry.change.content });
+    }
+    this.#changed();
+  }
+
+  async #fetch(isCurrent) {
+    this.#store.beginList();
+    const elements = await this.#backing.server.elements(this.roomId);
+    if (!isCurrent()) return {};
+    this.#store.takeList(elements);
+    return {};
+  }
+
+  /** After every change of the store. */
+  #changed() {
+    if (this.#store.isDoubtful && !this.#doubt) {
+      this.#doubt = new Pause(this.#backing.platform, DOUBT_PAUSE);
+      this.#doubt.done.then((isOver) => {
+        if (!isOver) return;
+        this.#doubt = null;
+        if (this.#store.isDoubtful) this.#loading.begin();
+      });
+    }
+    if (!this.#caching && this.#loading.isFetched && this.#cachedVersion !== this.#store.version) {
+      this.#caching = new Pause(this.#backing.platform, CACHE_PAUSE);
+      this.#caching.done.then((isOver) => isOver && this.writeCache());
+    }
+    this.invalidate();
+  }
+}
+
+/** What is waiting to be sent must not change with the caller's object. */
+function copy(value) {
+  return value === null ? null : structuredClone(value);
+}

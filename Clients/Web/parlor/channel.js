@@ -1,0 +1,30 @@
+/** What tabs of one origin say to one another; without BroadcastChannel, nothing. */
+export class TabChannel {
+  #channel = null;
+  #listeners = new Map();
+
+  constructor(platform, name) {
+    if (!platform.BroadcastChannel) return;
+    this.#channel = new platform.BroadcastChannel(name);
+    // node: a channel alone keeps no process alive.
+    this.#channel.unref?.();
+    this.#channel.onmessage = ({ data }) => this.#listeners.get(data?.topic)?.(data.content);
+  }
+
+  listen(topic, listener) {
+    this.#listeners.set(topic, listener);
+  }
+
+  unlisten(topic) {
+    this.#listeners.delete(topic);
+  }
+
+  post(topic, content) {
+    this.#channel?.postMessage({ topic, content });
+  }
+
+  close() {
+    this.#channel?.close();
+    this.#channel = null;
+  }
+}

@@ -1,0 +1,275 @@
+import { ClientFailure } from "./failure.js";
+import { Loading } from "./loading.js";
+import { pendingItem } from "./message-item.js";
+import { MessageLoader } from "./message-loader.js";
+import { MessageStore } from "./message-store.js";
+import { Observable } from "./observable.js";
+import { Pause } from "./timing.js";
+import { Typists, TypingSignal } from "./typing.js";
+
+/** So many messages of a room are kept for the next start. */
+const CACHED = 200;
+const CACHE_PAUSE = 500;
+
+/** A lane of the outbox. */
+export function messagesLane(roomId) {
+  return `${roomId}/messages`;
+}
+
+/** One room's messages, live. See parlor.d.ts. */
+export class Conversation extends Observable {
+  #backing;
+  #ownId;
+  #lane;
+  #store;
+  #loading;
+  #loader;
+  #signal;
+  #typists;
+  #pendingItems = new Map();
+  #isGone = false;
+  #unfollow = null;
+  #cachedVersion = -1;
+  #caching = null;
+  #isCacheRead = false;
+  /** Rises with every entering and leaving. */
+  #visit = 0;
+  /** Rises when something may have been missed that nobody will send again. */
+  #losses = 0;
+  #sentAfter = new Map();
+
+  /** @param backing what all of one person's conversations share: `{ platform, server, outbox, receipts, cache, ownId, onTyping }`. */
+  constructor(roomId, backing, { participantIds, isAway }) {
+    super();
+    this.roomId = roomId;
+    this.#backing = backing;
+    this.#ownId = backing.ownId;
+    this.#lane = messagesLane(roomId);
+    const { platform, server } = backing;
+    this.#store = new MessageStore(this.#ownId, participantIds);
+    this.#loading = new Loading(platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
+    this.#loader = new MessageLoader({
+      platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
+    });
+    this.#signal = new TypingSignal(platform, (isTyping) => server.setTyping(roomId, isTyping));
+    this.#typists = new Typists(platform, this.#ownId, () => {
+      backing.onTyping(roomId, this.#typists.ids);
+      this.invalidate();
+    });
+  }
+
+  makeSnapshot(previous) {
+    const stored = this.#store.items;
+    const pending = this.#backing.outbox.entries(this.#lane).filter((entry) => !this.#store.has(entry.id));
+    const items = [...stored, ...pending.map((entry) => this.#pendingItem(entry))];
+    const isSame = previous?.items.length === items.length && items.every((item, index) => item === previous.items[index]);
+    const typing = this.#typists.ids;
+    const next = {
+      items: isSame ? previous.items : Object.freeze(items),
+      hasOlder: this.#store.hasOlder,
+      isLoading: this.#loading.isLoading,
+      isLoadingOlder: this.#loader.isLoadingOlder,
+      isVerified: this.#loading.isVerified,
+      failure: this.#loading.failure,
+      typing: String(typing) === String(previous?.typing ?? [Symbol]) ? previous.typing : Object.freeze(typing),
+      firstUnreadId: this.#loader.firstUnreadId(stored),
+      isGone: this.#isGone,
+    };
+    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+  }
+
+  // What a screen does
+
+  send(text) {
+    const trimmed = text.trim();
+    if (!trimmed || this.#isGone) return null;
+    this.#signal.stopped();
+    const id = this.#backing.platform.makeId();
+    this.#backing.outbox.append(this.#lane, id, { type: "message", roomId: this.roomId, text: trimmed });
+    return id;
+  }
+
+  retry(itemId) {
+    const entry = this.#entry(itemId);
+    if (entry) this.#backing.outbox.retry(entry);
+  }
+
+  discard(itemId) {
+    const entry = this.#entry(itemId);
+    return entry ? this.#backing.outbox.discard(entry) : false;
+  }
+
+  async delete(itemId) {
+    const messageId = this.#store.items.find((item) => item.id === itemId)?.message.id;
+    if (!messageId) return;
+    try {
+      await this.#backing.server.deleteMessage(this.roomId, messageId);
+    } catch (error) {
+      // Someone was faster, or an earlier answer was lost.
+      if (!ClientFailure.of(error).is("message_not_found")) throw error;
+    }
+    this.#store.delete(messageId);
+    this.#changed();
+  }
+
+  loadOlder() {
+    return this.#loader.loadOlder();
+  }
+
+  refresh() {
+    return this.#loading.refresh();
+  }
+
+  noteVisible(itemIds) {
+    const ids = new Set(itemIds);
+    const unread = this.#store.items
+      .filter((item) => ids.has(item.id) && !item.isOwn && !item.message.readBy.some(({ userId }) => userId === this.#ownId))
+      .map((item) => item.message.id);
+    this.#backing.receipts.add(this.roomId, unread);
+  }
+
+  typed() {
+    this.#signal.typed();
+  }
+
+  stoppedTyping() {
+    this.#signal.stopped();
+  }
+
+  // What the account says; not for a screen
+
+  enter() {
+    const visit = ++this.#visit;
+    this.#unfollow = this.#backing.outbox.follow(this.#lane, (entry, message) => this.#noteOutbox(entry, message));
+    this.#backing.cache.messages(this.roomId).then((cached) => {
+      if (visit !== this.#visit) return;
+      this.#store.showCached(cached);
+      this.#isCacheRead = true;
+      this.#cachedVersion = this.#store.version;
+      this.#changed();
+    });
+    this.#loader.enter();
+    this.#loading.enter();
+  }
+
+  /** @returns when what is shown is in the cache. */
+  leave() {
+    this.#visit += 1;
+    this.#losses += 1;
+    this.#unfollow?.();
+    this.#loading.leave();
+    this.#loader.leave();
+    this.#store.markUnverified();
+    this.#signal.stopped();
+    this.#typists.clear();
+    return this.writeCache();
+  }
+
+  /** The room is no longer one's own: nothing of it is shown any more. */
+  end() {
+    this.#isGone = true;
+    this.#loading.leave();
+    this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));
+    this.#store.removeAll();
+    this.#typists.clear();
+    this.invalidate();
+  }
+
+  noteParticipants(ids) {
+    this.#store.participantIds = ids;
+  }
+
+  flush() {
+    this.#signal.stopped();
+    return this.writeCache();
+  }
+
+  applyHappening({ type, isWhole }) {
+    if (type === "connected") this.#loading.connected();
+    if (type === "recovered") {
+      if (!isWhole) this.#losses += 1;
+      this.#loading.recovered(isWhole);
+    }
+    if (type === "disconnected") {
+      this.#losses += 1;
+      this.#typists.clear();
+      this.#loading.disconnected();
+    }
+  }
+
+  /** An event of this room. */
+  apply(name, data) {
+    switch (name) {
+      case "message:new":
+        this.#store.insert(data.message);
+        this.#typists.end(data.message.senderId);
+        break;
+      case "message:updated": this.#store.insert(data.message); break;
+      case "message:deleted": this.#store.delete(data.messageId); break;
+      case "messages:read": this.#store.markRead(data.messageIds, data.userId, data.readAt); break;
+      case "message:typing": return this.#typists.note(data.userId, data.isTyping);
+      default: return;
+    }
+    this.#changed();
+  }
+
+  async writeCache() {
+    this.#caching?.cancel();
+    this.#caching = null;
+    if (!this.#isCacheRead || this.#cachedVersion === this.#store.version || this.#isGone) return;
+    this.#cachedVersion = this.#store.version;
+    await this.#backing.cache.keepMessages(this.roomId, this.#store.newest(CACHED));
+  }
+
+  async #fetch(isCurrent) {
+    this.#store.markUnverified();
+    const result = await this.#loader.fetchShown(isCurrent);
+    if (isCurrent()) this.#changed();
+    return result;
+  }
+
+  #noteOutbox(entry, message) {
+    if (!entry) {
+      for (const { id, state } of this.#backing.outbox.entries(this.#lane)) {
+        if (state === "sending" && !this.#sentAfter.has(id)) this.#sentAfter.set(id, this.#losses);
+        if (state !== "sending") this.#sentAfter.delete(id);
+      }
+      return this.invalidate();
+    }
+    const isOfNow = this.#sentAfter.get(entry.id) === this.#losses;
+    this.#sentAfter.delete(entry.id);
+    this.#store.insert({ ...message, tempId: message.tempId ?? entry.id });
+    this.#changed();
+    // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
+    if (!isOfNow) this.#loading.begin();
+  }
+
+  /** After every change of the store. */
+  #changed() {
+    const { outbox } = this.#backing;
+    // What an echo or a page has shown to be stored need not be sent again.
+    for (const entry of [...outbox.entries(this.#lane)]) if (this.#store.has(entry.id)) outbox.remove(entry);
+    this.#loader.fillGapSoon();
+    if (this.#loading.failure?.is("room_not_found") && !this.#isGone) this.#backing.onGone(this.roomId);
+    this.#writeCacheSoon();
+    this.invalidate();
+  }
+
+  #writeCacheSoon() {
+    if (this.#caching || !this.#loading.isFetched || this.#cachedVersion === this.#store.version) return;
+    this.#caching = new Pause(this.#backing.platform, CACHE_PAUSE);
+    this.#caching.done.then((isOver) => isOver && this.writeCache());
+  }
+
+  #pendingItem(entry) {
+    const known = this.#pendingItems.get(entry);
+    if (known?.state === entry.state) return known.item;
+    const shown = { state: entry.state, item: pendingItem(entry, this.#ownId) };
+    this.#pendingItems = new Map([...this.#pendingItems].filter(([other]) => !other.isRemoved)).set(entry, shown);
+    return shown.item;
+  }
+
+  #entry(itemId) {
+    return this.#backing.outbox.entries(this.#lane).find((entry) => entry.id === itemId);
+  }
+}

@@ -1,0 +1,81 @@
+import { ClientFailure } from "./failure.js";
+import { Pause } from "./timing.js";
+
+const TIMEOUT = 20_000;
+/** What a server may ask to wait at most. */
+const LONGEST_WAIT = 3_600;
+
+/** Sends requests to one server, and reads its answers. */
+export class Caller {
+  #platform;
+  #server;
+
+  constructor(platform, server) {
+    this.#platform = platform;
+    this.#server = server.replace(/\/+$/, "");
+  }
+
+  /**
+   * @param path below `/api`, encoded by `path`.
+   * @returns `{ data, page, degraded }`; data is null for 204.
+   * @throws ClientFailure. What has answered in other words than the contract's is not the server, but a proxy or a hotel's login
+   * page: then it is `offline`, for that passes.
+   */
+  async call(method, path, { query = {}, body, token, signal } = {}) {
+    const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
+    const url = `${this.#server}/api${path}${parameters.size > 0 || String(parameters) ? `?${parameters}` : ""}`;
+    const headers = { Accept: "application/json", "X-Request-Id": this.#platform.makeId() };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (token) headers.Authorization = `Bearer ${token}`;
+
+    const stop = new AbortController();
+    const timeout = new Pause(this.#platform, TIMEOUT);
+    timeout.done.then((isLate) => isLate && stop.abort());
+    const abort = () => stop.abort();
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    let response, text;
+    try {
+      response = await this.#platform.fetch(url, {
+        method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: stop.signal, cache: "no-store",
+      });
+      text = await response.text();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw ClientFailure.offline(`The server was not reached (${error?.message ?? error}).`);
+    } finally {
+      timeout.cancel();
+      signal?.removeEventListener("abort", abort);
+    }
+    return read(response, text, headers["X-Request-Id"]);
+  }
+}
+
+/** A path's segments, each encoded. */
+export function path(...segments) {
+  return segments.map((segment) => `/${encodeURIComponent(segment)}`).join("");
+}
+
+function read(response, text, requestId) {
+  const { status } = response;
+  if (status === 204) return { data: null };
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    answer = null;
+  }
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && answer && "data" in answer) return answer;
+  const error = answer?.error;
+  if (isSuccess || typeof error?.code !== "string") {
+    throw ClientFailure.offline(`Not the server, but something before it has answered (${status}).`);
+  }
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  throw ClientFailure.refused(error.code, error.message, {
+    isRetryable: status === 429 || status >= 500,
+    status,
+    requestId: error.requestId ?? requestId,
+    retryAfter: seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) * 1000 : null,
+  });
+}

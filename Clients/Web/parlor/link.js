@@ -1,0 +1,167 @@
+import { ClientFailure } from "./failure.js";
+import { packets, parsePacket } from "./packets.js";
+import { Pause } from "./timing.js";
+
+/** For the server's first word. */
+const HANDSHAKE_TIMEOUT = 12_000;
+export const ACK_TIMEOUT = 10_000;
+
+/**
+ * One connection: Socket.IO over a transport. It is ended when the server falls silent for longer than its handshake allows, and
+ * whoever waits for an ack then gets the reason.
+ */
+export class SocketLink {
+  #platform;
+  #transport;
+  #handlers;
+  #acks = new Map();
+  #nextAck = 0;
+  #admission = null;
+  #opened;
+  #silence = null;
+  #longestSilence = HANDSHAKE_TIMEOUT;
+  #pingInterval = 25_000;
+  #heardAt;
+  /** Why it is over. */
+  failure = null;
+
+  /**
+   * @param connect `connectWebSocket` or `connectPolling`.
+   * @param handlers `onEvent(name, data)`, and `onEnd(failure)` once.
+   */
+  constructor(platform, connect, address, handlers) {
+    this.#platform = platform;
+    this.#handlers = handlers;
+    this.#heardAt = platform.now();
+    /** Resolves with the handshake. */
+    this.opened = new Promise((resolve, reject) => { this.#opened = { resolve, reject }; });
+    this.opened.catch(() => {});
+    this.#transport = connect(platform, address, {
+      onText: (text) => this.#receive(text),
+      onEnd: (failure) => this.close(failure),
+    });
+    this.#watch();
+  }
+
+  get transportName() {
+    return this.#transport.name;
+  }
+
+  /**
+   * Joins the namespace; after a refusal it may be tried again, with another token.
+   * @returns null, or `{ message, code }` of a refusal. @throws ClientFailure
+   */
+  connect(auth) {
+    if (this.failure) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => {
+      this.#admission = { resolve, reject };
+      this.#transport.send(packets.connect(auth));
+    });
+  }
+
+  /** Nothing was received for longer than pings are apart: it is dead, though nobody has said so yet. */
+  get isStale() {
+    return this.#platform.now() - this.#heardAt > this.#pingInterval + 5_000;
+  }
+
+  /**
+   * @returns the ack's object, of a success.
+   * @throws ClientFailure `refused`; `offline` if no ack has come in time: then it may have been done.
+   */
+  ask(event, payload, timeout = ACK_TIMEOUT) {
+    if (this.failure) return Promise.reject(this.failure);
+    const id = this.#nextAck++;
+    return new Promise((resolve, reject) => {
+      const pause = new Pause(this.#platform, timeout);
+      pause.done.then((isLate) => {
+        if (isLate && this.#acks.delete(id)) reject(ClientFailure.offline(`${event} was not answered in time.`));
+      });
+      this.#acks.set(id, { resolve, reject, pause });
+      this.#transport.send(packets.event(event, payload, id));
+    });
+  }
+
+  /** Wants no answer. */
+  tell(event, payload) {
+    if (!this.failure) this.#transport.send(packets.event(event, payload));
+  }
+
+  /** Only the first call counts. */
+  close(failure) {
+    if (this.failure) return;
+    this.failure = failure;
+    this.#silence?.cancel();
+    this.#transport?.close();
+    this.#opened.reject(failure);
+    this.#admission?.reject(failure);
+    for (const { reject, pause } of this.#acks.values()) {
+      pause.cancel();
+      reject(failure);
+    }
+    this.#acks.clear();
+    this.#handlers.onEnd(failure);
+  }
+
+  #receive(text) {
+    if (this.failure) return;
+    this.#heardAt = this.#platform.now();
+    let packet;
+    try {
+      packet = parsePacket(text);
+    } catch {
+      return this.close(ClientFailure.offline("Something that is not the server has answered."));
+    }
+    this.#take(packet);
+  }
+
+  #take(packet) {
+    switch (packet.type) {
+      case "open": {
+        const { pingInterval = 25_000, pingTimeout = 20_000 } = packet.handshake;
+        this.#pingInterval = pingInterval;
+        this.#longestSilence = pingInterval + pingTimeout;
+        this.#silence.cancel();
+        this.#watch();
+        return this.#opened.resolve(packet.handshake);
+      }
+      case "ping": return this.#transport.send(packets.pong(packet.payload));
+      case "close": return this.close(ClientFailure.offline("The server closed the connection."));
+      case "connected": return this.#admit(null);
+      case "refused": return this.#admit({ message: packet.message, code: packet.code });
+      case "disconnect":
+        return this.close(ClientFailure.refused("disconnected", "The server has ended this session."));
+      case "event": return this.#handlers.onEvent(packet.name, packet.data);
+      case "ack": return this.#settle(packet.id, packet.data);
+    }
+  }
+
+  #admit(refusal) {
+    this.#admission?.resolve(refusal);
+    this.#admission = null;
+  }
+
+  #settle(id, data) {
+    const ack = this.#acks.get(id);
+    // One that nobody waits for any more came too late.
+    if (!ack) return;
+    this.#acks.delete(id);
+    ack.pause.cancel();
+    if (data?.success === true) return ack.resolve(data);
+    const error = data?.error;
+    if (typeof error?.code !== "string") return ack.reject(ClientFailure.offline("An answer that is none."));
+    ack.reject(ClientFailure.refused(error.code, error.message, { isRetryable: error.retryable === true }));
+  }
+
+  /** One timer for many packets: at its end it looks when the last one came. */
+  #watch() {
+    const wait = this.#heardAt + this.#longestSilence - this.#platform.now();
+    this.#silence = new Pause(this.#platform, Math.max(wait, 0));
+    this.#silence.done.then((isOver) => {
+      if (!isOver || this.failure) return;
+      if (this.#platform.now() - this.#heardAt >= this.#longestSilence) {
+        return this.close(ClientFailure.offline("The server has fallen silent."));
+      }
+      this.#watch();
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import { ClientFailure } from "./failure.js";
+import { Backoff, Pause } from "./timing.js";
+
+/**
+ * Keeps something fetched that events then keep current: it is fetched on entering and whenever events may have been missed, one
+ * fetch at a time, and tried again after a failure that may pass.
+ *
+ * `isVerified`: all that is shown has been fetched, the server sends every change, and there is a connection.
+ */
+export class Loading {
+  #platform;
+  #fetch;
+  #onChange;
+  #backoff = new Backoff(5_000, 30_000);
+  #retry = null;
+  #running = null;
+  #isFetched = false;
+  #isJoined = false;
+  #isEntered = false;
+  isAway;
+  isLoading = false;
+  failure = null;
+  /** Rises when what was asked before is no longer of use. */
+  epoch = 0;
+
+  /** @param fetch `(isCurrent) → { refusal }`: why it is not joined for now, if so; checks `isCurrent()` after each wait. */
+  constructor(platform, { isAway, fetch, onChange }) {
+    this.#platform = platform;
+    this.#fetch = fetch;
+    this.#onChange = onChange;
+    this.isAway = isAway;
+  }
+
+  get isFetched() {
+    return this.#isFetched;
+  }
+
+  get isVerified() {
+    return this.#isFetched && this.#isJoined && !this.isAway;
+  }
+
+  enter() {
+    this.#isEntered = true;
+    this.begin();
+  }
+
+  /** What is under way is of no use any more. */
+  leave() {
+    this.#isEntered = false;
+    this.#end();
+  }
+
+  connected() {
+    // Also when it is being fetched: that began without a connection.
+    if (!this.#isFetched) this.begin();
+  }
+
+  recovered(isWhole) {
+    this.isAway = false;
+    if (!isWhole || !this.#isFetched) this.begin();
+    this.#onChange();
+  }
+
+  disconnected() {
+    this.isAway = true;
+    this.#onChange();
+  }
+
+  /** Resolves with the last fetch. */
+  async refresh() {
+    this.begin();
+    while (this.#running) await this.#running;
+  }
+
+  /** What is shown is known to be out of date from now on. */
+  begin() {
+    if (!this.#isEntered) return;
+    this.#end();
+    this.isLoading = true;
+    const { epoch } = this;
+    const running = this.#run(epoch).finally(() => {
+      if (this.#running === running) this.#running = null;
+    });
+    this.#running = running;
+    this.#onChange();
+  }
+
+  note(error) {
+    this.failure = error && ClientFailure.of(error);
+    this.#onChange();
+  }
+
+  #end() {
+    this.epoch += 1;
+    this.#retry?.cancel();
+    this.#retry = null;
+    this.#isFetched = false;
+    this.isLoading = false;
+  }
+
+  async #run(epoch) {
+    const isCurrent = () => epoch === this.epoch;
+    try {
+      // A turn later: whoever has begun it goes on first.
+      await null;
+      if (!isCurrent()) return;
+      const { refusal = null } = await this.#fetch(isCurrent);
+      if (!isCurrent()) return;
+      this.#isFetched = true;
+      this.#isJoined = refusal === null;
+      this.failure = refusal;
+      if (refusal) this.#later(refusal);
+      else this.#backoff.reset();
+    } catch (error) {
+      if (!isCurrent()) return;
+      this.failure = ClientFailure.of(error);
+      if (this.failure.isRetryable) this.#later(this.failure);
+    }
+    this.isLoading = false;
+    this.#onChange();
+  }
+
+  #later(failure) {
+    this.#retry = new Pause(this.#platform, this.#backoff.next(this.#platform.random(), failure.retryAfter));
+    this.#retry.done.then((isOver) => isOver && this.begin());
+  }
+}

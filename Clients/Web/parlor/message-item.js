@@ -1,0 +1,28 @@
+/** A line of a conversation, of a message that the server has. */
+export function messageItem(message, ownId) {
+  const isOwn = message.senderId === ownId;
+  return Object.freeze({
+    id: isOwn ? message.tempId ?? message.id : message.id,
+    senderId: message.senderId,
+    text: message.text,
+    createdAt: message.createdAt,
+    isOwn,
+    state: message.readStatus ? "read" : "sent",
+    failure: null,
+    message: Object.freeze(message),
+  });
+}
+
+/** A line of a conversation, of an entry of the outbox. */
+export function pendingItem(entry, ownId) {
+  return Object.freeze({
+    id: entry.id,
+    senderId: ownId,
+    text: entry.change.text,
+    createdAt: new Date(entry.createdAt).toISOString(),
+    isOwn: true,
+    state: entry.state === "failed" ? "failed" : "sending",
+    failure: entry.failure,
+    message: null,
+  });
+}

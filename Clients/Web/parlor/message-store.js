@@ -1,0 +1,229 @@
+import { messageItem } from "./message-item.js";
+import { RecentValues } from "./recent.js";
+import { SeqRanges } from "./seq-ranges.js";
+
+/** Enough for what is still under way when a message is deleted. */
+const REMEMBERED = 1_000;
+
+/**
+ * One room's messages: every rule about their order, and none about where they come from.
+ *
+ * Whatever arrives, late, doubled or out of turn, `items` comes out the same: by `seq`, each once, what was deleted gone. It knows
+ * which stretches of the room's counter it has: in those, what is not there has been deleted. `version` rises with each change.
+ */
+export class MessageStore {
+  #ownId;
+  #participantIds;
+  /** By `seq`, ascending. */
+  #items = [];
+  #seqs = new Map();
+  #tempIds = new Set();
+  #verified = new SeqRanges();
+  /** Down to which pages have been loaded: an event about an older message is history, and comes with its page. */
+  #floor = null;
+  #gone = new RecentValues(REMEMBERED);
+  /** Receipts that came before their message. */
+  #earlyReceipts = new RecentValues(REMEMBERED);
+  version = 0;
+
+  constructor(ownId, participantIds = []) {
+    this.#ownId = ownId;
+    this.#participantIds = participantIds;
+  }
+
+  /** Not to be modified; a new array after each change of what is in it would cost too much here, so copy it to keep it. */
+  get items() {
+    return this.#items;
+  }
+
+  get hasOlder() {
+    return (this.#floor ?? 1) > 1;
+  }
+
+  get floor() {
+    return this.#floor;
+  }
+
+  /** The lowest stretch that is missing between what the server has sent. */
+  get firstGap() {
+    return this.#verified.firstGap;
+  }
+
+  set participantIds(ids) {
+    this.#participantIds = ids;
+  }
+
+  /** Whether one's own message of this `tempId` is among the stored. */
+  has(tempId) {
+    return this.#tempIds.has(tempId);
+  }
+
+  newest(count) {
+    return this.#items.slice(-count).map((item) => item.message);
+  }
+
+  /** A message of an event, or of the answer to sending it. */
+  insert(message) {
+    if (this.#gone.has(message.id)) return;
+    if (!this.#at(message.seq)) {
+      if (this.#verified.contains(message.seq) || message.seq < (this.#floor ?? 1)) return;
+      this.#verified.insert(message.seq);
+    }
+    this.#put(message);
+  }
+
+  /** A message of the server's is gone, for ever. */
+  delete(messageId) {
+    this.#gone.set(messageId);
+    const seq = this.#seqs.get(messageId);
+    if (seq !== undefined) this.#removeAt(this.#indexAtOrAfter(seq));
+  }
+
+  markRead(messageIds, userId, readAt) {
+    for (const id of messageIds) {
+      const item = this.#at(this.#seqs.get(id));
+      if (item) {
+        this.#put(withReceipts(item.message, [{ userId, readAt }], this.#participantIds));
+      } else {
+        const others = (this.#earlyReceipts.get(id) ?? []).filter((receipt) => receipt.userId !== userId);
+        this.#earlyReceipts.set(id, [...others, { userId, readAt }]);
+      }
+    }
+  }
+
+  /** What was kept from another time: shown, but the server may say otherwise. Never over what it has sent meanwhile. */
+  showCached(messages) {
+    for (const message of messages) {
+      if (this.#gone.has(message.id) || this.#at(message.seq) || this.#verified.contains(message.seq)) continue;
+      this.#put(message);
+    }
+  }
+
+  /** Something may have been missed: all that is shown stays, and has to be fetched again. */
+  markUnverified() {
+    this.#verified.clear();
+  }
+
+  /**
+   * A page as the server answered: what it does not have within its bounds is deleted. It is older than the events that arrive while
+   * it is fetched; those win.
+   *
+   * @param asked `{ newest: true }`, `{ before: seq }`, or `{ gap: [low, high] }` (from its first on).
+   */
+  merge({ items: page, next }, asked) {
+    const messages = [...page].sort((a, b) => a.seq - b.seq);
+    const [low, high] = this.#bounds(messages, next !== null, asked);
+    if (low <= high) {
+      const listed = new Set(messages.map((message) => message.seq));
+      for (let index = this.#indexAtOrAfter(low); index < this.#items.length && this.#items[index].message.seq <= high;) {
+        const { message } = this.#items[index];
+        if (listed.has(message.seq)) {
+          index += 1;
+        } else {
+          this.#gone.set(message.id);
+          this.#removeAt(index);
+        }
+      }
+      this.#verified.insert(low, high);
+    }
+    for (const message of messages) if (!this.#gone.has(message.id)) this.#put(message);
+    if (asked.gap) return;
+    const lowest = next === null ? 1 : messages[0]?.seq;
+    if (lowest !== undefined) this.#setFloor(Math.min(this.#floor ?? lowest, lowest));
+  }
+
+  /** Takes away what has not been fetched since `markUnverified()`; it comes back as older pages. */
+  dropUnverified() {
+    for (let index = this.#items.length - 1; index >= 0; index -= 1) {
+      if (!this.#verified.contains(this.#items[index].message.seq)) this.#removeAt(index);
+    }
+    if (this.#verified.lowest !== undefined) this.#setFloor(this.#verified.lowest);
+  }
+
+  /** The room is no longer one's own. */
+  removeAll() {
+    if (this.#items.length > 0) this.version += 1;
+    this.#items = [];
+    this.#seqs.clear();
+    this.#tempIds.clear();
+    this.#verified.clear();
+    this.#setFloor(null);
+  }
+
+  #setFloor(floor) {
+    if (floor !== this.#floor) this.version += 1;
+    this.#floor = floor;
+  }
+
+  /** The stretch of the counter about which a page says everything. */
+  #bounds(messages, hasMore, { before, gap }) {
+    const [first, last] = [messages[0]?.seq, messages.at(-1)?.seq];
+    if (gap) return [gap[0], hasMore ? last ?? 0 : Math.max(last ?? 0, gap[1])];
+    const low = hasMore ? first ?? Infinity : 1;
+    if (before !== undefined) return [low, before - 1];
+    // What stands here unverified was on the server before the page was asked for.
+    const unverified = this.#items.findLast((item) => !this.#verified.contains(item.message.seq))?.message.seq;
+    return [low, Math.max(last ?? 0, unverified ?? 0)];
+  }
+
+  /** Sets a message at its seq, over what is known of it: receipts are only ever added. */
+  #put(message) {
+    const index = this.#indexAtOrAfter(message.seq);
+    const known = this.#items[index]?.message.seq === message.seq ? this.#items[index] : undefined;
+    const early = this.#earlyReceipts.get(message.id) ?? [];
+    if (known?.message.id === message.id) {
+      message = withReceipts(message, [...known.message.readBy, ...early], this.#participantIds, known.message.readStatus);
+      if (message.tempId === null && known.message.tempId !== null) message = { ...message, tempId: known.message.tempId };
+      if (JSON.stringify(message) === JSON.stringify(known.message)) return;
+    } else {
+      message = withReceipts(message, early, this.#participantIds);
+    }
+    if (known) this.#forget(known.message);
+    this.#items.splice(index, known ? 1 : 0, messageItem(message, this.#ownId));
+    this.#seqs.set(message.id, message.seq);
+    if (message.senderId === this.#ownId && message.tempId !== null) this.#tempIds.add(message.tempId);
+    this.version += 1;
+  }
+
+  #removeAt(index) {
+    const [item] = this.#items.splice(index, 1);
+    this.#forget(item.message);
+    this.version += 1;
+  }
+
+  #forget(message) {
+    this.#seqs.delete(message.id);
+    if (message.senderId === this.#ownId) this.#tempIds.delete(message.tempId);
+  }
+
+  #at(seq) {
+    const item = this.#items[this.#indexAtOrAfter(seq)];
+    return item?.message.seq === seq ? item : undefined;
+  }
+
+  #indexAtOrAfter(seq) {
+    // The end first, where nearly all go.
+    if (this.#items.length === 0 || this.#items.at(-1).message.seq < seq) return this.#items.length;
+    let [low, high] = [0, this.#items.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#items[middle].message.seq >= seq) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+function withReceipts(message, receipts, participantIds, wasRead = false) {
+  const known = new Set(message.readBy.map((receipt) => receipt.userId));
+  const readBy = [...message.readBy];
+  for (const receipt of receipts) {
+    if (receipt.userId === message.senderId || known.has(receipt.userId)) continue;
+    known.add(receipt.userId);
+    readBy.push(receipt);
+  }
+  readBy.sort((a, b) => (a.readAt === b.readAt ? (a.userId < b.userId ? -1 : 1) : a.readAt < b.readAt ? -1 : 1));
+  const others = participantIds.filter((id) => id !== message.senderId);
+  const readStatus = message.readStatus || wasRead || (others.length > 0 && others.every((id) => known.has(id)));
+  return { ...message, readBy, readStatus };
+}

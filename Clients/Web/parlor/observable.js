@@ -1,0 +1,77 @@
+/**
+ * A value that changes. The snapshot is made when somebody asks for it, and stays the same object until `invalidate`.
+ * Subclasses implement `makeSnapshot(previous)`, and return `previous` if nothing that it shows has changed.
+ */
+export class Observable {
+  #snapshot;
+  #isStale = true;
+  #seen;
+  #listeners = new Set();
+  #isScheduled = false;
+
+  get snapshot() {
+    if (this.#isStale) {
+      this.#isStale = false;
+      this.#snapshot = this.makeSnapshot(this.#snapshot);
+    }
+    return this.#snapshot;
+  }
+
+  subscribe(listener) {
+    // Two subscriptions of one function are two subscriptions.
+    const entry = { listener };
+    if (this.#listeners.size === 0) this.#seen = this.snapshot;
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  /** Something that the snapshot shows may have changed. */
+  invalidate() {
+    this.#isStale = true;
+    if (this.#isScheduled || this.#listeners.size === 0) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => this.#notify());
+  }
+
+  #notify() {
+    this.#isScheduled = false;
+    const snapshot = this.snapshot;
+    if (snapshot === this.#seen) return;
+    this.#seen = snapshot;
+    for (const entry of [...this.#listeners]) {
+      if (!this.#listeners.has(entry)) continue;
+      try {
+        entry.listener(snapshot);
+      } catch (error) {
+        report(error);
+      }
+    }
+  }
+}
+
+/** An observable whose owner sets it. */
+export class Value extends Observable {
+  #value;
+
+  constructor(value) {
+    super();
+    this.#value = Object.freeze(value);
+  }
+
+  makeSnapshot() {
+    return this.#value;
+  }
+
+  /** Changes the given fields. */
+  set(fields) {
+    if (Object.keys(fields).every((key) => Object.is(fields[key], this.#value[key]))) return;
+    this.#value = Object.freeze({ ...this.#value, ...fields });
+    this.invalidate();
+  }
+}
+
+/** A listener's error must not end what has called it, and must not be lost. */
+function report(error) {
+  if (typeof globalThis.reportError === "function") globalThis.reportError(error);
+  else console.error(error);
+}

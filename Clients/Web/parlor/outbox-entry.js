@@ -1,0 +1,113 @@
+/** A change of one's own that the server does not have yet. */
+export class OutboxEntry {
+  /** Where it is kept; keys sort in the order made. */
+  key = null;
+  /** `queued`, `sending` or `failed`. */
+  state = "queued";
+  failure = null;
+  isKept = false;
+  isRemoved = false;
+  /** It may have reached the server. */
+  isAttempted = false;
+
+  /** @param id of the message or element that it is about; a new one's `tempId`. @param change what to send, JSON. */
+  constructor({ lane, id, change, createdAt }) {
+    Object.assign(this, { lane, id, change, createdAt });
+  }
+}
+
+/** Writes entries: one write at a time, each of all that has changed meanwhile, as one transaction. */
+export class OutboxKeeper {
+  #platform;
+  #storage;
+  #prefix;
+  #channel;
+  #onKept;
+  #dirty = new Set();
+  #writing = null;
+  #isClosed = false;
+  #lastTime = 0;
+  #count = 0;
+
+  constructor({ platform, storage, prefix, channel, onKept }) {
+    this.#platform = platform;
+    this.#storage = storage;
+    this.#prefix = prefix;
+    this.#channel = channel;
+    this.#onKept = onKept;
+  }
+
+  async readAll() {
+    const kept = await this.#storage.readAll(this.#prefix);
+    return kept.map(([key, record]) => {
+      const entry = new OutboxEntry(record);
+      this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix));
+      const state = record.failure ? "failed" : "queued";
+      // Whether it arrived when it was on its way is not known.
+      return Object.assign(entry, { key, state, failure: record.failure, isKept: true, isAttempted: true });
+    });
+  }
+
+  keep(entry) {
+    entry.key ??= this.#makeKey(entry.id);
+    this.#dirty.add(entry);
+    this.#write();
+  }
+
+  remove(entry) {
+    this.#dirty.add(entry);
+    this.#write();
+  }
+
+  async flush() {
+    await this.#writing;
+  }
+
+  async removeAll() {
+    this.#isClosed = true;
+    await this.#writing;
+    const kept = await this.#storage.readAll(this.#prefix);
+    await this.#storage.write(kept.map(([key]) => [key, undefined]));
+  }
+
+  /** Rises also when the clock is set back, and differs between tabs. */
+  #makeKey(id) {
+    this.#lastTime = Math.max(this.#lastTime, this.#platform.now());
+    const count = String(this.#count++).padStart(6, "0");
+    return `${this.#prefix}${String(Math.floor(this.#lastTime)).padStart(15, "0")}-${count}-${id}`;
+  }
+
+  #write() {
+    // A turn later, so that all of one turn are one transaction.
+    this.#writing ??= Promise.resolve().then(() => this.#writeAll()).finally(() => { this.#writing = null; });
+  }
+
+  async #writeAll() {
+    while (this.#dirty.size > 0 && !this.#isClosed) {
+      const entries = [...this.#dirty];
+      this.#dirty.clear();
+      const removed = entries.filter((entry) => entry.isRemoved);
+      try {
+        await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
+        for (const entry of entries) entry.isKept = true;
+      } catch (error) {
+        for (const entry of entries) {
+          // An older version is kept, or it is already known to have failed. Else it would be lost with the page.
+          if (entry.isKept || entry.isRemoved) continue;
+          const failure = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
+          Object.assign(entry, { state: "failed", failure });
+        }
+      }
+      if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
+      this.#onKept(entries.filter((entry) => !entry.isRemoved));
+    }
+  }
+}
+
+function record({ lane, id, change, createdAt, failure }) {
+  return { lane, id, change, createdAt, failure };
+}
+
+function timeOf(key, prefix) {
+  return Number.parseInt(key.slice(prefix.length), 10) || 0;
+}

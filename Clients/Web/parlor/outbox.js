@@ -1,0 +1,227 @@
+import { Value } from "./observable.js";
+import { OutboxEntry, OutboxKeeper } from "./outbox-entry.js";
+import { Backoff, Pause } from "./timing.js";
+
+/**
+ * Own changes until the server has them, across reloads.
+ *
+ * Each lane (a room's messages, a room's board) has one change under way, in the order made; lanes don't wait for one another. A
+ * change is in the storage before it is sent; one that the storage refuses has failed with `not_kept`. One that may have arrived,
+ * but was not answered, is sent again under the same id. It leaves the outbox when the server has it, when it is discarded, or when
+ * its room is no longer one's own, and in no other way.
+ *
+ * While the server is not reached or asks to wait, a lane waits: for the connection, or for a pause that doubles. A change that the
+ * server refuses for good has failed, and those after it go on.
+ */
+export class Outbox {
+  #platform;
+  #send;
+  #keeper;
+  #lanes = new Map();
+  #connections = 0;
+  #isStopped = true;
+  #isTakenOver = null;
+  counts = new Value({ waiting: 0, failed: 0 });
+
+  /**
+   * @param send `(entry) → { type: "done", value } | { type: "gone" } | { type: "again" } | { type: "later", retryAfter }
+   * | { type: "failed", failure }`; never throws. `again`: the entry was modified, and is sent at once.
+   */
+  constructor({ platform, storage, prefix, channel, send }) {
+    this.#platform = platform;
+    this.#send = send;
+    this.#keeper = new OutboxKeeper({ platform, storage, prefix, channel, onKept: (entries) => this.#noteKept(entries) });
+    // Another tab's: the server has it, or it was discarded there.
+    channel.listen("outbox", (keys) => {
+      for (const lane of this.#lanes.values()) for (const entry of [...lane.entries]) if (keys.includes(entry.key)) this.#drop(entry);
+    });
+  }
+
+  /** Takes over what is kept, and sends. */
+  async start() {
+    this.#isStopped = false;
+    this.#isTakenOver ??= this.#takeOver().catch(() => { this.#isTakenOver = null; });
+    await this.#isTakenOver;
+    for (const lane of this.#lanes.keys()) this.#wake(lane);
+  }
+
+  /** Sends nothing any more, and leaves the storage as it is. */
+  stop() {
+    this.#isStopped = true;
+    for (const lane of this.#lanes.values()) lane.pause?.pause.cancel();
+  }
+
+  /** Resolves when all that was appended is in the storage, or refused. */
+  flush() {
+    return this.#keeper.flush();
+  }
+
+  /** Signed out: nothing is kept, and nothing unsent stays on this device. */
+  async removeAll() {
+    this.stop();
+    for (const lane of this.#lanes.values()) lane.entries = [];
+    this.#count();
+    await this.#keeper.removeAll();
+  }
+
+  /** In the order made. Not to be modified. */
+  entries(lane) {
+    return this.#lanes.get(lane)?.entries ?? [];
+  }
+
+  /** @param listener runs after each change of the lane, and with `(entry, value)` just before what the server has leaves it. */
+  follow(lane, listener) {
+    const { followers } = this.#lane(lane);
+    followers.add(listener);
+    return () => followers.delete(listener);
+  }
+
+  append(lane, id, change) {
+    const entry = new OutboxEntry({ lane, id, change, createdAt: this.#platform.now() });
+    this.#lane(lane).entries.push(entry);
+    this.#keeper.keep(entry);
+    this.#tell(lane);
+    return entry;
+  }
+
+  /** Its change was modified by whoever made it; only while it is not on its way. */
+  update(entry) {
+    if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
+    this.#keeper.keep(entry);
+    this.#tell(entry.lane);
+    this.#wake(entry.lane);
+  }
+
+  /** What an answer says of a change that waits is kept with it. */
+  keep(entry) {
+    this.#keeper.keep(entry);
+  }
+
+  /** Sends a failed change again, and those that wait at once. */
+  retry(entry) {
+    this.update(entry);
+    this.#lanes.get(entry.lane).pause?.pause.cancel();
+  }
+
+  /** @returns false for one that is on its way: it cannot be called back. */
+  discard(entry) {
+    if (entry.state === "sending") return false;
+    this.remove(entry);
+    return true;
+  }
+
+  /** The server is known to have it, or it is of no use: an answer that is still to come changes nothing. */
+  remove(entry) {
+    if (entry.isRemoved) return;
+    this.#drop(entry);
+    this.#keeper.remove(entry);
+  }
+
+  /** The room is no longer one's own: nothing of it will ever be sent. */
+  removeLane(lane) {
+    for (const entry of [...this.entries(lane)]) this.remove(entry);
+    this.#lanes.get(lane)?.pause?.pause.cancel();
+  }
+
+  /** The server can be reached again: who waits for that waits no longer. */
+  noteConnection() {
+    this.#connections += 1;
+    for (const { pause } of this.#lanes.values()) if (pause?.endsOnConnection) pause.pause.cancel();
+  }
+
+  #lane(lane) {
+    let found = this.#lanes.get(lane);
+    if (!found) {
+      found = { entries: [], followers: new Set(), isSending: false, pause: null, backoff: new Backoff() };
+      this.#lanes.set(lane, found);
+    }
+    return found;
+  }
+
+  async #takeOver() {
+    const kept = await this.#keeper.readAll();
+    const known = new Set([...this.#lanes.values()].flatMap(({ entries }) => entries.map((entry) => entry.key)));
+    for (const [lane, entries] of Map.groupBy?.(kept, (entry) => entry.lane) ?? group(kept)) {
+      // Made while the storage was read: behind all that it had.
+      this.#lane(lane).entries.unshift(...entries.filter((entry) => !known.has(entry.key)));
+      this.#tell(lane);
+    }
+  }
+
+  #noteKept(entries) {
+    for (const lane of new Set(entries.map((entry) => entry.lane))) {
+      this.#tell(lane);
+      this.#wake(lane);
+    }
+  }
+
+  #drop(entry) {
+    const { entries } = this.#lane(entry.lane);
+    const index = entries.indexOf(entry);
+    entry.isRemoved = true;
+    if (index >= 0) entries.splice(index, 1);
+    this.#tell(entry.lane);
+  }
+
+  async #wake(name) {
+    const lane = this.#lane(name);
+    if (lane.isSending) return;
+    lane.isSending = true;
+    let entry;
+    // One that is not kept yet holds up those after it: the keeper wakes the lane.
+    while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
+      entry.state = "sending";
+      entry.isAttempted = true;
+      this.#tell(name);
+      const connection = this.#connections;
+      const outcome = await this.#send(entry);
+      if (entry.isRemoved) continue;
+      entry.state = "queued";
+      await this.#take(lane, entry, outcome, connection);
+    }
+    lane.isSending = false;
+  }
+
+  async #take(lane, entry, outcome, connection) {
+    if (outcome.type === "later") {
+      this.#tell(entry.lane);
+      const asked = outcome.retryAfter ?? null;
+      // The connection came while this was under way: then it is not what was lost.
+      if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
+      const pause = new Pause(this.#platform, lane.backoff.next(this.#platform.random(), asked));
+      lane.pause = { pause, endsOnConnection: asked === null };
+      await pause.done;
+      lane.pause = null;
+      return;
+    }
+    lane.backoff.reset();
+    if (outcome.type === "again") return this.#keeper.keep(entry);
+    if (outcome.type === "failed") {
+      Object.assign(entry, { state: "failed", failure: outcome.failure });
+      this.#keeper.keep(entry);
+      return this.#tell(entry.lane);
+    }
+    if (outcome.type === "done") for (const follower of [...lane.followers]) follower(entry, outcome.value);
+    this.remove(entry);
+  }
+
+  #tell(lane) {
+    this.#count();
+    for (const follower of [...this.#lane(lane).followers]) follower();
+  }
+
+  #count() {
+    let [waiting, failed] = [0, 0];
+    for (const { entries } of this.#lanes.values()) {
+      for (const { state } of entries) state === "failed" ? failed += 1 : waiting += 1;
+    }
+    this.counts.set({ waiting, failed });
+  }
+}
+
+/** `Map.groupBy`, which browsers have since 2024. */
+function group(entries) {
+  const groups = new Map();
+  for (const entry of entries) groups.set(entry.lane, [...(groups.get(entry.lane) ?? []), entry]);
+  return groups;
+}

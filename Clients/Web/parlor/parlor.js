@@ -1,0 +1,104 @@
+import { Account } from "./account.js";
+import { TabChannel } from "./channel.js";
+import { ClientFailure } from "./failure.js";
+import { Caller } from "./http.js";
+import { Observable, Value } from "./observable.js";
+import { browserPlatform } from "./platform.js";
+import { Session } from "./session.js";
+import { indexedDBStorage, memoryStorage } from "./storage.js";
+
+export { badgeText, personName } from "./display.js";
+export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
+
+const IDLE = { state: "idle", isCaughtUp: false, transport: null, failure: null, retryAt: null };
+
+/** One server and whoever is signed in to it. See parlor.d.ts. */
+export class Parlor {
+  #platform;
+  #address;
+  #storage;
+  #mode;
+  #channel;
+  #account = null;
+  #isStarted = false;
+
+  constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
+    this.#platform = platform;
+    // A socket's address is a whole one; the page's own origin is asked for as "".
+    this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
+    this.#storage = storage ?? (globalThis.indexedDB ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
+    this.#mode = transport;
+    this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
+    this.connection = new Value(IDLE);
+    this.unsent = new Unsent();
+    this.session = new Session({
+      caller: new Caller(platform, this.#address),
+      storage: this.#storage,
+      platform,
+      channel: this.#channel,
+      onChange: (user, isLogout) => this.#use(user, isLogout),
+    });
+  }
+
+  get rooms() {
+    return this.#account?.rooms ?? null;
+  }
+
+  async start() {
+    this.#isStarted = true;
+    await this.session.open();
+    this.#account?.start();
+  }
+
+  async stop() {
+    this.#isStarted = false;
+    await this.#account?.stop();
+  }
+
+  wake() {
+    this.#account?.wake();
+  }
+
+  async flush() {
+    await this.#account?.flush();
+  }
+
+  open(roomId) {
+    if (!this.#account) throw ClientFailure.signedOut();
+    return this.#account.open(roomId);
+  }
+
+  /** Somebody has signed in, or out. */
+  async #use(user, isLogout) {
+    const before = this.#account;
+    this.#account = null;
+    await before?.end({ erases: isLogout });
+    this.connection.set(IDLE);
+    if (!user) return this.unsent.follow(null);
+    this.#account = new Account({
+      platform: this.#platform, address: this.#address, session: this.session, storage: this.#storage, channel: this.#channel,
+      mode: this.#mode, user, connection: this.connection,
+    });
+    this.unsent.follow(this.#account.outbox.counts);
+    if (this.#isStarted) this.#account.start();
+  }
+}
+
+/** The counts of whoever is signed in. */
+class Unsent extends Observable {
+  #counts = null;
+  #end = () => {};
+
+  makeSnapshot() {
+    return this.#counts?.snapshot ?? NOTHING;
+  }
+
+  follow(counts) {
+    this.#end();
+    this.#counts = counts;
+    this.#end = counts?.subscribe(() => this.invalidate()) ?? (() => {});
+    this.invalidate();
+  }
+}
+
+const NOTHING = Object.freeze({ waiting: 0, failed: 0 });

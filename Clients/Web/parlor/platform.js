@@ -1,0 +1,24 @@
+/** What a browser, a worker or node offers. Everything is bound to its owner: browsers refuse a loose `fetch`. */
+export function browserPlatform(overrides = {}) {
+  const scope = globalThis;
+  const locks = scope.navigator?.locks;
+  return {
+    fetch: (...rest) => scope.fetch(...rest),
+    WebSocket: scope.WebSocket,
+    setTimeout: (run, milliseconds) => scope.setTimeout(run, milliseconds),
+    clearTimeout: (timer) => scope.clearTimeout(timer),
+    now: () => Date.now(),
+    random: () => Math.random(),
+    makeId: () => makeId(scope.crypto),
+    locks: locks && { request: (name, run) => locks.request(name, run) },
+    BroadcastChannel: scope.BroadcastChannel,
+    ...overrides,
+  };
+}
+
+/** `randomUUID` is for secure contexts only, and a server on one's own network has no TLS. */
+function makeId(crypto) {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

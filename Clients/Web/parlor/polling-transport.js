@@ -1,0 +1,93 @@
+import { ClientFailure } from "./failure.js";
+import { packets, SEPARATOR } from "./packets.js";
+
+/** Until the handshake says otherwise. */
+const MAX_PAYLOAD = 100_000;
+
+/**
+ * HTTP long-polling: one GET that waits, and one POST at a time. `onText` gets each packet, `onEnd` a ClientFailure, once, unless
+ * `close` was called first. @returns `{ name, send(text), close() }`
+ */
+export function connectPolling(platform, address, { onText, onEnd }) {
+  const base = `${address}/socket.io/?EIO=4&transport=polling`;
+  const stop = new AbortController();
+  let url = null;
+  let maxPayload = MAX_PAYLOAD;
+  let outgoing = [];
+  let isPosting = false;
+  let isOver = false;
+
+  function end(error) {
+    if (isOver) return;
+    isOver = true;
+    stop.abort();
+    onEnd(ClientFailure.of(error));
+  }
+
+  async function request(method, body) {
+    // A caches' copy of an answer to the same address must not be taken for a new one.
+    const address = `${url ?? base}&t=${platform.now().toString(36)}${Math.floor(platform.random() * 1e6).toString(36)}`;
+    const headers = body === undefined ? {} : { "Content-Type": "text/plain;charset=UTF-8" };
+    const response = await platform.fetch(address, { method, body, headers, signal: stop.signal, cache: "no-store" });
+    const text = await response.text();
+    if (!response.ok) throw ClientFailure.offline(`The connection was ended (${response.status}).`);
+    return text;
+  }
+
+  async function poll() {
+    while (!isOver) {
+      const text = await request("GET");
+      for (const packet of text.split(SEPARATOR)) {
+        if (isOver) return;
+        if (url === null) {
+          const handshake = JSON.parse(packet.slice(1));
+          url = `${base}&sid=${encodeURIComponent(handshake.sid)}`;
+          maxPayload = handshake.maxPayload ?? MAX_PAYLOAD;
+          post();
+        }
+        if (packet) onText(packet);
+      }
+    }
+  }
+
+  async function post() {
+    if (isPosting || url === null) return;
+    isPosting = true;
+    try {
+      while (outgoing.length > 0 && !isOver) await request("POST", takePayload());
+    } catch (error) {
+      end(error);
+    }
+    isPosting = false;
+  }
+
+  /** As many packets as one body may hold; at least one. A character is at most three bytes for each of its UTF-16 units. */
+  function takePayload() {
+    let count = 1;
+    let size = outgoing[0].length * 3;
+    while (count < outgoing.length && size + outgoing[count].length * 3 + 1 <= maxPayload) {
+      size += outgoing[count].length * 3 + 1;
+      count += 1;
+    }
+    return outgoing.splice(0, count).join(SEPARATOR);
+  }
+
+  poll().catch(end);
+
+  return {
+    name: "polling",
+    send(text) {
+      if (isOver) return;
+      outgoing.push(text);
+      post();
+    },
+    close() {
+      if (isOver) return;
+      isOver = true;
+      stop.abort();
+      outgoing = [];
+      // So that the server does not wait for a silence: of one that does not hear of it, it ends by itself.
+      if (url) platform.fetch(url, { method: "POST", body: packets.close, keepalive: true }).catch(() => {});
+    },
+  };
+}

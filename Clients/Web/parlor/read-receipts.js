@@ -1,0 +1,90 @@
+import { ClientFailure } from "./failure.js";
+import { RecentValues } from "./recent.js";
+import { Backoff, Pause } from "./timing.js";
+
+const PAUSE = 500;
+const LONGEST_WAIT = 2_000;
+/** What the server takes at once. */
+const CALL_LIMIT = 500;
+const REMEMBERED = 2_000;
+
+/**
+ * Sends the server what was read, in few calls: ids are gathered until none has come for a moment. Those that could not be sent wait
+ * for the next connection, the next message read, or a pause. They are not kept: who opens the room again reads again.
+ */
+export class ReadReceipts {
+  #platform;
+  #server;
+  #rooms = new Map();
+  #seen = new RecentValues(REMEMBERED);
+  #isEnded = false;
+
+  constructor(platform, server) {
+    this.#platform = platform;
+    this.#server = server;
+  }
+
+  /** Others' messages that were read. What was gathered before is not sent again. */
+  add(roomId, messageIds) {
+    const fresh = messageIds.filter((id) => !this.#seen.has(id));
+    if (fresh.length === 0 || this.#isEnded) return;
+    let room = this.#rooms.get(roomId);
+    if (!room) this.#rooms.set(roomId, room = { ids: new Set(), firstAt: null, wait: null, sending: null, backoff: new Backoff(10_000, 60_000) });
+    for (const id of fresh) {
+      this.#seen.set(id);
+      room.ids.add(id);
+    }
+    const now = this.#platform.now();
+    room.firstAt ??= now;
+    this.#wait(roomId, room, Math.max(0, Math.min(PAUSE, room.firstAt + LONGEST_WAIT - now)));
+  }
+
+  /** Sends all at once, and resolves when the last is answered. */
+  async flush() {
+    await Promise.all([...this.#rooms].map(([roomId, room]) => this.#send(roomId, room)));
+  }
+
+  /** Signed out: nothing is sent any more. */
+  end() {
+    this.#isEnded = true;
+    for (const { wait } of this.#rooms.values()) wait?.cancel();
+    this.#rooms.clear();
+  }
+
+  #wait(roomId, room, milliseconds) {
+    room.wait?.cancel();
+    const wait = new Pause(this.#platform, milliseconds);
+    room.wait = wait;
+    wait.done.then((isOver) => isOver && this.#send(roomId, room));
+  }
+
+  /** One call at a time: what is read meanwhile is gathered for the next. */
+  async #send(roomId, room) {
+    while (room.sending) await room.sending;
+    if (room.ids.size === 0 || this.#isEnded) return;
+    room.wait?.cancel();
+    room.wait = room.firstAt = null;
+    room.sending = this.#sendAll(roomId, room);
+    await room.sending;
+  }
+
+  async #sendAll(roomId, room) {
+    const all = [...room.ids];
+    for (let start = 0; start < all.length; start += CALL_LIMIT) {
+      const ids = all.slice(start, start + CALL_LIMIT);
+      try {
+        await this.#server.markRead(roomId, ids);
+        room.backoff.reset();
+      } catch (error) {
+        const failure = ClientFailure.of(error);
+        // The room is no longer one's own, or the server will never take these: they are of no more use. Else they wait.
+        if (failure.kind !== "refused" || failure.isRetryable || failure.code === "unauthenticated") {
+          if (!room.wait && (failure.isRetryable || failure.kind === "refused")) this.#wait(roomId, room, room.backoff.next(this.#platform.random(), failure.retryAfter));
+          break;
+        }
+      }
+      for (const id of ids) room.ids.delete(id);
+    }
+    room.sending = null;
+  }
+}

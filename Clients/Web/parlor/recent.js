@@ -1,0 +1,52 @@
+/** The values last set, by id: beyond `limit` the oldest is forgotten. */
+export class RecentValues {
+  #limit;
+  #values = new Map();
+
+  constructor(limit) {
+    this.#limit = limit;
+  }
+
+  has(id) {
+    return this.#values.has(id);
+  }
+
+  get(id) {
+    return this.#values.get(id);
+  }
+
+  /** @returns the id that is forgotten for it. */
+  set(id, value = true) {
+    this.#values.set(id, value);
+    if (this.#values.size <= this.#limit) return undefined;
+    const [oldest] = this.#values.keys();
+    this.#values.delete(oldest);
+    return oldest;
+  }
+
+  delete(id) {
+    this.#values.delete(id);
+  }
+}
+
+/**
+ * Which ids were seen, as far as that matters: the last ones each, and that none is newer than the newest forgotten one.
+ * Ids sort by creation.
+ */
+export class RecentIds {
+  #ids = new RecentValues(64);
+  #newestForgotten = "";
+
+  /** Takes all up to this one for seen. */
+  skipThrough(id) {
+    if (id > this.#newestForgotten) this.#newestForgotten = id;
+  }
+
+  /** @returns false if it was seen already. */
+  insert(id) {
+    if (id <= this.#newestForgotten || this.#ids.has(id)) return false;
+    const forgotten = this.#ids.set(id);
+    if (forgotten !== undefined) this.skipThrough(forgotten);
+    return true;
+  }
+}

@@ -1,0 +1,148 @@
+import { RecentIds } from "./recent.js";
+
+const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 0 });
+
+/**
+ * The rules by which counts follow what the server sends. Pure.
+ *
+ * - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: an event that is
+ *   lost, late or doubled makes nothing drift. A `rev` that skips shows what was lost: then the room has to be asked for.
+ * - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; opening zeroes.
+ * - Others' messages are unread until the server says otherwise, each counted once, whether the room is told, everyone, or both.
+ * - Rooms that were not loaded are not one's own, and leave no trace.
+ */
+export class RoomCounts {
+  #userId;
+  #counts = new Map();
+  #notes = new Map();
+  #open = new Set();
+  /** Of the open ones, those where something unseen was taken for seen. */
+  #zeroed = new Set();
+
+  constructor(userId) {
+    this.#userId = userId;
+  }
+
+  get(roomId) {
+    return this.#counts.get(roomId) ?? NOTHING;
+  }
+
+  has(roomId) {
+    return this.#counts.has(roomId);
+  }
+
+  /** An answer with all rooms. @param overtaken those that events have changed since; they stay as they are. */
+  loadAll(answer, overtaken = new Set(), lacking = new Set()) {
+    const ids = new Set(answer.map((room) => room.id));
+    for (const id of [...this.#counts.keys()]) if (!ids.has(id) && !overtaken.has(id)) this.#drop(id);
+    for (const room of answer) if (!this.has(room.id) || !overtaken.has(room.id)) this.load(room, lacking);
+  }
+
+  /** @param lacking what the answer has only as far as the server knew it: it stays as it is known. */
+  load(room, lacking = new Set()) {
+    const known = this.#counts.get(room.id);
+    const count = { elements: room.elementCount, unreadMessages: room.badges.messages, unseenElements: room.badges.elements };
+    if (known && lacking.has("elements")) Object.assign(count, { elements: known.elements, unseenElements: known.unseenElements });
+    if (known && lacking.has("messages")) count.unreadMessages = known.unreadMessages;
+    count.unseenElements = this.#unseen(count.unseenElements, room.id);
+    const note = this.#note(room.id);
+    // An answer has counted all up to its last one, but for one that lacks these counts.
+    if (!lacking.has("messages")) note.messages.skipThrough(room.lastMessage?.id ?? "");
+    this.#counts.set(room.id, count);
+  }
+
+  forget(roomId) {
+    this.leave(roomId);
+    this.#drop(roomId);
+  }
+
+  /** The room is open from now on: all in it is seen. */
+  enter(roomId) {
+    this.#open.add(roomId);
+    this.#change(roomId, (count) => { count.unseenElements = this.#unseen(count.unseenElements, roomId); });
+  }
+
+  /** @returns whether its room has to be asked for: something unseen was taken for seen, and the server may not have heard of it. */
+  leave(roomId) {
+    this.#open.delete(roomId);
+    return this.#zeroed.delete(roomId);
+  }
+
+  /** Events may have been missed: a `rev` that skips is no news until the next one. */
+  noteAbsence() {
+    for (const note of this.#notes.values()) note.isFollowing = false;
+  }
+
+  /** @returns whether its room has to be asked for, as events before it were missed or are late. */
+  apply(name, data) {
+    switch (name) {
+      case "message:new": this.#countMessage(data.message.id, data.message.senderId, data.message.roomId); break;
+      case "message:new:global": this.#countMessage(data.messageId, data.senderId, data.roomId); break;
+      // Without its `:global` event if it was missed. Its number comes with an answer.
+      case "element:created": this.#countUnseen(data.element.id, data.element.createdBy, data.element.roomId); break;
+      case "element:created:global": case "element:updated:global": case "element:deleted:global": case "room:cleared:global":
+        return this.#applyElements(name, data);
+      case "room:badges":
+        this.#change(data.roomId, (count) => {
+          count.unreadMessages = data.badges.messages;
+          count.unseenElements = this.#unseen(data.badges.elements, data.roomId);
+        });
+        break;
+      // As it was when it was made: one that is known already has moved on.
+      case "room:created": if (!this.has(data.room.id)) this.load(data.room); break;
+    }
+    return false;
+  }
+
+  #applyElements(name, { roomId, elementId, createdBy, elementCount, rev }) {
+    if (!this.has(roomId)) return false;
+    const note = this.#note(roomId);
+    const isNew = name === "element:created:global" && this.#countUnseen(elementId, createdBy, roomId);
+    // Late: its count is old, and badges that came since may have counted it.
+    if (note.rev !== null && rev <= note.rev) return isNew;
+    const hasSkipped = note.isFollowing && rev !== note.rev + 1;
+    Object.assign(note, { rev, isFollowing: true });
+    this.#change(roomId, (count) => { count.elements = elementCount; });
+    return hasSkipped;
+  }
+
+  #countMessage(id, senderId, roomId) {
+    if (senderId === this.#userId || !this.has(roomId) || !this.#note(roomId).messages.insert(id)) return;
+    this.#change(roomId, (count) => { count.unreadMessages += 1; });
+  }
+
+  /** @returns whether it is another's, and was not sent before. */
+  #countUnseen(id, creatorId, roomId) {
+    if (creatorId === this.#userId || !this.has(roomId) || !this.#note(roomId).created.insert(id)) return false;
+    // Seen if the server knows that the room is open, and of that it may not have heard yet.
+    if (this.#open.has(roomId)) this.#zeroed.add(roomId);
+    else this.#change(roomId, (count) => { count.unseenElements += 1; });
+    return true;
+  }
+
+  /** In an open room nothing is unseen. */
+  #unseen(count, roomId) {
+    if (!this.#open.has(roomId)) return count;
+    if (count > 0) this.#zeroed.add(roomId);
+    return 0;
+  }
+
+  #note(roomId) {
+    let note = this.#notes.get(roomId);
+    if (!note) this.#notes.set(roomId, note = { rev: null, isFollowing: false, messages: new RecentIds(), created: new RecentIds() });
+    return note;
+  }
+
+  #drop(roomId) {
+    this.#notes.delete(roomId);
+    this.#counts.delete(roomId);
+  }
+
+  #change(roomId, body) {
+    const count = this.#counts.get(roomId);
+    if (!count) return;
+    const changed = { ...count };
+    body(changed);
+    this.#counts.set(roomId, changed);
+  }
+}

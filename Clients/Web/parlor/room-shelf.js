@@ -1,0 +1,245 @@
+import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
+
+/** How long an event may be on its way after an answer that has it already: after that it is a new one. Milliseconds. */
+const DOUBTFUL = 2_000;
+const REMEMBERED_DELETIONS = 64;
+
+/**
+ * The rooms, what events change about them, and what has to be asked because events don't say it. Pure.
+ *
+ * `needs` has, by room, what was sent without all that is shown of it: a second event may add the rest, an answer always does.
+ * An event about a room of somebody else's leaves no trace.
+ */
+export class RoomShelf {
+  records = new Map();
+  needs = new Map();
+  /** Rooms that an answer with all did not have: whether they are gone has to be asked, it may be older than they are. */
+  missing = new Set();
+  deletedMessages = [];
+  /** By room, the time of a name that was sent to the room, until everyone is told. */
+  namedAt = new Map();
+  #now;
+  #events = 0;
+  /** While answers are on their way, when each room was last told of, and its name: counted in events. */
+  #touched = new Map();
+  #named = new Map();
+  #loads = 0;
+  #answeredAt = new Map();
+
+  constructor(now) {
+    this.#now = now;
+  }
+
+  // Answers
+
+  beginLoad() {
+    this.#loads += 1;
+    return this.#events;
+  }
+
+  abandon() {
+    this.#loads -= 1;
+    if (this.#loads > 0) return;
+    this.#touched.clear();
+    this.#named.clear();
+  }
+
+  /** Takes an answer with all rooms. @returns the ids of those that events have changed since it was asked for. */
+  finishAll(load, answer, lacking = new Set()) {
+    const overtaken = new Set([...this.#touched].filter(([, at]) => at > load).map(([id]) => id));
+    const ids = new Set(answer.map((room) => room.id));
+    for (const id of [...this.records.keys()]) {
+      if (ids.has(id) || overtaken.has(id)) continue;
+      this.forget(id);
+      this.missing.add(id);
+    }
+    for (const room of answer) {
+      this.missing.delete(room.id);
+      this.records.set(room.id, this.#take(room, load, overtaken.has(room.id), lacking));
+    }
+    for (const id of this.records.keys()) if (overtaken.has(id)) this.need(id, "answer");
+    this.abandon();
+    return overtaken;
+  }
+
+  /** Takes an answer with one room. @param isChange it was asked for to make or change the room. @returns false if it was overtaken. */
+  finishOne(load, answer, { lacking = new Set(), isChange = false } = {}) {
+    const isOvertaken = (this.#touched.get(answer.id) ?? -1) > load;
+    this.records.set(answer.id, this.#take(answer, load, isOvertaken, lacking));
+    this.missing.delete(answer.id);
+    if (isOvertaken) this.need(answer.id, "answer");
+    this.abandon();
+    if (isChange && this.#loads > 0) {
+      // Other answers that are under way may be from before.
+      this.#events += 1;
+      this.#touched.set(answer.id, this.#events);
+      this.#named.set(answer.id, this.#events);
+    }
+    return !isOvertaken;
+  }
+
+  forget(id) {
+    this.records.delete(id);
+    this.missing.delete(id);
+    this.needs.delete(id);
+    this.#answeredAt.delete(id);
+    this.namedAt.delete(id);
+  }
+
+  #take(answer, load, isOvertaken, lacking) {
+    this.#answeredAt.set(answer.id, this.#now());
+    this.needs.delete(answer.id);
+    const record = roomRecord(answer);
+    const known = this.records.get(answer.id);
+    if (!known || !(isOvertaken || lacking.size > 0)) return record;
+    if ((this.#named.get(answer.id) ?? -1) > load) {
+      const { name, displayName } = known.room;
+      record.room = { ...record.room, name, displayName };
+    }
+    if (known.messagesAt !== null) noteMessages(record, known.messagesAt);
+    noteContent(record, known.contentAt);
+    if (isOvertaken || lacking.has("messages")) {
+      const [a, b] = [known.room.lastMessage, record.room.lastMessage];
+      const last = a && b ? (a.createdAt > b.createdAt ? a : b) : a ?? b;
+      record.room = { ...record.room, lastMessage: last && this.deletedMessages.includes(last.id) ? null : last };
+    }
+    return record;
+  }
+
+  // Events
+
+  /** Counts are not its business. @returns the id of the room that it is about, if that is on the shelf. */
+  apply(name, data) {
+    const roomId = data.roomId ?? data.message?.roomId ?? data.element?.roomId ?? data.room?.id;
+    if (name === "room:created") return this.#applyNew(data.room);
+    if (name === "room:created:global" || !(name in APPLY)) return null;
+    const isUnseen = name === "element:created:global";
+    if (!this.#touch(roomId, isUnseen || name === "room:badges")) return null;
+    APPLY[name].call(this, this.records.get(roomId), data);
+    return roomId;
+  }
+
+  need(id, need) {
+    this.needs.set(id, (this.needs.get(id) ?? new Set()).add(need));
+  }
+
+  meet(id, need) {
+    const needs = this.needs.get(id);
+    if (needs?.delete(need) && needs.size === 0) this.needs.delete(id);
+  }
+
+  noteDeletion(messageId) {
+    this.deletedMessages.push(messageId);
+    if (this.deletedMessages.length > REMEMBERED_DELETIONS) this.deletedMessages.shift();
+  }
+
+  noteName(id, at) {
+    this.namedAt.set(id, at);
+    if (this.#loads > 0) this.#named.set(id, this.#events);
+  }
+
+  #applyNew(room) {
+    this.#touch(room.id);
+    if (!this.records.has(room.id)) this.records.set(room.id, roomRecord(room));
+    return room.id;
+  }
+
+  /** @param isDoubtful what was sent may be in the last answer already, and nothing shows whether it is. */
+  #touch(id, isDoubtful = false) {
+    this.#events += 1;
+    if (this.#loads > 0) this.#touched.set(id, this.#events);
+    if (!this.records.has(id)) return false;
+    const answered = this.#answeredAt.get(id);
+    if (isDoubtful && answered !== undefined && this.#now() - answered < DOUBTFUL) this.need(id, "answer");
+    return true;
+  }
+
+  /**
+   * The time of an event that has only its second: what is sent later happened later, so that it is behind all that is known of this
+   * second. Whether that holds for other rooms, an answer has to say.
+   */
+  fullTime(time, roomId) {
+    const second = Date.parse(time);
+    let newest = -Infinity;
+    for (const record of this.records.values()) {
+      const at = activityAt(record);
+      if (at < second || at >= second + 1_000) continue;
+      newest = Math.max(newest, at);
+      if (record.id !== roomId) this.need(record.id, "answer");
+    }
+    return newest === -Infinity ? second : Math.min(newest + 0.5, second + 999.5);
+  }
+}
+
+/** What each event changes; `this` is the shelf. */
+const APPLY = {
+  "message:new"(record, { message }) {
+    this.meet(record.id, `message ${message.id}`);
+    if (this.deletedMessages.includes(message.id) || record.room.lastMessage?.createdAt > message.createdAt) return;
+    noteMessages(record, Date.parse(message.createdAt));
+    const { id, senderId, text, createdAt } = message;
+    record.room = { ...record.room, lastMessage: { id, senderId, text, createdAt } };
+  },
+  "message:new:global"(record, { messageId, messagesUpdatedAt }) {
+    // Ids sort by creation: one that is not newer than what is shown was sent before, or is in an answer.
+    if (messageId <= record.room.lastMessage?.id || this.deletedMessages.includes(messageId)) return;
+    noteMessages(record, this.fullTime(messagesUpdatedAt, record.id));
+    this.need(record.id, `message ${messageId}`);
+  },
+  "message:deleted"(record, { messageId }) {
+    applyDeletion(this, record, messageId);
+    this.need(record.id, `deletion ${messageId}`);
+  },
+  "message:deleted:global"(record, { messageId, messagesUpdatedAt }) {
+    applyDeletion(this, record, messageId);
+    noteMessages(record, this.fullTime(messagesUpdatedAt, record.id));
+    this.meet(record.id, `deletion ${messageId}`);
+  },
+  "element:created": applyElement,
+  "element:updated": applyElement,
+  "element:deleted": applyElement,
+  "room:cleared": applyElement,
+  "element:created:global": applyElementGlobal,
+  "element:updated:global": applyElementGlobal,
+  "element:deleted:global": applyElementGlobal,
+  "room:cleared:global": applyElementGlobal,
+  "room:updated"(record, { room }) {
+    this.noteName(record.id, room.updatedAt);
+    const at = this.fullTime(room.updatedAt, record.id);
+    takeName(record, room.name);
+    noteContent(record, at);
+  },
+  "room:updated:global"(record, { updatedAt }) {
+    // What changed is not said: but if the room was told just before, that was it.
+    const named = this.namedAt.get(record.id);
+    this.namedAt.delete(record.id);
+    if (named === updatedAt) return;
+    noteContent(record, this.fullTime(updatedAt, record.id));
+    this.need(record.id, "answer");
+  },
+  "room:presence"(record, { userId, isPresent }) {
+    const participants = record.room.participants.map((person) => (person.userId === userId ? { ...person, isPresent } : person));
+    record.room = { ...record.room, participants, isActive: participants.some((person) => person.isPresent) };
+  },
+  "room:badges"() {},
+};
+
+function applyDeletion(shelf, record, messageId) {
+  shelf.noteDeletion(messageId);
+  shelf.meet(record.id, `message ${messageId}`);
+  if (record.room.lastMessage?.id !== messageId) return;
+  // What was taken back is not shown any longer; which one is the last now comes with the answer.
+  record.room = { ...record.room, lastMessage: null };
+  shelf.need(record.id, "answer");
+}
+
+/** What the room is told says nothing of the count; everyone is told that at the same time, but for what was missed. */
+function applyElement(record, { element, elementId }) {
+  if (element) noteContent(record, Date.parse(element.updatedAt));
+  this.need(record.id, `element ${element?.id ?? elementId}`);
+}
+
+function applyElementGlobal(record, { elementId, updatedAt }) {
+  this.meet(record.id, `element ${elementId}`);
+  noteContent(record, this.fullTime(updatedAt, record.id));
+}

@@ -1,0 +1,326 @@
+import { ClientFailure } from "./failure.js";
+import { Observable } from "./observable.js";
+import { RoomCounts } from "./room-counts.js";
+import { byOrder, shownRoom, takeName } from "./room-record.js";
+import { RoomShelf } from "./room-shelf.js";
+import { RoomsFetching } from "./rooms-fetching.js";
+import { Pause } from "./timing.js";
+
+/** What a person can follow. More often is work without anyone to see it. */
+const SHOW_INTERVAL = 100;
+/** On coming to the foreground, what is older is asked for again. */
+const FRESHNESS = 5 * 60_000;
+/** So long a room that was asked for without an answer is the same, and later another. */
+const WISH_LIFE = 5 * 60_000;
+/** Events that a server repeats to who comes back. */
+const REPEATED = new Set([
+  "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
+  "room:updated", "room:created", "room:badges",
+]);
+/** What a service that is down would have added, by its name in `degraded`. */
+const SHARES = { messaging: "messages", elements: "elements" };
+
+/** The rooms of one person, live. See parlor.d.ts. */
+export class Rooms extends Observable {
+  #backing;
+  #shelf;
+  #counts;
+  #fetching;
+  #order = "activity";
+  #typing = new Map();
+  #isCatchingUp = false;
+  #isResting = false;
+  #isDirty = false;
+  #loadedAt = null;
+  #wishes = new Map();
+  /** Rooms that the server is about to leave, and whether elements were made there meanwhile. */
+  #leaving = new Map();
+  /** Own names that the server has not confirmed yet. */
+  #renaming = new Map();
+  isLoaded = false;
+
+  /** @param backing `{ platform, server, cache, ownId, onGone(roomId) }` */
+  constructor(backing) {
+    super();
+    this.#backing = backing;
+    this.userId = backing.ownId;
+    this.#shelf = new RoomShelf(backing.platform.now);
+    this.#counts = new RoomCounts(this.userId);
+    this.#fetching = new RoomsFetching(backing.platform, this.#shelf, {
+      loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
+    });
+  }
+
+  makeSnapshot(previous) {
+    const known = new Map(previous?.rooms.map((room) => [room.id, room]));
+    const rooms = [...this.#shelf.records.values()].sort(byOrder(this.#order)).map((record) => keepIfSame(known.get(record.id), this.#shown(record)));
+    const isSame = rooms.length === previous?.rooms.length && rooms.every((room, index) => room === previous.rooms[index]);
+    const shown = isSame ? previous.rooms : Object.freeze(rooms);
+    const next = {
+      rooms: shown,
+      order: this.#order,
+      people: isSame && previous.order === this.#order ? previous.people : byPerson(shown, this.userId),
+      unreadMessages: sum(shown, ({ badges }) => badges.messages),
+      unseenElements: sum(shown, ({ badges }) => badges.elements),
+      isLoading: this.#fetching.isLoading,
+      isLoaded: this.isLoaded,
+      failure: this.#fetching.failure,
+    };
+    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+  }
+
+  get(roomId) {
+    return this.snapshot.rooms.find((room) => room.id === roomId);
+  }
+
+  setOrder(order) {
+    this.#order = order;
+    this.invalidate();
+  }
+
+  refresh() {
+    return this.#fetching.refresh();
+  }
+
+  async create(userId, name) {
+    const { platform, server } = this.#backing;
+    const wish = JSON.stringify([userId, name ?? null]);
+    const now = platform.now();
+    for (const [key, { askedAt }] of this.#wishes) if (now - askedAt > WISH_LIFE) this.#wishes.delete(key);
+    const requestId = this.#wishes.get(wish)?.requestId ?? platform.makeId();
+    this.#wishes.set(wish, { requestId, askedAt: now });
+    const load = this.#shelf.beginLoad();
+    try {
+      const answer = await server.makeRoom(userId, name, requestId);
+      this.#wishes.delete(wish);
+      // Its event may have come first, and others after it.
+      if (this.#shelf.records.has(answer.room.id)) this.#shelf.abandon();
+      else this.#take(answer, load, true);
+      return this.get(answer.room.id);
+    } catch (error) {
+      this.#shelf.abandon();
+      // What was refused for good was not made.
+      if (!ClientFailure.of(error).isRetryable) this.#wishes.delete(wish);
+      throw error;
+    }
+  }
+
+  async rename(roomId, name) {
+    const token = Symbol();
+    this.#renaming.set(roomId, { token, name: name.trim() });
+    this.#show();
+    const load = this.#shelf.beginLoad();
+    try {
+      this.#take(await this.#backing.server.rename(roomId, name), load, true);
+    } catch (error) {
+      this.#shelf.abandon();
+      throw error;
+    } finally {
+      if (this.#renaming.get(roomId)?.token === token) this.#renaming.delete(roomId);
+      this.#show();
+    }
+    return this.get(roomId);
+  }
+
+  findPeople(q, options) {
+    return this.#backing.server.peopleWithoutRooms(q, options);
+  }
+
+  // What the account says; not for a screen
+
+  /** Shows what was kept, and asks for all rooms: not waiting for a socket, which may never come. */
+  async loadFirst() {
+    const kept = await this.#backing.cache.rooms();
+    if (!this.isLoaded && this.#shelf.records.size === 0) {
+      this.#shelf.finishAll(this.#shelf.beginLoad(), kept);
+      this.#counts.loadAll(kept);
+      this.#show();
+    }
+    if (!this.isLoaded) await this.refresh();
+  }
+
+  becomeActive() {
+    if (this.#loadedAt === null || this.#backing.platform.now() - this.#loadedAt > FRESHNESS) this.refresh();
+  }
+
+  end() {
+    this.#fetching.end();
+  }
+
+  /** The person has the room open from now on. */
+  enter(roomId) {
+    this.#leaving.delete(roomId);
+    this.#counts.enter(roomId);
+    this.#show();
+  }
+
+  /** The server is about to be told that the person leaves. Until `leave` the room is open. */
+  beginLeaving(roomId) {
+    this.#leaving.set(roomId, false);
+    this.setTyping(roomId, []);
+  }
+
+  /** The server has left the room: what others make from now on is unseen. */
+  leave(roomId) {
+    const mayBeUnseen = this.#counts.leave(roomId);
+    // Whether the server had left when something was made, the server alone knows.
+    const isNewElement = this.#leaving.get(roomId) === true;
+    this.#leaving.delete(roomId);
+    if (!(mayBeUnseen || isNewElement) || !this.#shelf.records.has(roomId)) return;
+    this.#shelf.need(roomId, "answer");
+    this.#fetching.fetchNeeded();
+  }
+
+  setTyping(roomId, userIds) {
+    if (userIds.length > 0) this.#typing.set(roomId, Object.freeze(userIds));
+    else this.#typing.delete(roomId);
+    this.#show();
+  }
+
+  applyHappening({ type }) {
+    if (type === "connected") {
+      this.#isCatchingUp = true;
+      if (this.#fetching.failure) this.refresh();
+    }
+    if (type === "recovered" || type === "disconnected") {
+      this.#isCatchingUp = false;
+      // Everyone's events, which would have followed, are never sent again.
+      this.#shelf.namedAt.clear();
+    }
+    // Presence is never sent again, and badges that are may be old.
+    if (type === "recovered") this.#fetching.owe();
+    if (type === "disconnected") this.#counts.noteAbsence();
+  }
+
+  /** An event of the room, of everyone, or of the person. */
+  apply(name, data) {
+    if (name === "room:removed") return this.forget(data.roomId);
+    // What is repeated may have been sent before, and badges as they were then would undo what came after them.
+    const isOld = this.#isCatchingUp && REPEATED.has(name);
+    const lacksSome = !isOld && this.#counts.apply(name, data);
+    const roomId = this.#shelf.apply(name, data);
+    if (roomId === null) return;
+    if (lacksSome) this.#shelf.need(roomId, "answer");
+    if (this.#leaving.has(roomId) && name.startsWith("element:created")) this.#leaving.set(roomId, true);
+    if (isOld) {
+      if (!this.#counts.has(roomId)) this.#counts.apply(name, data);
+      this.#shelf.need(roomId, "answer");
+    }
+    this.#showSoon(name === "room:created");
+    if (!isOld) this.#fetching.fetchNeeded();
+  }
+
+  /** The server has said that the room is none of one's own. */
+  forget(roomId) {
+    this.#shelf.forget(roomId);
+    this.#counts.forget(roomId);
+    this.#show();
+    this.#keep();
+    this.#backing.onGone(roomId);
+  }
+
+  #shown(record) {
+    const wish = this.#renaming.get(record.id);
+    let named = record;
+    if (wish) takeName(named = { ...record }, wish.name);
+    return shownRoom(named, this.#counts.get(record.id), this.#typing.get(record.id) ?? NOBODY);
+  }
+
+  async #load() {
+    const load = this.#shelf.beginLoad();
+    let answer;
+    try {
+      answer = await this.#backing.server.rooms(this.#order);
+    } catch (error) {
+      this.#shelf.abandon();
+      throw error;
+    }
+    const lacking = shares(answer.degraded);
+    const overtaken = this.#shelf.finishAll(load, answer.rooms, lacking);
+    this.#counts.loadAll(answer.rooms, overtaken, lacking);
+    this.isLoaded = true;
+    this.#loadedAt = this.#backing.platform.now();
+    this.#show();
+    this.#keep();
+    return lacking.size > 0;
+  }
+
+  async #loadOne(roomId) {
+    const load = this.#shelf.beginLoad();
+    try {
+      this.#take(await this.#backing.server.room(roomId), load);
+    } catch (error) {
+      this.#shelf.abandon();
+      if (!ClientFailure.of(error).is("room_not_found")) throw error;
+      this.forget(roomId);
+    }
+  }
+
+  #take({ room, degraded }, load, isChange = false) {
+    const lacking = shares(degraded);
+    const isNews = this.#shelf.finishOne(load, room, { lacking, isChange });
+    if (isNews || !this.#counts.has(room.id)) this.#counts.load(room, lacking);
+    this.#show();
+    this.#keep();
+    this.#fetching.fetchNeeded();
+    if (lacking.size > 0) this.#fetching.noteLacking();
+  }
+
+  #keep() {
+    const { cache } = this.#backing;
+    cache.keepRooms([...this.#shelf.records.values()].map((record) => this.#shown(record)));
+  }
+
+  #show() {
+    this.#isDirty = false;
+    this.invalidate();
+  }
+
+  /** What an event has changed: at once, or with all that follows it so soon that nobody could tell. */
+  #showSoon(isAtOnce) {
+    this.#isDirty = true;
+    if (this.#isResting && !isAtOnce) return;
+    this.#show();
+    if (this.#isResting) return;
+    this.#isResting = true;
+    new Pause(this.#backing.platform, SHOW_INTERVAL).done.then(() => {
+      this.#isResting = false;
+      if (this.#isDirty) this.#showSoon(false);
+    });
+  }
+}
+
+const NOBODY = Object.freeze([]);
+
+function shares(degraded = []) {
+  return new Set(degraded.map((name) => SHARES[name]).filter(Boolean));
+}
+
+function sum(values, count) {
+  return values.reduce((total, value) => total + count(value), 0);
+}
+
+function keepIfSame(known, room) {
+  return known && JSON.stringify(known) === JSON.stringify(room) ? known : Object.freeze(room);
+}
+
+/** The people one shares a room of two with, latest activity first, each with these rooms by content. */
+function byPerson(rooms, userId) {
+  const people = new Map();
+  for (const room of [...rooms].sort(byTime("lastActivityAt"))) {
+    const others = room.participants.filter((person) => person.userId !== userId);
+    if (others.length !== 1) continue;
+    const { userId: id, username, firstName } = others[0];
+    if (!people.has(id)) people.set(id, { id, username, firstName, rooms: [] });
+    people.get(id).rooms.push(room);
+  }
+  for (const person of people.values()) {
+    person.rooms = Object.freeze(person.rooms.sort(byTime("updatedAt")));
+    Object.freeze(person);
+  }
+  return Object.freeze([...people.values()]);
+}
+
+function byTime(field) {
+  return (a, b) => (a[field] === b[field] ? (a.id < b.id ? 1 : -1) : a[field] < b[field] ? 1 : -1);
+}

@@ -1,0 +1,41 @@
+/** Stretches of a room's counter, ascending, `[low, high]` both included; neighbours are joined. */
+export class SeqRanges {
+  #ranges = [];
+
+  get lowest() {
+    return this.#ranges[0]?.[0];
+  }
+
+  /** The lowest stretch missing between two, or undefined. */
+  get firstGap() {
+    const [first, second] = this.#ranges;
+    return second && [first[1] + 1, second[0] - 1];
+  }
+
+  contains(seq) {
+    const range = this.#ranges[this.#indexEndingAtOrAfter(seq)];
+    return range !== undefined && range[0] <= seq;
+  }
+
+  insert(low, high = low) {
+    const first = this.#indexEndingAtOrAfter(low - 1);
+    let end = first;
+    while (end < this.#ranges.length && this.#ranges[end][0] <= high + 1) {
+      low = Math.min(low, this.#ranges[end][0]);
+      high = Math.max(high, this.#ranges[end][1]);
+      end += 1;
+    }
+    this.#ranges.splice(first, end - first, [low, high]);
+  }
+
+  clear() {
+    this.#ranges = [];
+  }
+
+  /** From the end: what is new comes last. */
+  #indexEndingAtOrAfter(seq) {
+    let index = this.#ranges.length;
+    while (index > 0 && this.#ranges[index - 1][1] >= seq) index -= 1;
+    return index;
+  }
+}

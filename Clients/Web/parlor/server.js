@@ -1,0 +1,154 @@
+import { ClientFailure } from "./failure.js";
+import { path } from "./http.js";
+
+/**
+ * What conversations, boards and lists ask of the server: over the socket while it is connected, and over HTTP otherwise.
+ *
+ * What was asked over the socket and got no answer is asked again over HTTP where that does no harm: what has a `tempId`, a deletion,
+ * receipts, an element's update.
+ */
+export class Server {
+  #session;
+  #socket;
+  #isOpen = true;
+
+  constructor(session, socket) {
+    this.#session = session;
+    this.#socket = socket;
+  }
+
+  /** Nothing is asked any more: everything fails as without a network. */
+  close() {
+    this.#isOpen = false;
+  }
+
+  open() {
+    this.#isOpen = true;
+  }
+
+  async #call(method, ...rest) {
+    if (!this.#isOpen) throw ClientFailure.stopped();
+    return this.#session.call(method, ...rest);
+  }
+
+  /** @returns null if there was no connection, or it was lost before the answer. */
+  async #ask(event, payload) {
+    if (!this.#isOpen) throw ClientFailure.stopped();
+    try {
+      return await this.#socket.emit(event, payload);
+    } catch (error) {
+      if (ClientFailure.of(error).kind === "offline") return null;
+      throw error;
+    }
+  }
+
+  // Rooms
+
+  async rooms(order) {
+    const { data, degraded = [] } = await this.#call("GET", "/rooms/my-rooms", { query: { sort: order } });
+    return { rooms: data, degraded };
+  }
+
+  async room(roomId) {
+    const { data, degraded = [] } = await this.#call("GET", path("rooms", roomId));
+    return { room: data, degraded };
+  }
+
+  async makeRoom(otherUserId, name, clientRequestId) {
+    const { data, degraded = [] } = await this.#call("POST", "/rooms", { body: { otherUserId, name, clientRequestId } });
+    return { room: data, degraded };
+  }
+
+  async rename(roomId, name) {
+    const { data, degraded = [] } = await this.#call("PUT", path("rooms", roomId, "name"), { body: { name } });
+    return { room: data, degraded };
+  }
+
+  async peopleWithoutRooms(q, { cursor, limit, signal } = {}) {
+    const { data, page } = await this.#call("GET", "/users/without-rooms", { query: { q: q || undefined, cursor, limit }, signal });
+    return { people: data, next: page?.next ?? null };
+  }
+
+  /** Joined as soon as can be. @throws ClientFailure where the server has refused. */
+  async join(roomId) {
+    try {
+      await this.#socket.rooms.join(roomId);
+    } catch (error) {
+      const failure = ClientFailure.of(error);
+      if (!failure.isRetryable || this.#socket.isConnected) throw failure;
+    }
+  }
+
+  /** Whatever becomes of it: the room is not joined again. */
+  async leave(roomId) {
+    await this.#socket.rooms.leave(roomId).catch(() => {});
+  }
+
+  // Messages
+
+  async messages(roomId, { before, after, limit }) {
+    const { data, page } = await this.#call("GET", path("rooms", roomId, "messages"), { query: { before, after, limit } });
+    return { items: data, next: page?.next ?? null };
+  }
+
+  async send(roomId, text, tempId) {
+    const ack = await this.#ask("message:send", { roomId, text, tempId });
+    return ack ? ack.message : (await this.#call("POST", path("rooms", roomId, "messages"), { body: { text, tempId } })).data;
+  }
+
+  async deleteMessage(roomId, messageId) {
+    const mayBeDone = this.#socket.isConnected;
+    if (await this.#ask("message:delete", { roomId, messageId })) return;
+    try {
+      await this.#call("DELETE", path("rooms", roomId, "messages", messageId));
+    } catch (error) {
+      // By the one whose answer was lost.
+      if (!(mayBeDone && ClientFailure.of(error).is("message_not_found"))) throw error;
+    }
+  }
+
+  async markRead(roomId, messageIds) {
+    if (await this.#ask("messages:mark-read", { roomId, messageIds })) return;
+    await this.#call("POST", path("rooms", roomId, "messages", "read"), { body: { messageIds } });
+  }
+
+  /** Without a connection nobody is told: there is no such call over HTTP. */
+  setTyping(roomId, isTyping) {
+    this.#socket.tell("message:typing", { roomId, isTyping });
+  }
+
+  // Elements
+
+  /** All of the room's. */
+  async elements(roomId) {
+    const all = [];
+    let cursor;
+    do {
+      const { data, page } = await this.#call("GET", path("rooms", roomId, "elements"), { query: { limit: 200, cursor } });
+      all.push(...data);
+      cursor = page?.next ?? null;
+    } while (cursor);
+    return all;
+  }
+
+  async createElement(roomId, fields) {
+    const ack = await this.#ask("element:create", { roomId, ...fields });
+    return ack ? ack.element : (await this.#call("POST", path("rooms", roomId, "elements"), { body: fields })).data;
+  }
+
+  async updateElement(roomId, elementId, fields) {
+    const ack = await this.#ask("element:update", { roomId, elementId, ...fields });
+    return ack ? ack.element : (await this.#call("PATCH", path("rooms", roomId, "elements", elementId), { body: fields })).data;
+  }
+
+  async deleteElement(roomId, elementId) {
+    const ack = await this.#ask("element:delete", { roomId, elementId });
+    if (!ack) await this.#call("DELETE", path("rooms", roomId, "elements", elementId));
+  }
+
+  /** Asked once: a second time it would clear what was made since. */
+  async clearRoom(roomId) {
+    if (this.#socket.isConnected) await this.#socket.emit("room:clear", { roomId });
+    else await this.#call("DELETE", path("rooms", roomId, "elements"));
+  }
+}

@@ -1,0 +1,197 @@
+import { ClientFailure } from "./failure.js";
+import { Observable } from "./observable.js";
+
+const KEY = "session";
+const LOCK = "parlor-session";
+/** Room for clocks that differ, and for the request's own way. Of a token that lives for less than two minutes, half its life. */
+const LONGEST_LEEWAY = 60_000;
+/** The server will not take this refresh token, whenever it is asked. Any other refusal may pass. */
+const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request", "forbidden"]);
+
+/**
+ * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
+ *
+ * The storage has the session that counts. Under the lock a tab reads it again before it asks: if another tab has renewed it
+ * meanwhile, there is nothing to ask. The `attemptId` is kept before the request, so that a lost answer can be asked for again,
+ * also after a reload; servers that don't know it ignore it.
+ */
+export class Session extends Observable {
+  #caller;
+  #storage;
+  #platform;
+  #channel;
+  #current = null;
+  #leeway = LONGEST_LEEWAY;
+  #status = "unknown";
+  /** What is shown: `#current` counts as soon as it is kept, but is shown when everything for that person is there. */
+  #shown = Object.freeze({ status: "unknown", user: null, failure: null });
+  #refreshing = null;
+  /** Rises when somebody signs in or out: what was asked before is nobody's. */
+  #epoch = 0;
+
+  /** @param channel tells other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
+  constructor({ caller, storage, platform, channel, onChange }) {
+    super();
+    this.#caller = caller;
+    this.#storage = storage;
+    this.#platform = platform;
+    this.#channel = channel;
+    this.onChange = onChange;
+    channel.listen("session", () => this.#readAgain());
+  }
+
+  makeSnapshot() {
+    return this.#shown;
+  }
+
+  async open() {
+    if (this.#status === "unknown") await this.#readAgain();
+  }
+
+  async register({ username, password, firstName, email }) {
+    const { data } = await this.#caller.call("POST", "/auth/register", { body: { username, password, firstName, email } });
+    return this.adopt(data);
+  }
+
+  async login(username, password) {
+    const { data } = await this.#caller.call("POST", "/auth/login", { body: { username, password } });
+    return this.adopt(data);
+  }
+
+  async adopt({ token, expiresAt, refreshToken, user }) {
+    this.#epoch += 1;
+    this.#refreshing = null;
+    await this.#keep({ token, expiresAt, refreshToken, user });
+    return user;
+  }
+
+  async logout() {
+    const session = this.#current;
+    if (!session) return;
+    await this.#end(null, true);
+    // Whatever becomes of it: here it is over.
+    this.#caller.call("POST", "/auth/logout", { body: { refreshToken: session.refreshToken } }).catch(() => {});
+  }
+
+  /** @returns an access token that is good for a while. @throws ClientFailure */
+  async token() {
+    const session = this.#current;
+    if (!session) throw ClientFailure.signedOut();
+    const left = Date.parse(session.expiresAt) - this.#platform.now();
+    if (this.#leeway === null || left > this.#leeway) return session.token;
+    try {
+      return await this.#refresh(session);
+    } catch (error) {
+      // It is good for some seconds yet.
+      if (ClientFailure.of(error).isRetryable && left > 0) return session.token;
+      throw error;
+    }
+  }
+
+  /** @param refused a token that the server has refused. */
+  async tokenReplacing(refused) {
+    const session = this.#current;
+    if (!session) throw ClientFailure.signedOut();
+    return session.token === refused ? this.#refresh(session) : session.token;
+  }
+
+  /** A call with a token, which is replaced once if the server refuses it. */
+  async call(method, path, options = {}) {
+    const token = await this.token();
+    try {
+      return await this.#caller.call(method, path, { ...options, token });
+    } catch (error) {
+      if (!(error instanceof ClientFailure && error.is("unauthenticated"))) throw error;
+      return this.#caller.call(method, path, { ...options, token: await this.tokenReplacing(token) });
+    }
+  }
+
+  #refresh(session) {
+    this.#refreshing ??= this.#renew(session, this.#epoch).finally(() => { this.#refreshing = null; });
+    return this.#refreshing;
+  }
+
+  async #renew(session, epoch) {
+    const run = () => this.#renewLocked(session, epoch);
+    return this.#platform.locks ? this.#platform.locks.request(LOCK, run) : run();
+  }
+
+  async #renewLocked(session, epoch) {
+    // A storage that cannot be read leaves what is known here.
+    let kept = await this.#storage.read(KEY).catch(() => session);
+    if (epoch !== this.#epoch) throw ClientFailure.signedOut();
+    if (kept === undefined) {
+      await this.#take(null, null);
+      throw ClientFailure.signedOut();
+    }
+    if (kept.refreshToken !== session.refreshToken) {
+      await this.#take(kept, null);
+      if (kept.user.id !== session.user.id) throw ClientFailure.signedOut();
+      return kept.token;
+    }
+    if (!kept.attemptId) {
+      kept = { ...kept, attemptId: this.#platform.makeId() };
+      await this.#write(kept);
+    }
+    let renewed;
+    try {
+      const body = { refreshToken: kept.refreshToken, attemptId: kept.attemptId };
+      renewed = (await this.#caller.call("POST", "/auth/refresh", { body })).data;
+    } catch (error) {
+      const failure = ClientFailure.of(error);
+      if (epoch === this.#epoch && failure.kind === "refused" && FINAL_CODES.has(failure.code)) {
+        await this.#end(failure);
+        throw ClientFailure.signedOut();
+      }
+      throw failure;
+    }
+    if (epoch !== this.#epoch) throw ClientFailure.signedOut();
+    const { token, expiresAt, refreshToken, user } = renewed;
+    await this.#keep({ token, expiresAt, refreshToken, user });
+    return token;
+  }
+
+  async #end(failure, isLogout = false) {
+    this.#epoch += 1;
+    await this.#write(undefined);
+    await this.#take(null, failure, isLogout);
+    this.#channel.post("session");
+  }
+
+  /** Kept before its token is given out: the one before works no more. */
+  async #keep(session) {
+    await this.#write(session);
+    await this.#take(session, null);
+    this.#channel.post("session");
+  }
+
+  /** Without a storage the session lives as long as the page. */
+  async #write(session) {
+    await this.#storage.write([[KEY, session]]).catch(() => {});
+  }
+
+  async #readAgain() {
+    const epoch = this.#epoch;
+    const kept = await this.#storage.read(KEY).catch(() => undefined);
+    if (epoch !== this.#epoch) return;
+    if (kept?.token !== this.#current?.token || this.#status === "unknown") await this.#take(kept ?? null, null);
+  }
+
+  async #take(session, failure, isLogout = false) {
+    const before = this.#current?.user.id;
+    if (session?.user.id !== before) this.#epoch += 1;
+    this.#current = session;
+    this.#status = session ? "signedIn" : "signedOut";
+    const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
+    // A new token that seems to be over shows that this clock is ahead: it says nothing of when the token ends.
+    this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
+    if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
+    // Somebody else meanwhile.
+    if (this.#current !== session) return;
+    const next = { status: this.#status, user: session?.user ?? null, failure };
+    // A renewed session of the same person is no change.
+    if (JSON.stringify([next.status, next.user]) === JSON.stringify([this.#shown.status, this.#shown.user]) && failure === this.#shown.failure) return;
+    this.#shown = Object.freeze(next);
+    this.invalidate();
+  }
+}

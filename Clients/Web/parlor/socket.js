@@ -1,0 +1,237 @@
+import { ClientFailure } from "./failure.js";
+import { SocketLink } from "./link.js";
+import { JoinedRooms } from "./joined-rooms.js";
+import { connectPolling } from "./polling-transport.js";
+import { Backoff, Pause, within } from "./timing.js";
+import { connectWebSocket } from "./websocket-transport.js";
+
+const CONNECT_TIMEOUT = 15_000;
+/** A WebSocket that has not opened by then is taken for one that something on the way swallows. */
+const WEBSOCKET_TIMEOUT = 6_000;
+/** So long nothing but polling is tried after a WebSocket failed where polling succeeded. */
+const POLLING_TIME = 300_000;
+/** A server that says no `sync:done`, and sends nothing else, in this time is taken for one that knows no recovery. */
+const SYNC_TIMEOUT = 20_000;
+const LONGEST_SYNC = 120_000;
+/** A connection that held for so long was a good one, and the next attempts begin with short pauses. */
+const GOOD_CONNECTION = 2_000;
+/** What the contract takes for no cursor of anyone's, and answers with a fresh one. */
+const NO_CURSOR = "none";
+
+/**
+ * The socket: connected while it is started, and catching up whenever it comes back.
+ *
+ * Every `sync:done` brings a cursor. Live events carry none, so it moves at each connect only, and the next connect has the server
+ * repeat all since then, in order, the live events of the last connection included: an event may come twice.
+ *
+ * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for what was missed,
+ * `recovered` (with `isWhole`), live events, `disconnected` (with `failure`, `retryAt`), and from `connected` on again.
+ */
+export class RoomsSocket {
+  #platform;
+  #address;
+  #tokens;
+  #mode;
+  #handle;
+  #link = null;
+  #cursor = null;
+  #awaitsSync = false;
+  #toldAt = 0;
+  #pause = null;
+  #syncPause = null;
+  #backoff = new Backoff();
+  #pollingUntil = 0;
+  /** Rises with each start and stop: what belongs to an earlier one has no say any more. */
+  #run = 0;
+  #isRunning = false;
+  #skipsPause = false;
+
+  /** @param mode "auto", "websocket" or "polling". @param tokens has `token()` and `tokenReplacing(refused)`. */
+  constructor({ platform, address, tokens, mode = "auto", onHappening }) {
+    this.#platform = platform;
+    this.#address = address;
+    this.#tokens = tokens;
+    this.#mode = platform.WebSocket ? mode : "polling";
+    this.#handle = onHappening;
+    this.rooms = new JoinedRooms(platform);
+  }
+
+  get isConnected() {
+    return this.#link !== null;
+  }
+
+  get transportName() {
+    return this.#link?.transportName ?? null;
+  }
+
+  start() {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#run += 1;
+    this.#skipsPause = false;
+    this.#backoff.reset();
+    this.#stayConnected(this.#run);
+  }
+
+  stop() {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    this.#run += 1;
+    this.#pause?.cancel();
+    const failure = ClientFailure.offline("stopped");
+    const link = this.#link;
+    this.#setLink(null);
+    link?.close(failure);
+    this.#handle({ type: "disconnected", failure, retryAt: null });
+  }
+
+  wake() {
+    this.#backoff.reset();
+    this.#skipsPause = this.#isRunning && this.#link === null;
+    this.#pause?.cancel();
+    if (this.#link?.isStale) {
+      this.#skipsPause = true;
+      this.#link.close(ClientFailure.offline("The server has fallen silent."));
+    }
+  }
+
+  /** @throws ClientFailure `offline` at once if there is no connection. */
+  async emit(event, payload, timeout) {
+    if (!this.#link) throw ClientFailure.offline("not connected");
+    return this.#link.ask(event, payload, timeout);
+  }
+
+  /** Dropped without a connection. */
+  tell(event, payload) {
+    this.#link?.tell(event, payload);
+  }
+
+  async #stayConnected(run) {
+    this.#handle({ type: "connecting" });
+    while (run === this.#run) {
+      const startedAt = this.#platform.now();
+      let failure;
+      let wasConnected = false;
+      try {
+        const { link, ended } = await this.#connect(run);
+        wasConnected = true;
+        this.#serve(link);
+        failure = await ended;
+      } catch (error) {
+        failure = ClientFailure.of(error);
+      }
+      if (run !== this.#run) return;
+      this.#setLink(null);
+      if (failure.kind === "signed_out" || failure.code === "disconnected") {
+        this.#isRunning = false;
+        this.#run += 1;
+        return this.#handle({ type: "disconnected", failure, retryAt: null });
+      }
+      if (wasConnected && this.#platform.now() - startedAt >= GOOD_CONNECTION) this.#backoff.reset();
+      const delay = this.#skipsPause ? 0 : this.#backoff.next(this.#platform.random(), failure.retryAfter);
+      this.#skipsPause = false;
+      this.#handle({ type: "disconnected", failure, retryAt: this.#platform.now() + delay });
+      if (run !== this.#run) return;
+      this.#pause = new Pause(this.#platform, delay);
+      await this.#pause.done;
+      this.#skipsPause = false;
+    }
+  }
+
+  /** @returns the link once the server has accepted the token, and a promise of its end. */
+  async #connect(run) {
+    const token = await within(this.#platform, CONNECT_TIMEOUT, "no token", this.#tokens.token());
+    if (run !== this.#run) throw ClientFailure.offline("stopped");
+    const isPollingFirst = this.#mode === "polling" || (this.#mode === "auto" && this.#platform.now() < this.#pollingUntil);
+    if (isPollingFirst) return this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
+    if (this.#mode === "websocket") return this.#connectBy(connectWebSocket, CONNECT_TIMEOUT, token, run);
+    try {
+      return await this.#connectBy(connectWebSocket, WEBSOCKET_TIMEOUT, token, run);
+    } catch (error) {
+      const failure = ClientFailure.of(error);
+      // A server that has answered is there: it is not the transport.
+      if (run !== this.#run || !failure.isBeforeHandshake) throw failure;
+    }
+    const connected = await this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
+    this.#pollingUntil = this.#platform.now() + POLLING_TIME;
+    return connected;
+  }
+
+  async #connectBy(connect, timeout, token, run) {
+    let end;
+    const ended = new Promise((resolve) => { end = resolve; });
+    const link = new SocketLink(this.#platform, connect, this.#address, {
+      onEvent: (name, data) => run === this.#run && this.#take(link, name, data),
+      onEnd: (failure) => end(failure),
+    });
+    try {
+      await within(this.#platform, timeout, "no connection", link.opened);
+    } catch (error) {
+      link.close(ClientFailure.of(error));
+      throw Object.assign(ClientFailure.of(error), { isBeforeHandshake: true });
+    }
+    try {
+      await within(this.#platform, CONNECT_TIMEOUT, "not admitted in time", this.#admit(link, token));
+      if (run !== this.#run) throw ClientFailure.offline("stopped");
+    } catch (error) {
+      link.close(ClientFailure.of(error));
+      throw error;
+    }
+    return { link, ended };
+  }
+
+  /** A token that is refused is replaced once, on the same connection. */
+  async #admit(link, token) {
+    for (const isLast of [false, true]) {
+      // Before the answer: what it replays follows at once.
+      this.#awaitsSync = true;
+      const refusal = await link.connect({ token, since: this.#cursor ?? NO_CURSOR });
+      if (refusal === null) return;
+      if (refusal.code !== "unauthenticated") {
+        throw ClientFailure.refused(refusal.code ?? "refused", refusal.message, { isRetryable: true });
+      }
+      if (isLast) throw ClientFailure.signedOut();
+      token = await this.#tokens.tokenReplacing(token);
+    }
+  }
+
+  #serve(link) {
+    if (this.#link === link || link.failure) return;
+    this.#setLink(link);
+    // Whoever was in a hurry has what they wanted: the next loss is another one.
+    this.#skipsPause = false;
+    this.#toldAt = this.#platform.now();
+    this.#handle({ type: "connected" });
+    if (this.#link === link) this.#awaitSync(link, this.#platform.now());
+  }
+
+  #take(link, name, data) {
+    // Events may come in the turn in which the server has accepted the token, before whoever waits for that runs.
+    this.#serve(link);
+    if (this.#link !== link) return;
+    if (name === "sync:done") {
+      this.#awaitsSync = false;
+      this.#syncPause?.cancel();
+      this.#cursor = data?.cursor ?? this.#cursor;
+      return this.#handle({ type: "recovered", isWhole: data?.recovered === true });
+    }
+    this.#toldAt = this.#platform.now();
+    this.#handle({ type: "event", name, data: data ?? {} });
+  }
+
+  async #awaitSync(link, start) {
+    while (await (this.#syncPause = new Pause(this.#platform, SYNC_TIMEOUT)).done) {
+      const now = this.#platform.now();
+      if (!this.#awaitsSync || link !== this.#link) return;
+      if (now - this.#toldAt < SYNC_TIMEOUT && now - start < LONGEST_SYNC) continue;
+      this.#awaitsSync = false;
+      return this.#handle({ type: "recovered", isWhole: false });
+    }
+  }
+
+  #setLink(link) {
+    this.#link = link;
+    this.#syncPause?.cancel();
+    this.rooms.use(link);
+  }
+}

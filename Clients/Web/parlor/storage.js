@@ -1,0 +1,96 @@
+/** In memory: nothing survives. Values are copied, as IndexedDB does it. */
+export function memoryStorage() {
+  const entries = new Map();
+  return {
+    async read(key) {
+      return structuredClone(entries.get(key));
+    },
+    async readAll(prefix) {
+      return [...entries]
+        .filter(([key]) => key.startsWith(prefix))
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, value]) => [key, structuredClone(value)]);
+    },
+    async write(changes) {
+      // First all that may throw.
+      for (const [key, value] of structuredClone(changes)) {
+        if (value === undefined) entries.delete(key);
+        else entries.set(key, value);
+      }
+    },
+  };
+}
+
+const STORE = "entries";
+
+/** In IndexedDB, all in one object store: a write is one transaction. */
+export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB) {
+  let opening = null;
+
+  function open() {
+    opening ??= new Promise((resolve, reject) => {
+      const request = factory.open(name, 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => {
+        const database = request.result;
+        // Another tab deletes or upgrades it: without this it waits for this tab to end.
+        database.onversionchange = () => database.close();
+        database.onclose = () => { opening = null; };
+        resolve(database);
+      };
+    }).catch((error) => {
+      // Asked again, it may be there: a private window that was full, for one.
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  async function transact(mode, body) {
+    const database = await open();
+    return new Promise((resolve, reject) => {
+      let transaction;
+      try {
+        transaction = database.transaction(STORE, mode, mode === "readwrite" ? { durability: "strict" } : undefined);
+      } catch (error) {
+        opening = null;
+        return reject(error);
+      }
+      let result;
+      transaction.oncomplete = () => resolve(result);
+      transaction.onabort = transaction.onerror = () => reject(transaction.error);
+      try {
+        body(transaction.objectStore(STORE), (value) => { result = value; });
+      } catch (error) {
+        // A value that cannot be kept: what was put before it must not stay.
+        transaction.abort();
+        reject(error);
+      }
+    });
+  }
+
+  return {
+    read: (key) => transact("readonly", (store, finish) => {
+      const request = store.get(key);
+      request.onsuccess = () => finish(request.result);
+    }),
+    readAll: (prefix) => transact("readonly", (store, finish) => {
+      const found = [];
+      // U+FFFF is in no key: all that begins with the prefix stands before it.
+      const request = store.openCursor(globalThis.IDBKeyRange.bound(prefix, prefix + "\uffff"));
+      request.onsuccess = () => {
+        const cursor = request.result;
+        if (!cursor) return finish(found);
+        found.push([cursor.key, cursor.value]);
+        cursor.continue();
+      };
+    }),
+    write: (changes) => transact("readwrite", (store) => {
+      for (const [key, value] of changes) {
+        if (value === undefined) store.delete(key);
+        else store.put(value, key);
+      }
+    }),
+  };
+}

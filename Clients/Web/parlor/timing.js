@@ -1,0 +1,66 @@
+import { ClientFailure } from "./failure.js";
+
+/**
+ * How long to wait before the next try: any time up to a bound that doubles (full jitter), so that many clients that lose a server
+ * at once do not come back at once. Milliseconds.
+ */
+export class Backoff {
+  #shortest;
+  #longest;
+  #bound;
+
+  constructor(shortest = 500, longest = 30_000) {
+    this.#shortest = shortest;
+    this.#longest = longest;
+    this.#bound = shortest;
+  }
+
+  /** @param random from 0 up to 1. @param least what the server has asked to wait. */
+  next(random, least = 0) {
+    const delay = this.#bound * random;
+    this.#bound = Math.min(this.#bound * 2, this.#longest);
+    return Math.max(delay, least ?? 0);
+  }
+
+  reset() {
+    this.#bound = this.#shortest;
+  }
+}
+
+/** A wait that can be ended early. `done` resolves with true at its end, with false if it was cancelled. */
+export class Pause {
+  #platform;
+  #timer;
+  #resolve;
+
+  constructor(platform, milliseconds) {
+    this.#platform = platform;
+    this.endsAt = platform.now() + milliseconds;
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#timer = platform.setTimeout(() => resolve(true), milliseconds);
+    });
+  }
+
+  cancel() {
+    this.#platform.clearTimeout(this.#timer);
+    this.#resolve(false);
+  }
+}
+
+/** Resolves as `promise` does, or fails as offline after `milliseconds`; what comes later is passed to `tooLate`. */
+export async function within(platform, milliseconds, words, promise, tooLate) {
+  const pause = new Pause(platform, milliseconds);
+  let isOver = false;
+  const timeout = pause.done.then((isLate) => {
+    if (!isLate) return new Promise(() => {});
+    isOver = true;
+    throw ClientFailure.offline(words);
+  });
+  promise.then((value) => isOver && tooLate?.(value), () => {});
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    pause.cancel();
+  }
+}

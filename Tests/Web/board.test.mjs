@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pair } from "./support/pair.mjs";
+
+async function boards() {
+  const world = await pair();
+  const [mine, theirs] = [world.a.parlor.open(world.roomId).board, world.b.parlor.open(world.roomId).board];
+  await world.clock.advance(200);
+  return { ...world, mine, theirs };
+}
+
+const shown = (board) => board.snapshot.elements.map(({ content, position, state }) => [content.text, position?.x, state]);
+
+test("an element shows at once, keeps its id, and moves of one turn are one call", async () => {
+  const { clock, server, mine, theirs } = await boards();
+  const id = mine.create({ type: "note", content: { text: "n" }, position: { x: 0, y: 0 } });
+  assert.deepEqual(shown(mine), [["n", 0, "saving"]]);
+  await clock.advance(100);
+  for (let x = 1; x <= 100; x += 1) mine.move(id, { x, y: 0 });
+  assert.deepEqual(shown(mine), [["n", 100, "saving"]]);
+  await clock.advance(100);
+  assert.deepEqual(shown(theirs), [["n", 100, "saved"]]);
+  assert.equal(mine.snapshot.elements[0].id, id);
+  assert.equal(server.calls.filter((call) => call === "element:update").length, 1);
+});
+
+test("made, edited and deleted offline, across a reload: what was never sent is nowhere", async () => {
+  const { network, clock, server, a, roomId, mine } = await boards();
+  a.wires.cut();
+  const [kept, dropped] = [mine.create({ type: "note", content: { text: "kept" } }), mine.create({ type: "note", content: { text: "dropped" } })];
+  mine.edit(kept, { text: "edited" });
+  mine.delete(dropped);
+  await clock.advance(1_000);
+  await a.parlor.stop();
+  const again = await network.device(a.user, { storage: a.storage });
+  const board = again.parlor.open(roomId).board;
+  await clock.until("it is saved", () => again.parlor.unsent.snapshot.waiting === 0 && board.snapshot.isVerified);
+  assert.deepEqual(shown(board), [["edited", undefined, "saved"]]);
+  assert.equal(board.snapshot.elements[0].id, kept);
+  assert.equal(server.rooms.get(roomId).elements.size, 1);
+});
+
+test("an edit of an older version shows the server's, and says so once", async () => {
+  const { clock, mine, theirs } = await boards();
+  const id = mine.create({ type: "note", content: { text: "first" } });
+  await clock.advance(100);
+  const theirId = theirs.snapshot.elements[0].id;
+  mine.edit(id, { text: "mine" });
+  theirs.edit(theirId, { text: "theirs" });
+  await clock.advance(1_000);
+  const [text] = shown(mine)[0];
+  assert.deepEqual(shown(mine), shown(theirs));
+  const loser = text === "mine" ? theirs : mine;
+  assert.equal(loser.snapshot.conflict.content.text, text === "mine" ? "theirs" : "mine");
+  loser.dismissConflict();
+  assert.equal(loser.snapshot.conflict, null);
+});
+
+test("an edit while another one moves the element keeps both", async () => {
+  const { clock, mine, theirs } = await boards();
+  const id = mine.create({ type: "note", content: { text: "n" }, position: { x: 0, y: 0 } });
+  await clock.advance(100);
+  theirs.move(theirs.snapshot.elements[0].id, { x: 9, y: 0 });
+  mine.edit(id, { text: "edited" });
+  await clock.advance(1_000);
+  assert.deepEqual(shown(mine), [["edited", 9, "saved"]]);
+  assert.deepEqual(shown(theirs), [["edited", 9, "saved"]]);
+  assert.equal(mine.snapshot.conflict, null);
+});
+
+test("a lost answer to an edit is no conflict", async () => {
+  const { clock, a, mine } = await boards();
+  const id = mine.create({ type: "note", content: { text: "n" } });
+  await clock.advance(100);
+  a.wires.answersToLose = 1;
+  mine.edit(id, { text: "edited" });
+  await clock.advance(20_000);
+  assert.deepEqual(shown(mine), [["edited", undefined, "saved"]]);
+  assert.equal(mine.snapshot.conflict, null);
+});
+
+test("a clearing takes all away, and what is made after it stays", async () => {
+  const { clock, mine, theirs } = await boards();
+  for (let count = 0; count < 5; count += 1) mine.create({ type: "note", content: { text: String(count) } });
+  await clock.advance(500);
+  const clearing = theirs.clear();
+  assert.deepEqual(shown(theirs), []);
+  await clock.advance(500);
+  await clearing;
+  mine.create({ type: "note", content: { text: "after" } });
+  await clock.advance(1_000);
+  assert.deepEqual(shown(mine), [["after", undefined, "saved"]]);
+  assert.deepEqual(shown(theirs), [["after", undefined, "saved"]]);
+});
+
+test("a clearing without a network fails, and all is back", async () => {
+  const { clock, b, mine, theirs } = await boards();
+  mine.create({ type: "note", content: { text: "n" } });
+  await clock.advance(500);
+  b.wires.cut();
+  await clock.advance(100);
+  const clearing = theirs.clear().catch((error) => error.kind);
+  await clock.advance(60_000);
+  assert.equal(await clearing, "offline");
+  assert.deepEqual(shown(theirs), [["n", undefined, "saved"]]);
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caughtUp, pair, states, texts } from "./support/pair.mjs";
+
+test("a message shows at once, keeps its id, and goes from sending over sent to read", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const [mine, theirs] = [a.parlor.open(roomId).conversation, b.parlor.open(roomId).conversation];
+  await clock.advance(100);
+  const id = mine.send("  hello ");
+  assert.deepEqual(states(mine), ["sending"]);
+  await clock.advance(100);
+  assert.deepEqual(mine.snapshot.items.map((item) => [item.id, item.text, item.state]), [[id, "hello", "sent"]]);
+  theirs.noteVisible(theirs.snapshot.items.map((item) => item.id));
+  await clock.advance(1_000);
+  assert.deepEqual(states(mine), ["read"]);
+  assert.equal(mine.send(" \n "), null);
+});
+
+test("a listener runs once for the changes of a turn, and a snapshot without a change is the same object", async () => {
+  const { clock, a, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  const before = mine.snapshot;
+  mine.invalidate();
+  assert.equal(mine.snapshot, before);
+  let count = 0;
+  mine.subscribe(() => { count += 1; });
+  mine.send("one");
+  mine.send("two");
+  await Promise.resolve();
+  assert.equal(count, 1);
+});
+
+test("what is sent offline waits in its order, survives a reload, and is stored once", async () => {
+  const { network, clock, server, a, b, roomId } = await pair();
+  a.wires.cut();
+  const mine = a.parlor.open(roomId).conversation;
+  for (const text of ["one", "two", "three"]) mine.send(text);
+  await clock.advance(5_000);
+  assert.deepEqual(states(mine), ["sending", "sending", "sending"]);
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 3, failed: 0 });
+  await a.parlor.stop();
+  const again = await network.device(a.user, { storage: a.storage });
+  const shown = again.parlor.open(roomId).conversation;
+  await clock.until("all are stored", () => server.rooms.get(roomId).messages.length === 3);
+  await clock.advance(1_000);
+  assert.deepEqual(texts(shown), ["one", "two", "three"]);
+  assert.deepEqual(states(shown), ["sent", "sent", "sent"]);
+  assert.deepEqual(await a.storage.readAll(`${a.user.id}/outbox/`), []);
+  assert.deepEqual(texts(b.parlor.open(roomId).conversation), []);
+});
+
+test("a lost answer is asked for again under the same tempId", async () => {
+  const { clock, server, a, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  a.wires.answersToLose = 2;
+  mine.send("once");
+  await clock.until("it is sent", () => states(mine)[0] === "sent");
+  await caughtUp(clock, a);
+  assert.equal(server.rooms.get(roomId).messages.length, 1);
+  assert.deepEqual(texts(mine), ["once"]);
+});
+
+test("a refused message has failed, those behind it go on, and it can be given up", async () => {
+  const { clock, a, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  const id = mine.send("x".repeat(5_000));
+  mine.send("after");
+  await clock.advance(500);
+  assert.deepEqual(states(mine), ["sent", "failed"]);
+  assert.equal(mine.snapshot.items[1].failure.code, "invalid_field");
+  mine.retry(id);
+  await clock.advance(500);
+  assert.deepEqual(states(mine), ["sent", "failed"]);
+  assert.equal(mine.discard(id), true);
+  assert.deepEqual(states(mine), ["sent"]);
+});
+
+test("a storage that refuses fails the message, and a retry asks it again", async () => {
+  const { clock, a, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  const write = a.storage.write;
+  a.storage.write = async () => { throw new Error("full"); };
+  const id = mine.send("kept?");
+  await clock.advance(100);
+  assert.equal(mine.snapshot.items[0].failure.code, "not_kept");
+  a.storage.write = write;
+  mine.retry(id);
+  await clock.advance(100);
+  assert.deepEqual(states(mine), ["sent"]);
+});
+
+test("a gap is filled, and what was deleted meanwhile stays away", async () => {
+  const { clock, server, a, b, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  const deliver = [...a.wires.sockets][0].deliver;
+  [...a.wires.sockets][0].deliver = (text, event) => { if (!text.includes("lost")) deliver(text, event); };
+  const theirs = b.parlor.open(roomId).conversation;
+  for (const text of ["one", "lost", "three"]) theirs.send(text);
+  await clock.advance(300);
+  assert.deepEqual(texts(mine), ["one", "three"]);
+  await clock.advance(1_000);
+  assert.deepEqual(texts(mine), ["one", "lost", "three"]);
+  const id = theirs.snapshot.items[1].id;
+  await theirs.delete(id).catch(assert.fail, await clock.advance(100));
+  await clock.advance(1_000);
+  assert.deepEqual(texts(mine), ["one", "three"]);
+  assert.equal(server.rooms.get(roomId).messages.length, 2);
+});
+
+test("older pages come on request, the first unread is marked, and the cache is there after a reload without a network", async () => {
+  const { network, clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId);
+  for (let count = 1; count <= 120; count += 1) theirs.conversation.send(`m${count}`);
+  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  // Else all 120 come with joining, as events since the cursor.
+  a.wires.dropAll();
+  await clock.advance(100);
+  await caughtUp(clock, a);
+  const open = a.parlor.open(roomId);
+  const mine = open.conversation;
+  await clock.advance(500);
+  assert.equal(mine.snapshot.items.length, 50);
+  assert.equal(mine.snapshot.firstUnreadId, mine.snapshot.items[0].id);
+  const first = mine.snapshot.items[0];
+  await Promise.all([mine.loadOlder(), mine.loadOlder(), clock.advance(500)]);
+  await Promise.all([mine.loadOlder(), clock.advance(500)]);
+  assert.equal(mine.snapshot.items.length, 120);
+  assert.equal(mine.snapshot.hasOlder, false);
+  assert.equal(mine.snapshot.items[70], first);
+  mine.noteVisible(mine.snapshot.items.map((item) => item.id));
+  await clock.advance(3_000);
+  assert.equal(a.parlor.rooms.get(roomId).badges.messages, 0);
+  assert.equal(mine.snapshot.firstUnreadId, mine.snapshot.items[0].id);
+  assert.equal(network.parlor.calls.filter((call) => call === "messages:mark-read").length, 1);
+  open.close();
+  await clock.advance(1_000);
+  await a.parlor.stop();
+  const again = network.device(a.user, { storage: a.storage });
+  network.devices.at(-1)?.wires.cut();
+  const { parlor, wires } = await again;
+  wires.cut();
+  await clock.advance(100);
+  assert.equal(parlor.rooms.snapshot.rooms.length, 1);
+  const cached = parlor.open(roomId).conversation;
+  await clock.advance(100);
+  assert.equal(cached.snapshot.items.length, 120);
+  assert.equal(cached.snapshot.isVerified, false);
+});
+
+test("the first unread is found also when joining has brought more than a page", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
+  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(500);
+  assert.equal(mine.snapshot.items.length, 120);
+  assert.equal(mine.snapshot.firstUnreadId, mine.snapshot.items[0].id);
+});
+
+test("typing shows, renews itself, and ends by idling, sending and a lost connection", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const [mine, theirs] = [a.parlor.open(roomId).conversation, b.parlor.open(roomId).conversation];
+  await clock.advance(100);
+  theirs.typed();
+  await clock.advance(50);
+  assert.deepEqual(mine.snapshot.typing, [b.user.id]);
+  assert.deepEqual(a.parlor.rooms.get(roomId).typing, [b.user.id]);
+  await clock.advance(2_500);
+  assert.deepEqual(mine.snapshot.typing, []);
+  theirs.typed();
+  await clock.advance(50);
+  theirs.send("done");
+  await clock.advance(50);
+  assert.deepEqual(mine.snapshot.typing, []);
+  await clock.advance(2_000);
+  theirs.typed();
+  await clock.advance(50);
+  a.wires.cut();
+  await clock.advance(50);
+  assert.deepEqual(mine.snapshot.typing, []);
+});
+
+test("a room that is gone shows nothing of itself, and nothing of it is sent", async () => {
+  const { clock, server, a, b, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  mine.send("there");
+  await clock.advance(500);
+  a.wires.cut();
+  mine.send("never");
+  server.rooms.get(roomId).participants = [b.user.id];
+  a.wires.isOffline = false;
+  await clock.until("it is gone", () => mine.snapshot.isGone);
+  await clock.advance(1_000);
+  assert.deepEqual(texts(mine), []);
+  assert.equal(mine.send("never"), null);
+  assert.equal(a.parlor.rooms.get(roomId), undefined);
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 0, failed: 0 });
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { hasNoServer, RealServer } from "./support/server.mjs";
+
+const library = new URL("../../Clients/Web/parlor/", import.meta.url);
+
+async function example() {
+  const readme = await readFile(new URL("README.md", library), "utf8");
+  return /```js\n(.*?)```/s.exec(readme)[1];
+}
+
+test("the README's example has at most 20 lines of code", async () => {
+  const lines = (await example()).split("\n").filter((line) => line.trim());
+  assert.ok(lines.length <= 20, `${lines.length} lines`);
+});
+
+test("the README's example runs", { skip: hasNoServer }, async () => {
+  const server = await RealServer.start();
+  const folder = await mkdtemp(join(tmpdir(), "parlor-example-"));
+  try {
+    await fetch(`${server.address}/api/auth/register`, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ username: "somebody", password: "correct horse" }),
+    });
+    const program = join(folder, "example.mjs");
+    await writeFile(program, (await example()).replace("./parlor.js", new URL("parlor.js", library).href));
+    const { stdout } = await promisify(execFile)(process.execPath, [program, server.address, "ada", "Hello!"], { timeout: 20_000 });
+    assert.equal(stdout, "Hello: Hello!\n");
+  } finally {
+    await server.end();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("every export of parlor.d.ts that is a value is there, and every method of its classes", async () => {
+  const parlor = await import(new URL("parlor.js", library));
+  const types = await readFile(fileURLToPath(new URL("parlor.d.ts", library)), "utf8");
+  for (const [, name] of types.matchAll(/^export function (\w+)/gm)) assert.equal(typeof parlor[name], "function", name);
+  const files = { Parlor: "parlor", Session: "session", Rooms: "rooms", Conversation: "conversation", Board: "board", ClientFailure: "failure" };
+  for (const [, name, body] of types.matchAll(/^export class (\w+)[^{]*\{\n(.*?)^\}/gms)) {
+    const { [name]: Class } = await import(new URL(`${files[name]}.js`, library));
+    for (const [, method] of body.matchAll(/^ {2}(\w+)\(/gm)) assert.equal(typeof Class.prototype[method], "function", `${name}.${method}`);
+  }
+});

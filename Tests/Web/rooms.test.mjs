@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caughtUp, pair } from "./support/pair.mjs";
+
+test("badges, the last message and the order move without entering a room", async () => {
+  const { clock, a, b, ids } = await pair({ rooms: 3 });
+  const [first] = ids;
+  const { conversation, board } = b.parlor.open(first);
+  await clock.advance(2_500);
+  conversation.send("hello");
+  board.create({ type: "note" });
+  await clock.advance(2_000);
+  const room = a.parlor.rooms.get(first);
+  assert.deepEqual(room.badges, { messages: 1, elements: 1 });
+  assert.equal(room.elementCount, 1);
+  assert.equal(room.lastMessage.text, "hello");
+  assert.equal(a.parlor.rooms.snapshot.rooms[0].id, first);
+  assert.deepEqual([a.parlor.rooms.snapshot.unreadMessages, a.parlor.rooms.snapshot.unseenElements], [1, 1]);
+  assert.equal(room.participants.find(({ userId }) => userId === b.user.id).isPresent, true);
+  a.parlor.open(first);
+  assert.equal(a.parlor.rooms.get(first).badges.elements, 0);
+});
+
+test("two rooms with one person are one group, and a new one appears for both", async () => {
+  const { clock, a, b, server } = await pair({ rooms: 1 });
+  const making = a.parlor.rooms.create(b.user.id, "Second");
+  await clock.advance(500);
+  assert.equal((await making).name, "Second");
+  assert.equal(b.parlor.rooms.snapshot.rooms.length, 2);
+  assert.deepEqual(b.parlor.rooms.snapshot.people.map(({ username, rooms }) => [username, rooms.length]), [["ada", 2]]);
+  assert.equal(server.rooms.size, 2);
+});
+
+test("a name shows at once, and is taken back if it cannot be had", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const naming = a.parlor.rooms.rename(roomId, " Plans ");
+  assert.equal(a.parlor.rooms.get(roomId).name, "Plans");
+  await clock.advance(500);
+  await naming;
+  assert.equal(b.parlor.rooms.get(roomId).displayName, "Plans");
+  a.wires.cut();
+  const failing = a.parlor.rooms.rename(roomId, "Never").catch((error) => error.kind);
+  assert.equal(a.parlor.rooms.get(roomId).name, "Plans" && "Never");
+  await clock.advance(100);
+  assert.equal(await failing, "offline");
+  assert.equal(a.parlor.rooms.get(roomId).name, "Plans");
+});
+
+test("what was missed is there after coming back, also what no event repeats", async () => {
+  const { clock, a, b, roomId } = await pair();
+  a.wires.cut();
+  await clock.advance(100);
+  assert.equal(a.parlor.connection.snapshot.state, "offline");
+  const { conversation, board } = b.parlor.open(roomId);
+  conversation.send("missed");
+  board.create({ type: "note" });
+  await clock.advance(2_000);
+  a.wires.isOffline = false;
+  a.parlor.wake();
+  await caughtUp(clock, a);
+  await clock.advance(2_000);
+  assert.deepEqual(a.parlor.rooms.get(roomId).badges, { messages: 1, elements: 1 });
+  assert.equal(a.parlor.rooms.get(roomId).lastMessage.text, "missed");
+});
+
+test("events about rooms of somebody else leave no trace", async () => {
+  const { clock, server, a, roomId } = await pair();
+  const before = a.parlor.rooms.snapshot;
+  server.toAll("message:new:global", { roomId: "room-x", messageId: "message-x", senderId: "user-x", messagesUpdatedAt: server.time() });
+  await clock.advance(3_000);
+  assert.equal(a.parlor.rooms.snapshot, before);
+  assert.equal(a.parlor.rooms.snapshot.rooms[0].id, roomId);
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
+import { Network } from "./support/network.mjs";
+import { caughtUp } from "./support/pair.mjs";
+
+/** Web Locks and BroadcastChannel of one browser. */
+function browser() {
+  let last = Promise.resolve();
+  const channels = new Set();
+  return {
+    storage: memoryStorage(),
+    locks: {
+      request(_, run) {
+        const result = last.then(run);
+        last = result.catch(() => {});
+        return result;
+      },
+    },
+    BroadcastChannel: class {
+      constructor() {
+        channels.add(this);
+      }
+      postMessage(data) {
+        for (const other of channels) if (other !== this) queueMicrotask(() => other.onmessage?.({ data: structuredClone(data) }));
+      }
+      close() {
+        channels.delete(this);
+      }
+    },
+  };
+}
+
+test("two tabs refresh once, and both stay signed in", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  await clock.advance(290_000);
+  const before = one.parlor.session.snapshot;
+  await Promise.all([one.parlor.rooms.refresh(), two.parlor.rooms.refresh(), clock.advance(100)]);
+  assert.equal(server.calls.filter((call) => call === "POST /auth/refresh").length, 1);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedIn", "signedIn"]);
+  assert.equal(one.parlor.session.snapshot, before);
+});
+
+test("a lost answer to a refresh signs nobody out where the server knows attempts, also after a reload", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const ada = server.addPerson("ada");
+  const one = await network.device(ada);
+  await caughtUp(clock, one);
+  await clock.advance(290_000);
+  one.wires.answersToLose = 1;
+  await Promise.all([one.parlor.rooms.refresh(), clock.advance(100)]);
+  one.parlor.stop();
+  const again = await network.device(ada, { storage: one.storage });
+  await caughtUp(clock, again);
+  assert.equal(again.parlor.session.snapshot.status, "signedIn");
+});
+
+test("where it does not, the session is over, and what is unsent waits for the next sign-in", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  Object.assign(server, { tokenLife: 300_000, knowsAttempts: false });
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const roomId = server.answer("POST", "/rooms", { otherUserId: bob.id }, server.openSession(ada).token).body.data.id;
+  const one = await network.device(ada);
+  await caughtUp(clock, one);
+  await clock.advance(290_000);
+  one.wires.cut();
+  one.parlor.open(roomId).conversation.send("waits");
+  await clock.advance(1_000);
+  one.wires.isOffline = false;
+  one.wires.answersToLose = 1;
+  await clock.until("signed out", () => one.parlor.session.snapshot.status === "signedOut");
+  assert.equal(one.parlor.session.snapshot.failure.code, "invalid_token");
+  assert.equal(one.parlor.rooms, null);
+  await one.parlor.session.adopt(server.openSession(ada));
+  await clock.until("it is sent", () => server.rooms.get(roomId).messages.length === 1);
+});
+
+test("signing out in one tab does so in all, and leaves nothing", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  await clock.advance(1_000);
+  await Promise.all([one.parlor.session.logout(), clock.advance(100)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.connection.snapshot.state), ["idle", "idle"]);
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ElementStore } from "../../Clients/Web/parlor/element-store.js";
+import { MessageStore } from "../../Clients/Web/parlor/message-store.js";
+import { RoomCounts } from "../../Clients/Web/parlor/room-counts.js";
+import { RoomShelf } from "../../Clients/Web/parlor/room-shelf.js";
+import { seeded } from "./support/random.mjs";
+
+const message = (seq, fields = {}) => ({
+  id: `m${String(seq).padStart(4, "0")}`, roomId: "r", seq, senderId: "bob", text: String(seq), createdAt: `2030-01-01T00:00:${String(seq % 60).padStart(2, "0")}.000Z`,
+  readStatus: false, readBy: [], tempId: null, ...fields,
+});
+const seqs = (store) => store.items.map((item) => item.message.seq);
+const newest = (...all) => ({ items: all.map((seq) => message(seq)), next: null });
+
+test("a deleted message comes back neither with a late event nor with an older page", () => {
+  const store = new MessageStore("ada", ["ada", "bob"]);
+  store.delete("m0002");
+  store.insert(message(2));
+  store.merge(newest(1, 2, 3), { newest: true });
+  assert.deepEqual(seqs(store), [1, 3]);
+  store.delete("m0003");
+  store.insert(message(3));
+  assert.deepEqual(seqs(store), [1]);
+});
+
+test("whatever the order of events and pages, the messages come out the same", () => {
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const random = seeded(seed);
+    const store = new MessageStore("ada", ["ada", "bob"]);
+    const events = [];
+    for (let seq = 1; seq <= 20; seq += 1) events.push(() => store.insert(message(seq)), () => store.insert(message(seq)));
+    for (const seq of [4, 11, 20]) events.push(() => store.delete(message(seq).id));
+    events.push(() => store.markRead(["m0005", "m0006"], "ada", "2030-01-01T01:00:00.000Z"));
+    store.merge({ items: [], next: null }, { newest: true });
+    events.sort(() => random() - 0.5);
+    for (const event of events) event();
+    const rest = Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => ![4, 11, 20].includes(seq));
+    assert.deepEqual(seqs(store), rest, `seed ${seed}`);
+    assert.deepEqual(store.items.filter((item) => item.state === "read").map((item) => item.message.seq), [5, 6], `seed ${seed}`);
+  }
+});
+
+test("a page takes away what the server no longer has, and not what came while it was fetched", () => {
+  const store = new MessageStore("ada");
+  store.showCached([message(1), message(2), message(3)]);
+  store.insert(message(5));
+  store.merge(newest(1, 3, 4), { newest: true });
+  assert.deepEqual(seqs(store), [1, 3, 4, 5]);
+  assert.equal(store.firstGap, undefined);
+});
+
+const element = (id, version, fields = {}) => ({ id, version, createdBy: "bob", tempId: null, content: { version }, ...fields });
+
+test("of an element the newest version stays, and what is deleted does too", () => {
+  const store = new ElementStore("ada");
+  for (const version of [2, 1, 3, 2]) store.put(element("e1", version));
+  assert.equal(store.get("e1").version, 3);
+  store.delete("e1");
+  store.put(element("e1", 4));
+  assert.deepEqual(store.all, []);
+});
+
+test("a list keeps what was made while it was on its way, and a replayed clearing is doubted", () => {
+  const store = new ElementStore("ada");
+  store.put(element("e1", 1));
+  store.beginList();
+  store.put(element("e2", 1));
+  store.takeList([]);
+  assert.deepEqual(store.all.map(({ id }) => id), ["e2"]);
+  store.clear();
+  store.beginList();
+  store.put(element("e2", 1));
+  assert.equal(store.isDoubtful, true);
+  assert.deepEqual(store.all.map(({ id }) => id), ["e2"]);
+});
+
+const room = (fields = {}) => ({
+  id: "r", name: null, displayName: "Ada & Bob", createdBy: "ada", createdAt: "2030-01-01T00:00:00Z", updatedAt: "2030-01-01T00:00:00Z",
+  messagesUpdatedAt: null, lastActivityAt: "2030-01-01T00:00:00.000Z", lastActivityType: "roomUpdate", isActive: false, participants: [],
+  elementCount: 0, badges: { messages: 0, elements: 0 }, hasUnread: false, lastMessage: null, ...fields,
+});
+const made = (rev, elementId = `e${rev}`) => ["element:created:global", { roomId: "r", elementId, createdBy: "bob", elementCount: rev, rev }];
+
+test("a lost, late or doubled event makes no count drift, and a rev that skips asks", () => {
+  const counts = new RoomCounts("ada");
+  counts.load(room());
+  assert.equal(counts.apply(...made(1)), false);
+  assert.equal(counts.apply(...made(1)), false);
+  assert.equal(counts.apply(...made(3)), true);
+  assert.equal(counts.apply(...made(2)), true);
+  assert.deepEqual(counts.get("r"), { elements: 3, unreadMessages: 0, unseenElements: 3 });
+  counts.noteAbsence();
+  assert.equal(counts.apply(...made(9)), false);
+});
+
+test("a message is counted once, by whichever event comes first, and never one's own", () => {
+  const counts = new RoomCounts("ada");
+  counts.load(room({ lastMessage: { id: "m0001" } }));
+  for (const id of ["m0001", "m0002", "m0002"]) counts.apply("message:new:global", { roomId: "r", messageId: id, senderId: "bob" });
+  counts.apply("message:new", { message: message(2) });
+  counts.apply("message:new", { message: message(3, { senderId: "ada" }) });
+  counts.apply("message:new:global", { roomId: "other", messageId: "m0004", senderId: "bob" });
+  assert.equal(counts.get("r").unreadMessages, 1);
+  assert.equal(counts.has("other"), false);
+});
+
+test("in an open room nothing is unseen, and what was taken for seen is asked for on leaving", () => {
+  const counts = new RoomCounts("ada");
+  counts.load(room({ badges: { messages: 0, elements: 2 } }));
+  counts.enter("r");
+  counts.apply(...made(1));
+  assert.equal(counts.get("r").unseenElements, 0);
+  assert.equal(counts.leave("r"), true);
+  assert.equal(counts.leave("r"), false);
+});
+
+test("an answer that events have overtaken keeps the later of both, and is asked for again", () => {
+  let now = 0;
+  const shelf = new RoomShelf(() => now);
+  shelf.finishAll(shelf.beginLoad(), [room()]);
+  const load = shelf.beginLoad();
+  shelf.apply("message:new", { message: message(1) });
+  shelf.apply("room:updated", { room: { id: "r", name: "Late", updatedAt: "2030-01-01T00:00:05Z" } });
+  assert.deepEqual([...shelf.finishAll(load, [room({ name: "Old" })])], ["r"]);
+  assert.deepEqual([shelf.records.get("r").room.name, shelf.records.get("r").room.lastMessage.text], ["Late", "1"]);
+  assert.equal(shelf.needs.has("r"), true);
+  now = 10_000;
+  shelf.finishOne(shelf.beginLoad(), room({ name: "New" }));
+  assert.equal(shelf.records.get("r").room.name, "New");
+  assert.equal(shelf.needs.has("r"), false);
+});

@@ -1,0 +1,24 @@
+import { Network } from "./network.mjs";
+
+/** Two people with one room, both connected and caught up. */
+export async function pair({ seed, rooms = 1, options } = {}) {
+  const network = new Network(seed);
+  const { parlor, clock } = network;
+  const [ada, bob] = [parlor.addPerson("ada"), parlor.addPerson("bob")];
+  const ids = [];
+  for (let count = 0; count < rooms; count += 1) {
+    const token = parlor.openSession(ada).token;
+    ids.push(parlor.answer("POST", "/rooms", { otherUserId: bob.id }, token).body.data.id);
+  }
+  const [a, b] = [await network.device(ada, options), await network.device(bob, options)];
+  await caughtUp(clock, a, b);
+  await clock.until("rooms are loaded", () => [a, b].every(({ parlor: { rooms } }) => rooms.snapshot.isLoaded));
+  return { network, clock, server: parlor, a, b, ids, roomId: ids[0] };
+}
+
+export function caughtUp(clock, ...devices) {
+  return clock.until("caught up", () => devices.every(({ parlor }) => parlor.connection.snapshot.isCaughtUp));
+}
+
+export const texts = (conversation) => conversation.snapshot.items.map(({ text }) => text);
+export const states = (conversation) => conversation.snapshot.items.map(({ state }) => state);

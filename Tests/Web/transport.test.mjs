@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parsePacket } from "../../Clients/Web/parlor/packets.js";
+import { connectPolling } from "../../Clients/Web/parlor/polling-transport.js";
+import { connectWebSocket } from "../../Clients/Web/parlor/websocket-transport.js";
+import { SeqRanges } from "../../Clients/Web/parlor/seq-ranges.js";
+import { Backoff } from "../../Clients/Web/parlor/timing.js";
+import { badgeText, personName } from "../../Clients/Web/parlor/parlor.js";
+import { Network } from "./support/network.mjs";
+import { caughtUp } from "./support/pair.mjs";
+import { seeded } from "./support/random.mjs";
+
+test("packets are read, and what is none is refused", () => {
+  assert.deepEqual(parsePacket('42["message:new",{"a":1}]'), { type: "event", name: "message:new", data: { a: 1 } });
+  assert.deepEqual(parsePacket('4312[{"success":true}]'), { type: "ack", id: 12, data: { success: true } });
+  assert.deepEqual(parsePacket('40{"sid":"x"}'), { type: "connected" });
+  assert.deepEqual(parsePacket("41"), { type: "disconnect" });
+  assert.deepEqual(parsePacket('44{"message":"unauthorized","data":{"code":"unauthenticated"}}'), { type: "refused", message: "unauthorized", code: "unauthenticated" });
+  assert.deepEqual(parsePacket("2x"), { type: "ping", payload: "x" });
+  for (const text of ["", "x", "49", "42{}", "42[", "0{"]) assert.throws(() => parsePacket(text), SyntaxError);
+});
+
+test("random bytes are a packet or a SyntaxError", () => {
+  const random = seeded(7);
+  for (let count = 0; count < 5_000; count += 1) {
+    const text = Array.from({ length: Math.floor(random() * 8) }, () => '0123456789[]{}",/-a'[Math.floor(random() * 19)]).join("");
+    try {
+      parsePacket(text);
+    } catch (error) {
+      assert.ok(error instanceof SyntaxError, `${text}: ${error}`);
+    }
+  }
+});
+
+/** A server's answers to a polling transport, one by one. */
+function scriptedFetch() {
+  const requests = [];
+  const fetch = (url, { method, body, signal }) => new Promise((resolve, reject) => {
+    signal?.addEventListener("abort", () => reject(new Error("aborted")));
+    requests.push({ method, url, body, answer: (text, ok = true) => resolve({ ok, status: ok ? 200 : 400, text: async () => text }) });
+  });
+  return { requests, fetch, now: () => 0, random: () => 0 };
+}
+
+const turn = () => new Promise(setImmediate);
+
+test("polling waits for the handshake, posts one body at a time, and ends once", async () => {
+  const platform = scriptedFetch();
+  const [received, ended] = [[], []];
+  const transport = connectPolling(platform, "http://x", { onText: (text) => received.push(text), onEnd: (failure) => ended.push(failure.kind) });
+  transport.send("40");
+  await turn();
+  assert.equal(platform.requests.length, 1);
+  platform.requests[0].answer('0{"sid":"s","maxPayload":40}');
+  await turn();
+  assert.deepEqual(platform.requests.slice(1).map(({ method, body }) => [method, body]), [["POST", "40"], ["GET", undefined]]);
+  transport.send("42[1]");
+  transport.send("42[2]");
+  transport.send("x".repeat(30));
+  platform.requests[1].answer("ok");
+  await turn();
+  assert.equal(platform.requests[3].body, "42[1]\x1e42[2]");
+  platform.requests[3].answer("ok");
+  await turn();
+  assert.equal(platform.requests[4].body, "x".repeat(30));
+  platform.requests[2].answer('2\x1e42["e",1]');
+  await turn();
+  assert.deepEqual(received.slice(1), ["2", '42["e",1]']);
+  platform.requests[4].answer("", false);
+  await turn();
+  assert.deepEqual(ended, ["offline"]);
+});
+
+test("a WebSocket that fails and closes ends once, and not after being closed here", () => {
+  const made = [];
+  class WebSocket {
+    sent = [];
+    constructor(url) {
+      this.url = url;
+      made.push(this);
+    }
+    send(text) {
+      this.sent.push(text);
+    }
+    close() {
+      this.onclose();
+    }
+  }
+  const ended = [];
+  const handlers = { onText: () => {}, onEnd: (failure) => ended.push(failure.kind) };
+  const first = connectWebSocket({ WebSocket }, "https://host", handlers);
+  first.send("early");
+  made[0].onopen();
+  assert.deepEqual([made[0].url, made[0].sent], ["wss://host/socket.io/?EIO=4&transport=websocket", ["early"]]);
+  made[0].onerror();
+  made[0].onclose();
+  connectWebSocket({ WebSocket }, "http://host", handlers).close();
+  assert.deepEqual(ended, ["offline"]);
+});
+
+test("a server that has fallen silent is given up, and connected to again", async () => {
+  const network = new Network();
+  const device = await network.device(network.parlor.addPerson("ada"));
+  await caughtUp(network.clock, device);
+  const [socket] = device.wires.sockets;
+  socket.deliver = () => {};
+  await network.clock.until("it is given up", () => device.parlor.connection.snapshot.state === "offline", 46_000);
+  await caughtUp(network.clock, device);
+});
+
+test("a dismissal ends the connection, and a session that is over is found to be so", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const device = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, device);
+  server.tokens.clear();
+  server.sessions.clear();
+  [...device.wires.sockets][0].deliver("41");
+  await clock.advance(1_000);
+  assert.equal(device.parlor.session.snapshot.status, "signedOut");
+});
+
+test("ranges join, and gaps are found, as a set of numbers would say", () => {
+  const random = seeded(3);
+  const ranges = new SeqRanges();
+  const set = new Set();
+  for (let count = 0; count < 300; count += 1) {
+    const low = 1 + Math.floor(random() * 200);
+    const high = low + Math.floor(random() * 4);
+    ranges.insert(low, high);
+    for (let seq = low; seq <= high; seq += 1) set.add(seq);
+    const sorted = [...set].sort((a, b) => a - b);
+    const after = sorted.find((seq) => !set.has(seq + 1));
+    const next = sorted.find((seq) => seq > after);
+    assert.deepEqual(ranges.firstGap, next && [after + 1, next - 1]);
+    assert.equal(ranges.contains(low - 1), set.has(low - 1));
+    assert.equal(ranges.lowest, sorted[0]);
+  }
+});
+
+test("pauses double up to a bound, and are as long as the server asks", () => {
+  const backoff = new Backoff(500, 3_000);
+  assert.deepEqual([0, 1, 2, 3, 4].map(() => backoff.next(1)), [500, 1_000, 2_000, 3_000, 3_000]);
+  assert.equal(backoff.next(0, 7_000), 7_000);
+  backoff.reset();
+  assert.equal(backoff.next(0.5), 250);
+});
+
+test("badges and names are shown as lists show them", () => {
+  assert.deepEqual([0, 1, 99, 100].map(badgeText), ["", "1", "99", "99+"]);
+  assert.equal(personName({ firstName: " ", username: "ada" }), "ada");
+});
