@@ -187,7 +187,16 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        support(
+            "TestSupport",
+            ["Contracts", "JSON", "Logging", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        // A service in a test: apart from TestSupport, as the benchmark and the drill need no Testing.
+        support(
+            "ServiceKitTesting",
+            [
+                "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "ServiceKit", "Storage", "TestSupport",
+                "Workers",
+            ]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -227,7 +236,7 @@ let package = Package(
             "ServiceKit",
             [
                 "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport",
-                "Workers",
+                "Workers", "ServiceKitTesting",
             ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
@@ -253,32 +262,38 @@ let package = Package(
             "Accounts",
             [
                 "Accounts", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers",
+                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Rooms",
-            ["Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            [
+                "Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers",
+                "ServiceKitTesting", "TestSupport",
+            ]),
         tests(
             "Elements",
-            ["Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            [
+                "Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage",
+                "Workers", "ServiceKitTesting", "TestSupport",
+            ]),
         tests(
             "Messaging",
             [
                 "Messaging", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers",
+                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Push",
             [
                 "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "Workers",
+                "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Gateway",
             [
-                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery",
-                "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus",
-                "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "Workers",
+                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
+                "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor",
+                "Security", "SocketIO", "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",

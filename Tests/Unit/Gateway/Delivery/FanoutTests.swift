@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import JSON
 import MessageBus
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -120,7 +120,7 @@ struct SessionEndTests {
 
     @Test("an end that the bus has lost is found, with no other after it")
     func lost() async throws {
-        let bus = LossyBus()
+        let bus = FakeBus()
         try await run(bus: bus) { world, accounts in
             try await until(200, of: "s1", world)
             let socket = try await world.connect(session: "s1")
