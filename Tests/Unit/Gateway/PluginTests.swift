@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import ServiceKitTesting
+import TestSupport
 import Testing
 
 @Suite("A plugin on a running gateway")
@@ -23,7 +24,7 @@ struct PluginTests {
 
             try await runPolls(on: world) {
                 try await ada.emit("poll:vote", #"{"roomId":"r","choice":" tea "}"#, ack: 1)
-                let voted = WireClient.Packet.event(
+                let voted = SocketIOTestClient.Packet.event(
                     "poll:voted", try JSONValue(parsing: #"{"roomId":"r","choice":"tea"}"#))
                 #expect(try await ada.next() == voted)
                 #expect(try await ada.next() == .ack(1, JSONValue(parsing: #"{"success":true}"#)))

@@ -251,7 +251,7 @@ struct SocketTests {
     func gone() async throws {
         try await GatewayWorld.run { world in
             let bob = try await world.join(GatewayWorld.bob)
-            var ada: WireClient? = try await world.join()
+            var ada: SocketIOTestClient? = try await world.join()
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", true)))
             try await ada?.send("1")
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", false)))
