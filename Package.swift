@@ -197,6 +197,13 @@ let package = Package(
                 "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "ServiceKit", "Storage", "TestSupport",
                 "Workers",
             ]),
+        // All services and the gateway in one process.
+        support(
+            "ParlorTesting",
+            [
+                "Accounts", "Contracts", "Elements", "Gateway", "MessageBus", "Messaging", "Push", "Reactor", "Rooms",
+                "Security", "ServiceKit", "TestSupport",
+            ]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -303,9 +310,11 @@ let package = Package(
         tests(
             "Access",
             [
-                "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
-                "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
+                "Accounts", "Contracts", "Elements", "JSON", "MessageBus", "Messaging", "ParlorTesting", "Push",
+                "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
+        // RoomsClientTesting's server and the real ones: clients see the same of both.
+        tests("Parity", ["JSON", "ParlorTesting", "RoomsClient", "RoomsClientTesting", "TestSupport"]),
     ]
         + fuzzing()
         + service(
