@@ -115,19 +115,6 @@ final class Phone {
         }
     }
 
-    /// Notes the names of the events that came until this one, which is taken too.
-    func events(until last: String) async throws {
-        while !waiting.contains(where: { $0.name == last }) {
-            switch try await client.next() {
-            case .event(let name, let data): waiting.append((name, data))
-            case .ack(let id, _): throw WireError.unexpected("ack \(id)")
-            case .other(let text): try await answer(text)
-            }
-        }
-        for event in waiting { _ = try note("receives \(event.name)", event.data) }
-        waiting = []
-    }
-
     func close() { connection.close() }
 
     private func answer(_ text: String) async throws {
