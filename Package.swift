@@ -187,7 +187,23 @@ let package = Package(
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
-        support("TestSupport", ["JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        support(
+            "TestSupport",
+            ["Contracts", "JSON", "Logging", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
+        // A service in a test: apart from TestSupport, as the benchmark and the drill need no Testing.
+        support(
+            "ServiceKitTesting",
+            [
+                "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "ServiceKit", "Storage", "TestSupport",
+                "Workers",
+            ]),
+        // All services and the gateway in one process.
+        support(
+            "ParlorTesting",
+            [
+                "Accounts", "Contracts", "Elements", "Gateway", "MessageBus", "Messaging", "Push", "Reactor", "Rooms",
+                "Security", "ServiceKit", "TestSupport",
+            ]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
@@ -227,7 +243,7 @@ let package = Package(
             "ServiceKit",
             [
                 "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport",
-                "Workers",
+                "Workers", "ServiceKitTesting",
             ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
@@ -253,32 +269,38 @@ let package = Package(
             "Accounts",
             [
                 "Accounts", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers",
+                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Rooms",
-            ["Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            [
+                "Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers",
+                "ServiceKitTesting", "TestSupport",
+            ]),
         tests(
             "Elements",
-            ["Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers"]),
+            [
+                "Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage",
+                "Workers", "ServiceKitTesting", "TestSupport",
+            ]),
         tests(
             "Messaging",
             [
                 "Messaging", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers",
+                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Push",
             [
                 "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "Workers",
+                "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Gateway",
             [
-                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery",
-                "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus",
-                "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "Workers",
+                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
+                "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor",
+                "Security", "SocketIO", "Storage", "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",
@@ -288,9 +310,11 @@ let package = Package(
         tests(
             "Access",
             [
-                "Accounts", "Elements", "Gateway", "Messaging", "Push", "Rooms", "ServiceKit", "Contracts", "JSON",
-                "MessageBus", "Reactor", "Security", "TestSupport", "Workers",
+                "Accounts", "Contracts", "Elements", "JSON", "MessageBus", "Messaging", "ParlorTesting", "Push",
+                "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
+        // RoomsClientTesting's server and the real ones: clients see the same of both.
+        tests("Parity", ["JSON", "ParlorTesting", "RoomsClient", "RoomsClientTesting", "TestSupport"]),
     ]
         + fuzzing()
         + service(

@@ -54,6 +54,8 @@ extension JSON {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is no list.") }
         guard (1...500).contains(texts.count) else { throw .invalid(name, "has 1 to 500 ids") }
-        return texts.compactMap(\.self)
+        let known = texts.compactMap(\.self)
+        guard known.count == texts.count else { throw .malformed("\(name) has something that is no text.") }
+        return known
     }
 }

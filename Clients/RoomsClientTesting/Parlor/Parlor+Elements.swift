@@ -121,8 +121,10 @@ extension Parlor {
     /// null takes it away; nil if it is not given.
     private static func position(_ fields: JSON) throws(Refused) -> JSON? {
         guard let position = fields["position"], position != .null else { return fields["position"] }
-        guard position["x"]?.number != nil, position["y"]?.number != nil else {
-            throw .malformed("position is {x, y}.")
+        guard case .object = position else { throw .malformed("position is no object.") }
+        for name in ["x", "y"] {
+            guard let value = position.member(name) else { throw .invalid("position.\(name)", "is missing") }
+            guard value.number != nil else { throw .malformed("position.\(name) is no number.") }
         }
         return position
     }

@@ -1,11 +1,17 @@
 import RoomsClient
 
 extension Parlor {
+    private static let events: Set<String> = [
+        "element:create", "element:delete", "element:update", "message:delete", "message:send", "message:typing",
+        "messages:mark-read", "room:clear", "room:join", "room:leave",
+    ]
+
     /// Does what a socket asks for, and returns what the ack adds.
     mutating func perform(_ event: String, _ fields: JSON, by userID: String, on socketID: Int) throws(Refused) -> JSON
     {
         try checkRefusals(for: event)
-        let roomID = fields["roomId"]?.string
+        guard Self.events.contains(event) else { throw .malformed("There is no event \(event).") }
+        let roomID = try fields.required("roomId")
         switch event {
         case "room:join":
             let room = try room(roomID, of: userID)
@@ -15,8 +21,9 @@ extension Parlor {
             leave(try room(roomID, of: userID).id, userID, on: socketID)
             return .object([:])
         case "message:typing":
+            guard let value = fields.member("isTyping") else { throw .invalid("isTyping", "is missing") }
+            guard let isTyping = value.bool else { throw .malformed("isTyping is no boolean.") }
             let room = try room(roomID, of: userID)
-            guard let isTyping = fields["isTyping"]?.bool else { throw .invalid("isTyping", "is missing") }
             setTyping(isTyping, of: userID, in: room.id, on: socketID)
             return .object([:])
         default:
@@ -37,7 +44,8 @@ extension Parlor {
             if answer.isDuplicate { members["duplicate"] = .bool(true) }
             return .object(members)
         case "message:delete":
-            _ = try deleteMessage(fields["messageId"]?.string, in: roomID, by: userID)
+            let room = try room(roomID, of: userID)
+            _ = try deleteMessage(try fields.required("messageId"), in: room.id, by: userID)
             return .object([:])
         case "messages:mark-read":
             return try markRead(fields, in: roomID, by: userID).data
@@ -46,10 +54,12 @@ extension Parlor {
             let members: [String: JSON] = ["element": answer.data]
             return .object(answer.isDuplicate ? members.merging(["duplicate": .bool(true)]) { $1 } : members)
         case "element:update":
-            let id = fields["elementId"]?.string
-            return .object(["element": try updateElement(id, fields, in: roomID, by: userID).data])
+            let room = try room(roomID, of: userID)
+            let id = try fields.required("elementId")
+            return .object(["element": try updateElement(id, fields, in: room.id, by: userID).data])
         case "element:delete":
-            _ = try deleteElement(fields["elementId"]?.string, in: roomID, by: userID)
+            let room = try room(roomID, of: userID)
+            _ = try deleteElement(try fields.required("elementId"), in: room.id, by: userID)
             return .object([:])
         case "room:clear":
             return try clear(roomID, by: userID).data

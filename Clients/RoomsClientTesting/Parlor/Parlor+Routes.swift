@@ -64,11 +64,11 @@ extension Parlor {
             let token = try fields.required("token")
             let isKnown = devices[token] == userID
             devices[token] = userID
-            return Answer(isKnown ? 200 : 201, fields)
+            return Answer(isKnown ? 200 : 201, .object([:]))
         case ("DELETE", 2, "devices", _):
             if devices[path[1]] == userID { devices[path[1]] = nil }
             return Answer(204)
-        default: throw Self.noRoute
+        default: throw Self.refusal(of: path)
         }
     }
 
@@ -92,8 +92,24 @@ extension Parlor {
         case ("DELETE", 2, "elements"): return try clear(id, by: userID)
         case ("PATCH", 3, "elements"): return try updateElement(path[2], fields, in: id, by: userID)
         case ("DELETE", 3, "elements"): return try deleteElement(path[2], in: id, by: userID)
-        default: throw Self.noRoute
+        default: throw Self.refusal(of: ["rooms"] + path)
         }
+    }
+
+    /// Behind `/api`; `*` is an id.
+    private static let routes = [
+        "auth/register", "auth/login", "auth/refresh", "auth/logout", "users/me", "users/without-rooms",
+        "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name", "rooms/*/messages",
+        "rooms/*/messages/*", "rooms/*/elements", "rooms/*/elements/*",
+    ].map { $0.split(separator: "/").map(String.init) }
+
+    /// Why a path is not answered: there is no such route, or not with this method.
+    private static func refusal(of path: [String]) -> Refused {
+        let isRoute = routes.contains { route in
+            route.count == path.count && zip(route, path).allSatisfy { $0 == "*" || $0 == $1 }
+        }
+        return isRoute
+            ? Refused(status: 405, code: "method_not_allowed", message: "The route has other methods.") : noRoute
     }
 
     private static let noRoute = Refused(status: 404, code: "route_not_found", message: "There is no such route.")

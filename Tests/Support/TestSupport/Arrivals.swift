@@ -8,14 +8,16 @@ public final class Arrivals<Value: Sendable>: Sendable {
 
     public func add(_ value: Value) { continuation.yield(value) }
 
-    public func next() async -> Value? {
+    /// - Throws: `CancellationError` when the test has run out of time.
+    public func next() async throws -> Value {
         var iterator = stream.makeAsyncIterator()
-        return await iterator.next()
+        guard let value = await iterator.next() else { throw CancellationError() }
+        return value
     }
 
-    public func next(_ count: Int) async -> [Value] {
+    public func next(_ count: Int) async throws -> [Value] {
         var values: [Value] = []
-        while values.count < count, let value = await next() { values.append(value) }
+        while values.count < count { values.append(try await next()) }
         return values
     }
 }

@@ -15,6 +15,14 @@ public final class Collector<Item: Sendable>: Sendable {
 
     public var items: [Item] { state.withLock { $0.items } }
 
+    /// What has come since the last call.
+    public func takeAll() -> [Item] {
+        state.withLock { state in
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+
     public func add(_ item: Item) {
         let ready = state.withLock { state in
             state.items.append(item)

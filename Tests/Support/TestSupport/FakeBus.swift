@@ -5,52 +5,76 @@ import Synchronization
 /// The bus within the process, with the troubles that one over a network has: a test says when.
 public final class FakeBus: MessageBus {
     private let real = InProcessBus()
-    private let lostFlushes = Mutex(0)
-    private struct Refusal: Sendable {
-        var error: BusError?
-        /// How many payloads of a call pass nevertheless.
+    private struct Troubles: Sendable {
+        var publishing: BusError?
+        /// How many payloads of a call pass though `publishing` is set.
         var passing = 0
+        var isLost: (@Sendable (BusMessage) -> Bool)?
+        var refusedPattern: String?
+        var lostFlushes = 0
+        var isConnected = true
     }
 
-    private let refusal = Mutex(Refusal())
-    private let isReachable = Mutex(true)
+    private let troubles = Mutex(Troubles())
     private let subscribing = Mutex<@Sendable () -> Void>({})
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
-    public init() {}
-
+    public let keepsKeysTogether: Bool
     /// The subjects of all requests.
     public let requested = Collector<String>()
 
+    public init(keepsKeysTogether: Bool = true) { self.keepsKeysTogether = keepsKeysTogether }
+
+    // MARK: Troubles
+
     /// Why `publish` sends nothing from now on; nil: it does.
     public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
-        refusal.withLock { $0 = Refusal(error: error, passing: passing) }
+        troubles.withLock { ($0.publishing, $0.passing) = (error, passing) }
     }
 
-    /// What `isConnected` says from now on.
-    public func setConnected(_ isConnected: Bool) { isReachable.withLock { $0 = isConnected } }
+    /// The pattern that cannot be subscribed to from now on; nil: any can.
+    public func refuse(_ pattern: String?) { troubles.withLock { $0.refusedPattern = pattern } }
+
+    /// Loses the events that match from now on, and tells nobody.
+    public func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { troubles.withLock { $0.isLost = isLost } }
+
+    /// The next flushes fail, as if the connection were lost in them.
+    public func loseConnection(times: Int) { troubles.withLock { $0.lostFlushes = times } }
+
+    /// Reports that the connection is lost, or made again. Events pass nevertheless.
+    public func setConnected(_ isConnected: Bool) {
+        troubles.withLock { $0.isConnected = isConnected }
+        for watcher in watchers.withLock({ $0 }) { watcher(isConnected ? .connected : .disconnected) }
+    }
 
     /// Called in each `subscribe` from now on, when the subscription stands and the caller has yet to get it.
     public func whenSubscribing(_ hook: @escaping @Sendable () -> Void) { subscribing.withLock { $0 = hook } }
 
     /// As if the connection had been lost and made again.
     public func comeBack() {
-        for state in [BusState.disconnected, .connected] {
-            for watcher in watchers.withLock({ $0 }) { watcher(state) }
-        }
+        setConnected(false)
+        setConnected(true)
     }
 
+    // MARK: The bus
+
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
-        let refusal = refusal.withLock { $0 }
-        guard let error = refusal.error else { return real.publish(subject, all: payloads) }
-        let passing = payloads.prefix(refusal.passing)
-        return real.publish(subject, all: Array(passing)) + payloads.dropFirst(passing.count).map { _ in error }
+        let troubles = troubles.withLock { $0 }
+        if let error = troubles.publishing {
+            let passing = payloads.prefix(troubles.passing)
+            return real.publish(subject, all: Array(passing)) + payloads.dropFirst(passing.count).map { _ in error }
+        }
+        guard let isLost = troubles.isLost else { return real.publish(subject, all: payloads) }
+        return payloads.map { payload in
+            isLost(BusMessage(subject: subject, payload: payload)) ? nil : real.publish(subject, all: [payload])[0]
+        }
     }
 
     @discardableResult
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
+        if troubles.withLock({ $0.refusedPattern == pattern }) { throw .badSubject }
         let subscription = try real.subscribe(pattern, queue: queue, handler)
         subscribing.withLock { $0 }()
         return subscription
@@ -71,24 +95,21 @@ public final class FakeBus: MessageBus {
         real.request(subject, data, context, completion: completion)
     }
 
-    public var keepsKeysTogether: Bool { real.keepsKeysTogether }
-    public var isConnected: Bool { isReachable.withLock { $0 } }
+    public var isConnected: Bool { troubles.withLock { $0.isConnected } }
 
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         watchers.withLock { $0.append(handler) }
         return BusSubscription {}
     }
 
-    /// The next flushes fail, as if the connection were lost in them.
-    public func loseConnection(times: Int) { lostFlushes.withLock { $0 = times } }
-
     public func flush() async throws(BusError) {
-        let isLost = lostFlushes.withLock { count in
-            count -= 1
-            return count >= 0
+        let isLost = troubles.withLock { troubles in
+            troubles.lostFlushes -= 1
+            return troubles.lostFlushes >= 0
         }
         if isLost { throw .disconnected }
         try await real.flush()
     }
+
     public func close() async { await real.close() }
 }

@@ -31,37 +31,30 @@ struct AccessCalls: Sendable {
     /// With one request id for all, so that two answers may be the same to the byte.
     func http(_ method: String, _ target: String, token: String?, body: String = "") async throws -> Seen {
         let authorization = token.map { ["Authorization: Bearer \($0)"] } ?? []
-        return try await workers.run { [port] in
-            let client = try RawClient(port: port)
-            defer { client.close() }
-            return Seen(
-                try client.request(
-                    method, target, headers: authorization + ["X-Request-Id: access-matrix"], body: body))
-        }
+        let client = try ThreadedClient(port: port, workers)
+        return Seen(
+            try await client.request(
+                method, target, headers: authorization + ["X-Request-Id: access-matrix"], body: body))
     }
 
     /// The acks of these events, in order, over one socket; or what the CONNECT was refused with.
     func acks(_ events: [(name: String, payload: String)], token: String?) async throws -> [String] {
-        try await workers.run { [port] in
-            let client = try RawClient(port: port)
-            defer { client.close() }
-            try #require(
-                try client.openWebSocket("/socket.io/?EIO=4&transport=websocket").status == 101)
-            func next(_ prefix: String) throws -> String? {
-                while let frame = try client.receiveFrame(), !frame.hasPrefix("close") {
-                    if frame.hasPrefix(prefix) { return frame }
-                }
-                return nil
+        let client = try await ThreadedClient(port: port, workers).openSocketIO()
+        func next(_ prefix: String) async throws -> String? {
+            while case let text = try await client.receive(), text != "closed" {
+                if text.hasPrefix(prefix) { return text }
             }
-            _ = try next("0")
-            try client.sendFrame(token.map { "40{\"token\":\"\($0)\"}" } ?? "40")
-            let connected = try #require(try next("4"))
-            guard connected.hasPrefix("40") else { return [connected] }
-            return try events.map { event in
-                try client.sendFrame("427[\"\(event.name)\",\(event.payload)]")
-                return try next("437") ?? "closed"
-            }
+            return nil
         }
+        try await client.send(token.map { "40{\"token\":\"\($0)\"}" } ?? "40")
+        let connected = try #require(try await next("4"))
+        guard connected.hasPrefix("40") else { return [connected] }
+        var acks: [String] = []
+        for event in events {
+            try await client.emit(event.name, event.payload, ack: 7)
+            acks.append(try await next("437") ?? "closed")
+        }
+        return acks
     }
 
     // MARK: Making what there is

@@ -1,17 +1,7 @@
-import Accounts
 import Contracts
-import Elements
-import Gateway
 import JSON
-import MessageBus
-import Messaging
-import Push
-import Reactor
-import Rooms
+import ParlorTesting
 import Security
-import ServiceKit
-import Storage
-import Synchronization
 import TestSupport
 import Testing
 import Workers
@@ -56,58 +46,25 @@ final class AccessWorld: Sendable {
     private let key: JSONWebKey
     private let workers: WorkerPool
 
-    private static let services: [any Service.Type] = [
-        AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self, PushService.self,
-    ]
-
     static func run(on engine: Engine, _ test: (AccessWorld) async throws -> Void) async throws {
-        let folder = TemporaryFolder()
-        let factories = services.map { ComponentFactory.service($0) } + [Gateway.factory]
-        var settings = Program.settings
-        for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
-            settings.append(setting)
-        }
-        // Passwords are hashed slowly where this is not optimized and much else runs.
-        var arguments = [
-            "--port", "0", "--data", folder.path, "--rate-limits", "off", "--log-level", "error", "--request-timeout",
-            "60s",
-        ]
         let server = try engine == .postgres ? PostgresServer(named: "access") : nil
-        if let server { arguments += ["--database-url", server.address] }
-        let group = try EventLoopGroup(loopCount: 2)
-        let bus = InProcessBus()
-        let announced = Mutex<[String: Manifest]>([:])
-        try bus.subscribe(Subject.announcements) { message in
-            guard let manifest = message.data["manifest"].flatMap(Manifest.init) else { return }
-            announced.withLock { $0[manifest.service] = manifest }
-        }
-        let node = Node(
-            configuration: try Configuration(settings, arguments: arguments), bus: bus, isBusShared: false,
-            group: group, log: .silent, services: Set(factories.compactMap(\.service)))
         let workers = WorkerPool(threads: 4, maxWaiting: 64)
-        var running: [any Component] = []
         let outcome: Result<Void, any Error>
         do {
-            for factory in factories { running.append(try #require(try await factory.start(node, running))) }
-            let port = try #require(running.last?.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
-            let world = try await AccessWorld(
-                port: port, manifests: announced.withLock { $0.values.sorted { $0.service < $1.service } },
-                key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers)
-            outcome = .success(try await test(world))
+            try await ParlorHarness.run(databaseURL: server?.address) { parlor in
+                try await test(try await AccessWorld(parlor, workers))
+            }
+            outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
-        for component in running.reversed() { await component.stop(within: .seconds(1)) }
         await workers.close()
-        await Task.detached { group.shutdown() }.value
         try server?.stop()
         try outcome.get()
     }
 
-    private init(port: UInt16, manifests: [Manifest], key: JSONWebKey, _ workers: WorkerPool) async throws {
-        self.port = port
-        self.manifests = manifests
-        self.key = key
+    private init(_ parlor: ParlorHarness, _ workers: WorkerPool) async throws {
+        (port, manifests, key) = (parlor.port, parlor.manifests, parlor.key)
         self.workers = workers
         let calls = AccessCalls(port: port, workers)
         alice = try await calls.register("alice")

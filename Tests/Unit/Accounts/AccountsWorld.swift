@@ -146,16 +146,3 @@ extension RequestFields {
         try RequestFields(JSONWriter.object(write))
     }
 }
-
-/// The code of the contract's error that a call ends with; nil if it does not.
-func failure(_ call: () async throws -> some Any) async -> ServiceError? {
-    do {
-        _ = try await call()
-        return nil
-    } catch let error as ServiceError {
-        return error
-    } catch {
-        Issue.record("\(error) is no error of the contract")
-        return nil
-    }
-}

@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import Security
 import ServiceKit
+import ServiceKitTesting
 import Testing
 
 @testable import Accounts

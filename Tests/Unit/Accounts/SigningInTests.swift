@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import Security
 import ServiceKit
+import ServiceKitTesting
 import Testing
 
 @testable import Accounts

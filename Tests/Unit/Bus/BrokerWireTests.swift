@@ -137,7 +137,7 @@ struct BrokerWireTests {
                 for number in sent..<sent + 20 {
                     try quick.publish("flood", try JSONValue(parsing: #"{"n":\#(number),"padding":"\#(padding)"}"#))
                 }
-                #expect(await arrivals.next(20) == (sent..<sent + 20).map { $0 })
+                #expect(try await arrivals.next(20) == (sent..<sent + 20).map { $0 })
                 sent += 20
             }
             let lines = try slow.receiveToTheEnd()

@@ -2,23 +2,15 @@ import Contracts
 import EventLog
 import JSON
 import MessageBus
-import Reactor
 import ServiceKit
-import Storage
-import Synchronization
+import ServiceKitTesting
 import Testing
-import Workers
 
 @testable import Elements
 
-/// The service on a bus, with a clock that the test moves and a rooms service that knows the rooms of the test.
-final class ElementsWorld: Sendable {
-    let bus: any MessageBus = InProcessBus()
-    let clock = ManualClock()
-    let service: ElementsService
-    let database: SQLiteDatabase
-    private let context: ServiceContext
-    private let told = Mutex<[LogEntry]>([])
+/// The service, with a rooms service that knows the rooms of the test.
+struct ElementsWorld: ServiceWorld {
+    let harness: ServiceHarness<ElementsService>
 
     /// Alice and Bob are in both; Carol is in neither.
     static let room = "room-1"
@@ -27,38 +19,16 @@ final class ElementsWorld: Sendable {
     static let bob = "bob"
     static let carol = "carol"
 
-    private init(_ settings: [String]) throws {
-        database = try SQLiteDatabase(.temporary, migrations: ElementsService.migrations)
-        context = ServiceContext(
-            configuration: try Configuration(ElementsService.settings, arguments: settings), database: database,
-            bus: bus,
-            clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
-        // Turns are the test's to take.
-        service = ElementsService(context, gateways: GatewayMembership(bus, turn: .seconds(86_400)))
-    }
-
     /// Runs the body while the service is on the bus.
     ///
     /// - Parameter settings: as flags.
     static func serving(_ settings: [String] = [], _ body: (ElementsWorld) async throws -> Void) async throws {
-        let world = try ElementsWorld(settings)
-        try world.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
-        try world.bus.subscribe(Subject.log(of: ElementsService.name)) { world.hear($0) }
-        let group = try EventLoopGroup(loopCount: 1)
-        let host = ServiceHost(world.service, world.context, on: group)
-        try await host.start()
-        try await body(world)
-        await host.stop(within: .seconds(1))
-        await world.context.workers.close()
-        group.shutdown()
-    }
-
-    private func hear(_ message: BusMessage) {
-        guard let entry = LogEntry(message.data) else {
-            Issue.record("not an entry: \(message.data)")
-            return
+        // Turns are the test's to take.
+        let harness = try ServiceHarness<ElementsService>(settings) { context in
+            ElementsService(context, gateways: GatewayMembership(context.bus, turn: .seconds(86_400)))
         }
-        told.withLock { $0.append(entry) }
+        try harness.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
+        try await harness.run { try await body(ElementsWorld(harness: harness)) }
     }
 
     private static func answer(_ request: BusRequest) {
@@ -75,33 +45,27 @@ final class ElementsWorld: Sendable {
 
     // MARK: Asking
 
-    func ask(_ subject: String, by userID: String? = nil, _ data: JSONValue) async throws -> Reply {
-        let caller = userID.map { Caller(id: $0, username: $0, firstName: nil).json }
-        return try Reply(await bus.request(subject, data, BusContext(requestID: "test", caller: caller)))
-    }
+    func ask(_ subject: String, _ data: JSONValue) async throws -> Reply { try await ask(subject, by: nil, data) }
 
     /// - Parameter json: the request as a client would write it, its `roomId` aside.
     func ask(
         _ subject: String, by userID: String = alice, in roomID: String = room, _ json: String = "{}"
     ) async throws -> Reply {
-        let fields = try JSONValue(parsing: json)
-        return try await ask(
-            subject, by: userID,
-            JSONWriter.object {
-                $0.members(of: fields)
-                $0.member("roomId", roomID)
-            })
+        try await ask(subject, by: Caller(userID), Self.request(json, in: roomID))
     }
 
-    /// The code of the contract's error that a request ends with; nil if it does not.
+    /// The error that a request is refused with; nil if it succeeds.
     func refusal(
         _ subject: String, by userID: String = alice, in roomID: String = room, _ json: String = "{}"
     ) async throws -> ServiceError? {
-        do {
-            _ = try await ask(subject, by: userID, in: roomID, json)
-            return nil
-        } catch let error as ServiceError {
-            return error
+        await refusal(subject, by: Caller(userID), try Self.request(json, in: roomID))
+    }
+
+    private static func request(_ json: String, in roomID: String) throws -> JSONValue {
+        let fields = try JSONValue(parsing: json)
+        return JSONWriter.object {
+            $0.members(of: fields)
+            $0.member("roomId", roomID)
         }
     }
 
@@ -153,14 +117,6 @@ final class ElementsWorld: Sendable {
 
     func badge(of userID: String, in roomID: String = room) async throws -> Int {
         try await contribution(for: userID, in: roomID)?.badge ?? 0
-    }
-
-    /// What was told since the last time, in order.
-    func takeEntries() -> [LogEntry] {
-        told.withLock { told in
-            defer { told = [] }
-            return told
-        }
     }
 
     /// What `parlor verify` would print of a room and of people.

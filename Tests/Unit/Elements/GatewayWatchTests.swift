@@ -5,6 +5,7 @@ import Reactor
 import ServiceKit
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Elements

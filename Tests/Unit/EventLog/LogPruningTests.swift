@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import ServiceKit
 import Storage
+import TestSupport
 import Testing
 
 @testable import EventLog

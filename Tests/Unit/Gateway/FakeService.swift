@@ -3,6 +3,7 @@ import EventLog
 import JSON
 import MessageBus
 import Synchronization
+import TestSupport
 import Testing
 
 /// A service that answers as the test says, and fails the test when it is asked anything else. It keeps an event log.

@@ -127,31 +127,27 @@ struct GatewayWorld: Sendable {
         _ method: String, _ target: String, as caller: Caller? = ada, session: String? = nil, body: String = "",
         headers: [String] = []
     ) async throws -> RawResponse {
-        let client = try WireClient(port: port, workers)
+        let client = try ThreadedClient(port: port, workers)
         let authorization = caller.map { ["Authorization: Bearer \(token(for: $0, session: session))"] } ?? []
         return try await client.request(method, target, headers: authorization + headers, body: body)
     }
 
     /// A WebSocket past the Engine.IO handshake.
-    func openSocket() async throws -> WireClient {
-        let client = try WireClient(port: port, workers)
-        try await client.openWebSocket("/socket.io/?EIO=4&transport=websocket")
-        #expect(try await client.receive().hasPrefix("0{"))
-        return client
+    func openSocket() async throws -> SocketIOTestClient {
+        try await ThreadedClient(port: port, workers).openSocketIO()
     }
 
     /// A client that is connected to the main namespace.
     func connect(
         _ caller: Caller = ada, session: String? = nil, lifetime: Duration = .seconds(3600)
-    ) async throws -> WireClient {
+    ) async throws -> SocketIOTestClient {
         let client = try await openSocket()
-        try await client.send("40{\"token\":\"\(token(for: caller, session: session, lifetime: lifetime))\"}")
-        #expect(try await client.receive().hasPrefix("40{"))
+        try await client.connect(token: token(for: caller, session: session, lifetime: lifetime))
         return client
     }
 
     /// A connected client that has joined the room `r`.
-    func join(_ caller: Caller = ada, room: String = "r") async throws -> WireClient {
+    func join(_ caller: Caller = ada, room: String = "r") async throws -> SocketIOTestClient {
         serveRoom()
         let client = try await connect(caller)
         try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 1)
@@ -224,4 +220,9 @@ struct GatewayWorld: Sendable {
                 })
         }
     }
+}
+
+extension RawResponse {
+    var json: JSONValue { get throws { try JSONValue(parsing: body) } }
+    var errorCode: String? { get throws { try json["error"]?["code"]?.string } }
 }

@@ -1,27 +1,14 @@
 import Contracts
 import JSON
-import Reactor
-import ServiceKit
-import Storage
+import ServiceKitTesting
+import TestSupport
 import Testing
-import Workers
 
 @Suite("A plugin on a running gateway")
 struct PluginTests {
     /// Starts the plugin on the gateway's bus, as its own program would.
     private func runPolls(on world: GatewayWorld, _ test: () async throws -> Void) async throws {
-        let workers = WorkerPool(threads: 1, maxWaiting: 8)
-        let group = try EventLoopGroup(loopCount: 1)
-        let context = ServiceContext(
-            configuration: try Configuration(PollsService.settings),
-            database: try SQLiteDatabase(.temporary, migrations: PollsService.migrations), bus: world.bus,
-            clock: world.clock, workers: workers, dataDirectory: "")
-        let host = ServiceHost(PollsService(context), context, on: group)
-        try await host.start()
-        try await test()
-        await host.stop(within: .seconds(1))
-        await workers.close()
-        await Task.detached { group.shutdown() }.value
+        try await ServiceHarness<PollsService>(bus: world.bus, clock: world.clock).run(test)
     }
 
     @Test("a service that starts later adds a route, a socket event, a badge and events, with no change to the gateway")
@@ -37,7 +24,7 @@ struct PluginTests {
 
             try await runPolls(on: world) {
                 try await ada.emit("poll:vote", #"{"roomId":"r","choice":" tea "}"#, ack: 1)
-                let voted = WireClient.Packet.event(
+                let voted = SocketIOTestClient.Packet.event(
                     "poll:voted", try JSONValue(parsing: #"{"roomId":"r","choice":"tea"}"#))
                 #expect(try await ada.next() == voted)
                 #expect(try await ada.next() == .ack(1, JSONValue(parsing: #"{"success":true}"#)))

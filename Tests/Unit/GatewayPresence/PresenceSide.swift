@@ -55,8 +55,8 @@ struct PresenceSide: Sendable {
         await Task.detached { group.shutdown() }.value
     }
 
-    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async {
-        let heard = await told.next(expected.count)
+    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let heard = try await told.next(expected.count)
         #expect(heard == expected, sourceLocation: sourceLocation)
     }
 }

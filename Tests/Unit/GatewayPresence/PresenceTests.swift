@@ -22,12 +22,12 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             for side in [a, b] {
-                await side.hears("presence ada@r on")
+                try await side.hears("presence ada@r on")
                 #expect(await side.presence.present(in: ["r", "s"]) == ["r": ["ada"]])
             }
             await a.presence.leave(ada, socketID: "1")
             for side in [a, b] {
-                await side.hears("presence ada@r off")
+                try await side.hears("presence ada@r off")
                 #expect(await side.presence.present(in: ["r"]).isEmpty)
             }
         }
@@ -38,15 +38,15 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             await a.presence.join(ada, socketID: "2")
-            await b.hears("presence ada@r on")
+            try await b.hears("presence ada@r on")
             await b.presence.join(ada, socketID: "3")
             await a.presence.leave(ada, socketID: "1")
             await a.presence.disconnect(socketID: "2")
             await b.presence.disconnect(socketID: "3")
-            await a.hears("presence ada@r on", "presence ada@r off")
-            await b.hears("presence ada@r off")
+            try await a.hears("presence ada@r on", "presence ada@r off")
+            try await b.hears("presence ada@r off")
             await a.presence.join(bob, socketID: "4")
-            for side in [a, b] { await side.hears("presence bob@r on") }
+            for side in [a, b] { try await side.hears("presence bob@r on") }
         }
     }
 
@@ -60,7 +60,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.join(bob, socketID: "1")
             for side in [a, b] {
-                await side.hears(
+                try await side.hears(
                     "presence ada@r on", "typing ada@r on", "typing ada@r off", "presence ada@r off",
                     "presence bob@r on")
             }
@@ -74,7 +74,7 @@ struct PresenceTests {
             await a.presence.setTyping(false, ada, socketID: "1")
             await a.presence.setTyping(true, bob, socketID: "1")
             await a.presence.setTyping(false, ada, socketID: "2")
-            for side in [a, b] { await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
+            for side in [a, b] { try await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
         }
     }
 
@@ -82,9 +82,9 @@ struct PresenceTests {
     func typingTimesOut() async throws {
         try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
             await a.presence.setTyping(true, ada, socketID: "1")
-            for side in [a, b] { await side.hears("typing ada@r on", "typing ada@r off") }
+            for side in [a, b] { try await side.hears("typing ada@r on", "typing ada@r off") }
             await a.presence.setTyping(true, bob, socketID: "1")
-            for side in [a, b] { await side.hears("typing bob@r on") }
+            for side in [a, b] { try await side.hears("typing bob@r on") }
         }
     }
 
@@ -95,7 +95,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.setTyping(true, bob, socketID: "3")
             for side in [a, b] {
-                await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
+                try await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
             }
         }
     }
@@ -109,14 +109,14 @@ struct PresenceTests {
             try await asked.answer("open ada@r")
             await joined
             async let left: Void = a.presence.leave(ada, socketID: "1")
-            let leaving = try #require(await asked.requests.next())
+            let leaving = try await asked.requests.next()
             // While the service is told that she left here, she comes in over there.
             await b.presence.join(ada, socketID: "2")
             await a.presence.setTyping(true, bob, socketID: "3")
             leaving.reply(Reply().json)
             await left
             await b.presence.setTyping(true, ada, socketID: "2")
-            await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
+            try await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
         }
     }
 
@@ -126,12 +126,12 @@ struct PresenceTests {
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")
-            let request = try #require(await asked.requests.next())
+            let request = try await asked.requests.next()
             await a.presence.setTyping(true, bob, socketID: "2")
-            for side in [a, b] { await side.hears("typing bob@r on") }
+            for side in [a, b] { try await side.hears("typing bob@r on") }
             request.reply(Reply().json)
             await joined
-            for side in [a, b] { await side.hears("presence ada@r on") }
+            for side in [a, b] { try await side.hears("presence ada@r on") }
         }
     }
 
@@ -141,12 +141,12 @@ struct PresenceTests {
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")
-            let coming = try #require(await asked.requests.next())
+            let coming = try await asked.requests.next()
             await a.presence.disconnect(socketID: "1")
             coming.reply(Reply().json)
             try await asked.answer("closed ada@r")
             await joined
-            await b.hears("presence ada@r on", "presence ada@r off")
+            try await b.hears("presence ada@r on", "presence ada@r off")
         }
     }
 
@@ -175,7 +175,7 @@ struct PresenceTests {
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")
-            let first = try #require(await asked.requests.next())
+            let first = try await asked.requests.next()
             await joined
             try await asked.answer("open ada@r")
             first.reply(Reply().json)
@@ -188,7 +188,7 @@ struct PresenceTests {
             await a.presence.join(ada, socketID: "1")
             let asked = try slowService()
             a.presence.learn(asked.manifest)
-            let again = try #require(await asked.requests.next())
+            let again = try await asked.requests.next()
             async let left: Void = a.presence.leave(ada, socketID: "1")
             try await asked.answer("closed ada@r")
             await left
@@ -208,7 +208,7 @@ struct PresenceTests {
         /// Answers the next request, and says what it told.
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
-            let request = try #require(await requests.next())
+            let request = try await requests.next()
             let places = request.data["rooms"]?.array?.map {
                 "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
             }

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import Security
 import ServiceKit
+import ServiceKitTesting
 import Testing
 
 @testable import Messaging
@@ -45,20 +46,20 @@ struct ConversationTests {
             _ = try await world.send(by: "alice", in: room)
             let empty = try await world.conversation(of: "carol", with: "alice")
             #expect(empty.messages.isEmpty && empty.next == nil)
-            func refusal(_ other: String, _ before: String?) async throws -> ErrorCode? {
-                try await world.refusal {
+            func refusal(_ other: String, _ before: String?) async -> ErrorCode? {
+                await failure {
                     try await world.ask("messaging.conversation", by: "bob") {
                         $0.member("userId", other)
                         if let before { $0.member("before", before) }
                     }
-                }
+                }?.code
             }
-            #expect(try await refusal("nobody", nil) == .userNotFound)
+            #expect(await refusal("nobody", nil) == .userNotFound)
             for text in ["1", "1.2", "x.1.id", "1.x.id", "1.2.", String(repeating: "9", count: 30) + ".1.id"] {
-                #expect(try await refusal("alice", Base64URL.encode(Array(text.utf8))) == .malformedRequest)
+                #expect(await refusal("alice", Base64URL.encode(Array(text.utf8))) == .malformedRequest)
             }
             for cursor in ["", "!!not-a-cursor!!", "\0", Base64URL.encode(Array("1.1.nul\0".utf8))] {
-                #expect(try await refusal("alice", cursor) == .malformedRequest)
+                #expect(await refusal("alice", cursor) == .malformedRequest)
             }
         }
     }

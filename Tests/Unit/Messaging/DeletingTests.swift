@@ -22,12 +22,12 @@ struct DeletingTests {
         try await MessagingWorld.serving { world in
             let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
             let id = try await world.sent(by: "alice", in: room)
-            _ = world.told()
+            _ = world.takeEntries()
             try await world.expect(.forbidden) { try await world.delete(id, by: "bob", in: room) }
             try await world.expect(.messageNotFound) { try await world.delete(id, by: "alice", in: other) }
             try await world.expect(.messageNotFound) { try await world.delete("x", by: "bob", in: room) }
             try await world.expect(.roomNotFound) { try await world.delete(id, by: "carol", in: room) }
-            #expect(world.told().isEmpty)
+            #expect(world.takeEntries().isEmpty)
             #expect(try await world.list(by: "bob", in: room).messages.count == 1)
         }
     }
@@ -39,10 +39,10 @@ struct DeletingTests {
             let id = try await world.sent(by: "alice", in: room)
             _ = try await world.sent(by: "alice", in: room)
             _ = try await world.read([id], by: "carol", in: room)
-            _ = world.told()
+            _ = world.takeEntries()
             world.clock.advance(by: .seconds(2))
             let reply = try await world.delete(id, by: "alice", in: room)
-            let entry = try #require(world.told().first)
+            let entry = try #require(world.takeEntries().first)
             #expect(entry.seq == reply.position?.seq)
             #expect(entry.emissions.map(\.event) == ["message:deleted", "message:deleted:global", "room:badges"])
             #expect(entry.emissions.map(\.audience) == [.room, .everyone, .person("bob")])

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import ServiceKitTesting
 import Testing
 
 @Suite("The history of a room")
@@ -34,13 +35,13 @@ struct HistoryTests {
         try await MessagingWorld.serving { world in
             let room = world.rooms.make("room", "alice", "bob")
             for name in ["before", "after"] {
-                let refusal = try await world.refusal {
+                let refusal = await failure {
                     try await world.ask("messaging.list", by: "bob") {
                         $0.member("roomId", room)
                         $0.member(name, number)
                     }
                 }
-                #expect(refusal == .malformedRequest)
+                #expect(refusal?.code == .malformedRequest)
             }
         }
     }

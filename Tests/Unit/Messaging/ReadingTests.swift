@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import ServiceKitTesting
 import Testing
 
 @Suite("Reading messages")
@@ -32,9 +33,9 @@ struct ReadingTests {
             )
             _ = try await world.sent(by: "alice", in: room)
             _ = try await world.read([first], by: "bob", in: room)
-            _ = world.told()
+            _ = world.takeEntries()
             let reply = try await world.read([first, second], by: "bob", in: room)
-            let entry = try #require(world.told().first)
+            let entry = try #require(world.takeEntries().first)
             #expect(entry.seq == reply.position?.seq)
             #expect(entry.emissions.map(\.event) == ["messages:read", "room:badges"])
             #expect(entry.emissions.map(\.audience) == [.room, .person("bob")])
@@ -45,7 +46,7 @@ struct ReadingTests {
                     #"{"roomId":"room","badges":{"messages":1}}"#,
                 ])
             let nothing = try await world.read([first, second], by: "bob", in: room)
-            #expect(nothing.position == nil && world.told().isEmpty)
+            #expect(nothing.position == nil && world.takeEntries().isEmpty)
         }
     }
 
@@ -59,9 +60,9 @@ struct ReadingTests {
             let elsewhere = try await world.sent(by: "alice", in: other)
             let here = try await world.sent(by: "alice", in: room)
             let ids = ["", "nonsense", "'; --", "\(here)\0", "\u{7}", mine, deleted, elsewhere]
-            _ = world.told()
+            _ = world.takeEntries()
             #expect(try await world.read(ids, by: "bob", in: room).data["readCount"]?.int == 0)
-            #expect(world.told().isEmpty)
+            #expect(world.takeEntries().isEmpty)
             #expect(try await world.read(ids + [here], by: "bob", in: room).data["readCount"]?.int == 1)
             #expect(try await world.unread(of: "bob", in: other) == 1)
         }
@@ -75,13 +76,13 @@ struct ReadingTests {
                 let ids = Array(repeating: "x", count: count)
                 try await world.expect(.invalidField) { try await world.read(ids, by: "bob", in: room) }
             }
-            let wrong = try await world.refusal {
+            let wrong = await failure {
                 try await world.ask("messaging.read", by: "bob") {
                     $0.member("roomId", room)
                     $0.member("messageIds", array: { $0.number(1) })
                 }
             }
-            #expect(wrong == .malformedRequest)
+            #expect(wrong?.code == .malformedRequest)
             #expect(try await world.read(Array(repeating: "x", count: 500), by: "bob", in: room).status == .ok)
         }
     }

@@ -1,6 +1,5 @@
 import Contracts
 import JSON
-import Synchronization
 import TestSupport
 import Testing
 
@@ -32,7 +31,7 @@ struct SendingTests {
             let room = world.rooms.make("room", "alice", "bob")
             let reply = try await world.send(by: "alice", in: room)
             let id = try #require(reply.data["id"]?.string)
-            let entry = try #require(world.told().first)
+            let entry = try #require(world.takeEntries().first)
             #expect(entry.seq == reply.position?.seq && entry.roomID == room)
             #expect(entry.participants == ["alice", "bob"])
             let emissions = entry.emissions
@@ -77,7 +76,7 @@ struct SendingTests {
             let room = world.rooms.make("room", "alice", "bob")
             try await world.expect(refusal) { try await world.send(text, by: "alice", in: room) }
             #expect(try await world.list(by: "bob", in: room).messages.count == (refusal == nil ? 1 : 0))
-            #expect(world.told().count == (refusal == nil ? 1 : 0))
+            #expect(world.takeEntries().count == (refusal == nil ? 1 : 0))
         }
     }
 
@@ -92,7 +91,7 @@ struct SendingTests {
             let again = try await world.send("twice", by: "alice", in: room, tempID: "key")
             #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
             #expect(again.position?.seq == 2, "it waits for all that was told, so for the first one's event too")
-            #expect(world.told().count == 2)
+            #expect(world.takeEntries().count == 2)
             #expect(try await world.contribution(to: [room], for: "bob") == before)
 
             let id = try #require(first.data["id"]?.string)
@@ -126,7 +125,7 @@ struct SendingTests {
             }
             #expect(Set(replies.map(\.data)).count == 1)
             #expect(replies.filter { !$0.isDuplicate }.count == 1)
-            #expect(world.told().count == 1)
+            #expect(world.takeEntries().count == 1)
             // The others have taken no place, and are counted for nobody.
             #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 2)
             #expect(try await world.unread(of: "bob", in: room) == 2)
@@ -144,9 +143,9 @@ struct SendingTests {
             _ = try await world.delete(try #require(deleted), by: "alice", in: room)
             let gate = DatabaseGate()
             let held = await world.database.close(gate)
-            let runs = Runs()
+            let runs = Collector<Void>()
             let writes: [@Sendable () async throws -> Void] = [
-                { try await world.database.write { _ in runs.add() } },
+                { try await world.database.write { _ in runs.add(()) } },
                 { _ = try await world.send(by: "bob", in: room) },
                 {
                     let again = try await world.send(by: "alice", in: room, tempID: "key")
@@ -173,7 +172,7 @@ struct SendingTests {
                 try await group.waitForAll()
             }
             try await held.value
-            #expect(runs.count == 1)
+            #expect(runs.items.count == 1)
             #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 5)
             #expect(try await world.unread(of: "bob", in: room) == 2)
             #expect(try await world.unread(of: "alice", in: room) == 2)
@@ -186,11 +185,11 @@ struct SendingTests {
             let room = world.rooms.make("room", "alice", "bob")
             let id = try #require(try await world.send(by: "alice", in: room, tempID: "key").data["id"]?.string)
             _ = try await world.delete(id, by: "alice", in: room)
-            _ = world.told()
+            _ = world.takeEntries()
             let before = try await world.contribution(to: [room], for: "bob")
             world.clock.advance(by: .seconds(1))
             try await world.expect(.messageNotFound) { try await world.send(by: "alice", in: room, tempID: "key") }
-            #expect(world.told().isEmpty)
+            #expect(world.takeEntries().isEmpty)
             #expect(try await world.contribution(to: [room], for: "bob") == before)
         }
     }
@@ -224,7 +223,7 @@ struct SendingTests {
                 }
                 try await group.waitForAll()
             }
-            let told = world.told().map { $0.emissions[0].data["message"] ?? .null }
+            let told = world.takeEntries().map { $0.emissions[0].data["message"] ?? .null }
             #expect(told.ints("seq") == Array(1...100))
             #expect(try await world.list(by: "bob", in: room, ["limit": "200"]).messages == told)
             #expect(try await world.unread(of: "alice", in: room) == 50)
@@ -237,7 +236,7 @@ struct SendingTests {
         try await MessagingWorld.serving { world in
             _ = world.rooms.make("room", "alice", "bob")
             try await world.expect(.roomNotFound) { try await world.send(by: "carol", in: roomID) }
-            #expect(world.told().isEmpty)
+            #expect(world.takeEntries().isEmpty)
         }
     }
 
@@ -254,13 +253,4 @@ struct SendingTests {
             #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == true)
         }
     }
-}
-
-/// How often a write's body has run.
-private final class Runs: Sendable {
-    private let counted = Atomic(0)
-
-    var count: Int { counted.load(ordering: .relaxed) }
-
-    func add() { counted.add(1, ordering: .relaxed) }
 }

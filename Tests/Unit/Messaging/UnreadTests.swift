@@ -69,7 +69,7 @@ struct UnreadTests {
             // Each badge is the count as it was at that place in the log.
             var unread: [String: Int] = [:]
             var badges = 0
-            for entry in world.told().sorted(by: { $0.seq < $1.seq }) {
+            for entry in world.takeEntries().sorted(by: { $0.seq < $1.seq }) {
                 for emission in entry.emissions {
                     switch emission.event {
                     case "message:new": unread[entry.roomID, default: 0] += 1

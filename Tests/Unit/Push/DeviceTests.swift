@@ -62,7 +62,7 @@ struct DeviceTests {
         ])
     func refusals(json: String, field: String, code: ErrorCode) async throws {
         try await PushWorld.serving { world in
-            let error = await world.refusal("push.register", by: PushWorld.ben, json: "{\(json)}")
+            let error = try await world.refusal("push.register", by: PushWorld.ben, json: "{\(json)}")
             #expect(error?.code == code)
             #expect(error?.message.contains(field) == true)
             let devices = try await world.devices()
@@ -74,7 +74,7 @@ struct DeviceTests {
     func unauthenticated() async throws {
         try await PushWorld.serving { world in
             for subject in ["push.register", "push.unregister"] {
-                let error = await world.refusal(subject, by: nil, json: #"{"token":"t"}"#)
+                let error = try await world.refusal(subject, by: nil, json: #"{"token":"t"}"#)
                 #expect(error?.code == .unauthenticated)
             }
         }

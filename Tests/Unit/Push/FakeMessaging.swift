@@ -4,6 +4,7 @@ import JSON
 import MessageBus
 import ServiceKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Messaging, rooms and a gateway as far as push may ask them: any other question fails the test.

@@ -41,7 +41,8 @@ struct FollowingTests {
         try await PushWorld.serving { world in
             world.isMessagingAway = true
             let device = #"{"token": "token", "platform": "ios", "environment": "production"}"#
-            #expect(await world.refusal("push.register", by: PushWorld.ben, json: device)?.code == .serviceUnavailable)
+            #expect(
+                try await world.refusal("push.register", by: PushWorld.ben, json: device)?.code == .serviceUnavailable)
             world.isMessagingAway = false
             let first = try await world.register("token")
             world.isMessagingAway = true

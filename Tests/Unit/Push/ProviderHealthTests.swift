@@ -1,16 +1,17 @@
 import ServiceKit
+import TestSupport
 import Testing
 
 @testable import Push
 
 @Suite("How a provider is")
 struct ProviderHealthTests {
-    private let lines = Lines()
+    private let log = CapturedLog()
     private let health: ProviderHealth
     private let start = ContinuousClock.now
 
     init() {
-        health = ProviderHealth(of: .production, log: Logger("test") { [lines] in lines.add($0) })
+        health = ProviderHealth(of: .production, log: log.logger)
     }
 
     private func allowance(after seconds: Int) -> (count: Int, pause: Duration) {
@@ -30,11 +31,11 @@ struct ProviderHealthTests {
         #expect(allowance(after: 0) == (0, .seconds(60)))
         note(.delivered, after: 1)
         #expect(health.isInTrouble, "that one was under way before")
-        #expect(allowance(after: 60).count == 1 && lines.count == 1)
+        #expect(allowance(after: 60).count == 1 && log.lines.count == 1)
         note(.misconfigured(reason: "BadTopic"), after: 60)
-        #expect(lines.count == 1)
+        #expect(log.lines.count == 1)
         note(.delivered, after: 120)
-        #expect(!health.isInTrouble && lines.count == 2 && allowance(after: 120).count == 100)
+        #expect(!health.isInTrouble && log.lines.count == 2 && allowance(after: 120).count == 100)
     }
 
     @Test("before anything was delivered, no other answer proves it; a few bad tokens are a wrong setting")
@@ -47,7 +48,7 @@ struct ProviderHealthTests {
             #expect(allowance(after: 0).count == 1)
         }
         note(.badToken(reason: "BadDeviceToken"), times: 4)
-        #expect(allowance(after: 0).count == 0 && health.isInTrouble && lines.count == 1)
+        #expect(allowance(after: 0).count == 0 && health.isInTrouble && log.lines.count == 1)
         note(.delivered, after: 60)
         note(.badToken(reason: "BadDeviceToken"), after: 60, times: 100)
         #expect(allowance(after: 60).count == 100 && !health.isInTrouble)
@@ -57,11 +58,11 @@ struct ProviderHealthTests {
     func unanswered() {
         note(.delivered)
         note(.unanswered(reason: "connection", detail: "refused"), after: 1, times: 64)
-        #expect(allowance(after: 1).count == 1 && !health.isInTrouble && lines.count == 0)
+        #expect(allowance(after: 1).count == 1 && !health.isInTrouble && log.lines.count == 0)
         note(.unanswered(reason: "connection", detail: "refused"), after: 31, times: 10)
-        #expect(health.isInTrouble && lines.count == 1)
+        #expect(health.isInTrouble && log.lines.count == 1)
         note(.later(reason: "TooManyRequests", of: .device), after: 32)
-        #expect(allowance(after: 32).count == 100 && !health.isInTrouble && lines.count == 2)
+        #expect(allowance(after: 32).count == 100 && !health.isInTrouble && log.lines.count == 2)
     }
 
     @Test("one that asks to be left alone is, and those that were under way together count once")
@@ -72,7 +73,7 @@ struct ProviderHealthTests {
         #expect(allowance(after: 1).count == 1 && !health.isInTrouble)
         note(.later(reason: "ServiceUnavailable", after: .seconds(60), of: .everything), after: 1)
         #expect(allowance(after: 60).count == 0 && allowance(after: 64).count == 1)
-        #expect(health.isInTrouble && lines.count == 1, "a minute is long")
+        #expect(health.isInTrouble && log.lines.count == 1, "a minute is long")
         note(.delivered, after: 64)
         #expect(allowance(after: 64).count == 100)
     }

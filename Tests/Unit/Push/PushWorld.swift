@@ -1,43 +1,38 @@
 import Contracts
 import EventLog
 import JSON
-import MessageBus
-import Reactor
 import ServiceKit
+import ServiceKitTesting
 import Storage
 import Synchronization
 import Testing
-import Workers
 
 @testable import Push
 
-/// The service on a bus, with a clock that the test moves, a provider that notes what it is given, and the other services as far
-/// as push may ask them.
-final class PushWorld: Sendable {
-    let bus: any MessageBus = InProcessBus()
-    let clock = ManualClock()
+/// The service, with a provider that notes what it is given, and the other services as far as push may ask them.
+final class PushWorld: ServiceWorld {
+    let harness: ServiceHarness<OnlyRequests>
     let database: ForgetfulDatabase
-    let metrics: Metrics
-    let service: PushService
     let provider: FakeProvider
+    let messaging: FakeMessaging
     /// Where it has come to in messaging's log.
     private let place = Mutex<LogPosition?>(nil)
-    private let context: ServiceContext
-    let messaging: FakeMessaging
 
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")
 
-    private init(_ flags: [String], on database: (any Database)?) throws {
-        self.database = ForgetfulDatabase(
-            try database ?? SQLiteDatabase(.temporary, migrations: PushService.migrations))
-        context = ServiceContext(
-            configuration: try Configuration(PushService.settings, arguments: flags), database: self.database, bus: bus,
-            clock: clock, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "/nonexistent")
-        metrics = context.metrics
-        provider = try FakeProvider(context)
-        messaging = FakeMessaging(clock: clock)
-        service = try PushService(context, provider: provider, learningTime: .seconds(86_400))
+    var service: PushService { harness.service.service }
+
+    private init(_ flags: [String], on base: (any Database)?) throws {
+        let provider = FakeProvider()
+        database = ForgetfulDatabase(try base ?? SQLiteDatabase(.temporary, migrations: PushService.migrations))
+        harness = try ServiceHarness(flags, on: database) { context in
+            OnlyRequests(
+                service: try PushService(context, provider: provider, learningTime: .seconds(86_400)))
+        }
+        self.provider = provider
+        messaging = FakeMessaging(clock: harness.clock)
+        try messaging.answer(on: harness.bus)
     }
 
     /// Runs the body while the service is on the bus. Nothing of what it does by itself happens: the test takes the turns.
@@ -47,19 +42,7 @@ final class PushWorld: Sendable {
         _ flags: String..., on database: (any Database)? = nil, body: (PushWorld) async throws -> Void
     ) async throws {
         let world = try PushWorld(flags, on: database)
-        try world.messaging.answer(on: world.bus)
-        let group = try EventLoopGroup(loopCount: 1)
-        let host = ServiceHost(OnlyRequests(service: world.service), world.context, on: group)
-        try await host.start()
-        do {
-            try await body(world)
-        } catch {
-            Issue.record(error)
-        }
-        await host.stop(within: .seconds(1))
-        await world.context.workers.close()
-        await world.database.close()
-        group.shutdown()
+        try await world.harness.run { try await body(world) }
     }
 
     // MARK: People
@@ -79,24 +62,9 @@ final class PushWorld: Sendable {
         #expect(reply.status == .noContent)
     }
 
-    @discardableResult
-    func ask(
-        _ subject: String, by person: String?, _ write: (inout JSONWriter) -> Void = { _ in }
-    ) async throws -> Reply {
-        let caller = person.map { Caller(id: $0, username: $0, firstName: nil).json }
-        return try Reply(
-            await bus.request(subject, JSONWriter.object(write), BusContext(requestID: "test", caller: caller)))
-    }
-
-    /// What a request is refused with; nil if it is not.
-    func refusal(_ subject: String, by person: String?, json: String) async -> ServiceError? {
-        do {
-            let data = try JSONValue(parsing: json)
-            _ = try await ask(subject, by: person) { $0.members(of: data) }
-            return nil
-        } catch {
-            return error as? ServiceError
-        }
+    /// The error that a request is refused with; nil if it succeeds.
+    func refusal(_ subject: String, by person: String?, json: String) async throws -> ServiceError? {
+        await refusal(subject, by: person.map { Caller($0) }, try JSONValue(parsing: json))
     }
 
     /// The tokens of a person's devices, in their order.
@@ -173,8 +141,9 @@ extension JobCounts {
 }
 
 /// The service without what it begins by itself.
-private struct OnlyRequests: Service {
+struct OnlyRequests: Service {
     static let name = PushService.name
+    static let settings = PushService.settings
     static let migrations = PushService.migrations
     static let limits = PushService.limits
     let service: PushService
@@ -200,6 +169,7 @@ final class FakeProvider: PushProvider {
 
     private let state = Mutex(State())
 
+    init() {}
     init(_ context: ServiceContext) throws {}
 
     func send(_ notification: Notification) async -> PushOutcome {

@@ -9,14 +9,6 @@ import Testing
 
 @testable import Push
 
-/// Lines of a log.
-final class Lines: Sendable {
-    private let lines = Mutex<[[UInt8]]>([])
-
-    func add(_ line: [UInt8]) { lines.withLock { $0.append(line) } }
-    var count: Int { lines.withLock { $0.count } }
-}
-
 @Suite("Waiting and asking")
 struct WaitingTests {
     @Test("a sign that nobody waited for ends the next wait, and only that")

@@ -9,21 +9,21 @@ struct EventLoopTests {
     func order() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let traces = [Trace(), Trace(), Trace()]
+            let traces = [Collector<Int>(), Collector<Int>(), Collector<Int>()]
             await withTaskGroup(of: Void.self) { tasks in
                 for trace in traces {
                     tasks.addTask {
                         for number in 0..<2_000 {
                             loop.execute {
                                 #expect(loop.isCurrent)
-                                trace.note(number)
+                                trace.add(number)
                             }
                         }
                     }
                 }
             }
             await on(loop) {}
-            for trace in traces { #expect(trace.list == Array(0..<2_000)) }
+            for trace in traces { #expect(trace.items == Array(0..<2_000)) }
         }
     }
 
@@ -31,20 +31,20 @@ struct EventLoopTests {
     func idle() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let seen = Trace()
+            let seen = Collector<Int>()
             let (ended, end) = AsyncStream.makeStream(of: Void.self)
             loop.execute {
                 loop.whenIdle {
-                    seen.note(3)
+                    seen.add(3)
                     loop.whenIdle { end.finish() }
                 }
                 loop.execute {
-                    seen.note(1)
-                    loop.schedule(after: .zero) { seen.note(2) }
+                    seen.add(1)
+                    loop.schedule(after: .zero) { seen.add(2) }
                 }
             }
             for await _ in ended {}
-            #expect(seen.list == [1, 2, 3])
+            #expect(seen.items == [1, 2, 3])
         }
     }
 
@@ -66,11 +66,11 @@ struct EventLoopTests {
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
                 Answering { _ in
                     let before = loop.counters.wakeups.value
-                    let seen = Trace()
-                    loop.execute { seen.note(1) }
-                    loop.execute { seen.note(2) }
-                    loop.execute { outcomes.source.yield((seen.list, loop.counters.wakeups.value - before)) }
-                    seen.note(0)
+                    let seen = Collector<Int>()
+                    loop.execute { seen.add(1) }
+                    loop.execute { seen.add(2) }
+                    loop.execute { outcomes.source.yield((seen.items, loop.counters.wakeups.value - before)) }
+                    seen.add(0)
                 }
             }
             let client = try BlockingSocket(port: listener.port)
@@ -112,24 +112,24 @@ struct EventLoopTests {
     func enteringWeakly() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let calls = Trace()
+            let calls = Collector<Int>()
             let tally = Tally(loop: loop)
             await on(loop) {
                 loop.schedule(after: .zero, tally.weakly { $0.add(1) })
                 let gone = Tally(loop: loop)
-                loop.schedule(after: .zero, gone.weakly { _ in calls.note(0) })
+                loop.schedule(after: .zero, gone.weakly { _ in calls.add(0) })
             }
             // Due after those two.
             await withCheckedContinuation { continuation in
                 loop.execute {
                     loop.schedule(after: .zero) {
-                        calls.note(1)
+                        calls.add(1)
                         continuation.resume()
                     }
                 }
             }
             #expect(await tally.added == [1])
-            #expect(calls.list == [1])
+            #expect(calls.items == [1])
         }
     }
 
@@ -172,15 +172,15 @@ struct EventLoopTests {
     func endOfTurn() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let seen = Trace()
+            let seen = Collector<Int>()
             await on(loop) {
-                loop.atEndOfTurn { seen.note(2) }
-                loop.execute { seen.note(1) }
-                seen.note(0)
+                loop.atEndOfTurn { seen.add(2) }
+                loop.execute { seen.add(1) }
+                seen.add(0)
             }
             await on(loop) {}
             await on(loop) {}
-            #expect(seen.list == [0, 1, 2])
+            #expect(seen.items == [0, 1, 2])
         }
     }
 
@@ -237,13 +237,6 @@ struct EventLoopTests {
         }
         #expect(released == nil)
     }
-}
-
-/// Numbers in the order they were noted.
-final class Trace: Sendable {
-    private let numbers = Mutex<[Int]>([])
-    var list: [Int] { numbers.withLock { $0 } }
-    func note(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
 private actor Tally: LoopActor {

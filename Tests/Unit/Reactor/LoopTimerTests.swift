@@ -10,20 +10,20 @@ struct LoopTimerTests {
     func order() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let seen = Trace()
+            let seen = Collector<Int>()
             await withCheckedContinuation { continuation in
                 loop.execute {
                     for delay in [30, 10, 20, 0] {
                         let start = LoopInstant.now()
                         loop.schedule(after: .milliseconds(delay)) {
                             #expect(LoopInstant.now() - start >= .milliseconds(delay))
-                            seen.note(delay)
+                            seen.add(delay)
                             if delay == 30 { continuation.resume() }
                         }
                     }
                 }
             }
-            #expect(seen.list == [0, 10, 20, 30])
+            #expect(seen.items == [0, 10, 20, 30])
         }
     }
 
@@ -32,12 +32,12 @@ struct LoopTimerTests {
         try await withLoops { group in
             let loop = group.loops[0]
             let isReleased = await on(loop) {
-                weak var held: Trace?
+                weak var held: Collector<Int>?
                 let timer: LoopTimer
                 do {
-                    let trace = Trace()
+                    let trace = Collector<Int>()
                     held = trace
-                    timer = loop.schedule(after: .milliseconds(1)) { trace.note(1) }
+                    timer = loop.schedule(after: .milliseconds(1)) { trace.add(1) }
                 }
                 #expect(timer.isArmed)
                 timer.cancel()
@@ -54,22 +54,22 @@ struct LoopTimerTests {
     func rearm() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let seen = Trace()
+            let seen = Collector<Int>()
             await withCheckedContinuation { continuation in
                 loop.execute {
-                    let later = loop.schedule(after: .milliseconds(1)) { seen.note(3) }
+                    let later = loop.schedule(after: .milliseconds(1)) { seen.add(3) }
                     later.rearm(after: .milliseconds(20))
-                    let earlier = loop.schedule(after: .seconds(3600)) { seen.note(1) }
+                    let earlier = loop.schedule(after: .seconds(3600)) { seen.add(1) }
                     earlier.rearm(after: .milliseconds(2))
                     loop.schedule(after: .milliseconds(10)) {
-                        seen.note(2)
+                        seen.add(2)
                         #expect(later.isArmed)
                         #expect(!earlier.isArmed)
                     }
                     loop.schedule(after: .milliseconds(30)) { continuation.resume() }
                 }
             }
-            #expect(seen.list == [1, 2, 3])
+            #expect(seen.items == [1, 2, 3])
         }
     }
 
@@ -77,7 +77,7 @@ struct LoopTimerTests {
     func selfRearming() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
-            let rounds = Trace()
+            let rounds = Collector<Int>()
             await withCheckedContinuation { continuation in
                 loop.execute {
                     again()
@@ -85,12 +85,12 @@ struct LoopTimerTests {
                 }
                 @Sendable func again() {
                     loop.schedule(after: .zero) {
-                        rounds.note(1)
+                        rounds.add(1)
                         again()
                     }
                 }
             }
-            #expect(!rounds.list.isEmpty)
+            #expect(!rounds.items.isEmpty)
         }
     }
 

@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import ServiceKitTesting
 import Storage
 import Testing
 
@@ -29,7 +30,7 @@ struct CreateRoomTests {
                     Participant(userID: world.bob.id, username: "bob", firstName: nil, joinedAt: now),
                 ])
 
-            let entry = try #require(try await world.log().first)
+            let entry = try #require(try await world.entries().first)
             #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
             #expect(entry.roomID == membership.roomID && entry.participants == membership.userIDs)
             let emissions = entry.emissions
@@ -115,16 +116,16 @@ struct CreateRoomTests {
             _ = try await world.room(world.carol, with: world.bob)
             #expect(try await world.get(id, by: world.alice).data["displayName"]?.string == "Alice & Robert")
             // All who see the name find in the log that something has changed; who is in the new room is told of that as ever.
-            let entries = try await world.log()
+            let entries = try await world.entries()
             try #require(entries.count == 3)
             #expect(entries[1].participants.sorted() == [world.alice.id, world.bob.id, world.carol.id])
             #expect(entries[1].roomID.isEmpty && entries[1].emissions.isEmpty)
             _ = try await world.room(world.carol, with: world.bob)
-            #expect(try await world.log().count == 4, "nobody has another name")
+            #expect(try await world.entries().count == 4, "nobody has another name")
             for (name, count) in [("Ren\u{E9}", 6), ("Rene\u{301}", 8)] {
                 world.accounts.add(Caller(id: world.bob.id, username: "bob", firstName: name))
                 _ = try await world.room(world.carol, with: world.bob)
-                #expect(try await world.log().count == count, "another spelling is another name")
+                #expect(try await world.entries().count == count, "another spelling is another name")
             }
         }
     }
@@ -137,7 +138,7 @@ struct CreateRoomTests {
             let again = try await world.create(world.alice, with: world.carol, name: "again", clientRequestID: "key")
             #expect(again.data == first.data)
             #expect(again.status == .ok && again.isDuplicate && again.position == nil)
-            #expect(try await world.log().count == 1)
+            #expect(try await world.entries().count == 1)
         }
     }
 
@@ -164,7 +165,7 @@ struct CreateRoomTests {
             }
             #expect(Set(replies.map(\.data)).count == 1)
             #expect(replies.filter { !$0.isDuplicate }.count == 1)
-            #expect(try await world.log().count == 1)
+            #expect(try await world.entries().count == 1)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import ServiceKitTesting
 import Testing
 
 @testable import Rooms

@@ -1,4 +1,5 @@
 import Contracts
+import ServiceKitTesting
 import Storage
 import Testing
 
@@ -18,7 +19,7 @@ struct RenameRoomTests {
             #expect(reply.data["createdAt"]?.int == createdAt.milliseconds)
             #expect(try await world.get(id, by: world.alice).data == reply.data)
 
-            let entry = try #require(try await world.log().last)
+            let entry = try #require(try await world.entries().last)
             #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
             #expect(entry.roomID == id && entry.participants == [world.alice.id, world.bob.id])
             let emissions = entry.emissions
@@ -40,7 +41,7 @@ struct RenameRoomTests {
             let reply = try await world.rename(id, "  ", by: world.alice)
             #expect(reply.data["name"]?.isNull == true)
             #expect(reply.data["displayName"]?.string == "Alice & bob")
-            #expect(try await world.log().last?.emissions.first?.data["room"]?["name"]?.isNull == true)
+            #expect(try await world.entries().last?.emissions.first?.data["room"]?["name"]?.isNull == true)
         }
     }
 
@@ -53,7 +54,7 @@ struct RenameRoomTests {
             world.clock.advance(by: .seconds(5))
             let reply = try await world.rename(try created.roomID, again, by: world.bob)
             #expect(reply.data == created.data && reply.position == nil)
-            #expect(try await world.log().count == 1)
+            #expect(try await world.entries().count == 1)
         }
     }
 
@@ -99,7 +100,7 @@ struct RenameRoomTests {
             }
             #expect(missing == .missing("name"))
             #expect(try await world.get(id, by: world.alice).data == created.data)
-            #expect(try await world.log().count == 1)
+            #expect(try await world.entries().count == 1)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import ServiceKitTesting
 import Storage
 import Testing
 

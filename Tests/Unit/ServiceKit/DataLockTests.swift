@@ -40,15 +40,14 @@ struct DataLockTests {
     @Test("whoever comes while another is still stopping gets it when that one has ended, and says once that it waits")
     func waiting() async throws {
         try await Self.withDatabase { path in
-            let lines = Collector<String>()
+            let log = CapturedLog(level: .info)
             var held: DataLock? = try await Self.acquire(path, alone: true)
-            let log = Logger("test", level: .info, format: .json) { lines.add(String(decoding: $0, as: UTF8.self)) }
-            let next = Task { try await DataLock.acquire(path, alone: true, patience: .seconds(30), log: log) }
-            await lines.first(1)
+            let next = Task { try await DataLock.acquire(path, alone: true, patience: .seconds(30), log: log.logger) }
+            await log.first(1)
             held = nil
             #expect(held == nil)
             _ = try await next.value
-            #expect(lines.items.count == 1)
+            #expect(log.lines.count == 1)
         }
     }
 

@@ -4,37 +4,30 @@ import JSON
 import MessageBus
 import Reactor
 import ServiceKit
+import ServiceKitTesting
 import Storage
 import TestSupport
-import Workers
 
-/// A service of a test's own handlers, hosted on a bus with a database of its own.
-struct HostWorld {
+/// A service of a test's own handlers.
+struct HostWorld: ServiceWorld {
+    let harness: ServiceHarness<TestService>
     let bus = FakeBus()
-    let group: EventLoopGroup
     let database: SQLiteDatabase
-    let host: ServiceHost
-    let log = Collector<String>()
-    let metrics = Metrics()
     /// What the service did beside requests.
-    let life: Collector<String>
+    let life = Collector<String>()
+
+    var host: ServiceHost { harness.host }
 
     init(
         maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
         at location: SQLiteDatabase.Location = .temporary, lookingEvery interval: Duration = ServiceHost.lookInterval,
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) throws {
-        group = try EventLoopGroup(loopCount: 2)
         database = try SQLiteDatabase(location, migrations: [], configuration: storage)
-        let life = Collector<String>()
-        self.life = life
-        let context = ServiceContext(
-            configuration: try Configuration([]), database: database, bus: bus, clock: ManualClock(Self.now),
-            log: Logger("test") { [log] in log.add(String(decoding: $0, as: UTF8.self)) },
-            metrics: metrics, workers: WorkerPool(threads: 1, maxWaiting: 1), dataDirectory: "")
-        host = ServiceHost(
-            TestService(life: life, handlers: register), context, on: group, maxUnderWay: maxUnderWay,
-            lookingEvery: interval)
+        let life = life
+        harness = try ServiceHarness(on: database, bus: bus, maxUnderWay: maxUnderWay, lookingEvery: interval) { _ in
+            TestService(life: life, handlers: register)
+        }
         try bus.respond(to: "rooms.membership", queue: "rooms") { request in
             let isThere = request.data["roomId"]?.string == "room"
             request.reply(isThere ? Reply(.ok, Self.room.json).json : ServiceError.roomNotFound.json)
@@ -46,14 +39,11 @@ struct HostWorld {
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) async throws -> HostWorld {
         let world = try HostWorld(maxUnderWay: maxUnderWay, storage: storage, register)
-        try await world.host.start()
+        try await world.harness.start()
         return world
     }
 
-    func stop() async {
-        await host.stop(within: .seconds(30))
-        group.shutdown()
-    }
+    func stop(within deadline: Duration = .seconds(30)) async { await harness.stop(within: deadline) }
 
     static let ada = Caller(id: "ada", username: "ada", firstName: nil)
     static let stranger = Caller(id: "eve", username: "eve", firstName: nil)
@@ -68,20 +58,12 @@ struct HostWorld {
         _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada,
         timeout: Duration = BusContext.defaultTimeout
     ) async throws -> Reply {
-        let context = BusContext(requestID: "request-1", caller: caller?.json, timeout: timeout)
-        return try Reply(await bus.request(subject, data, context))
+        try await ask(subject, by: caller, data, timeout: timeout)
     }
 
     /// The error that it answers with.
-    func error(
-        _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada
-    ) async -> ServiceError? {
-        do {
-            try await ask(subject, data, as: caller)
-            return nil
-        } catch {
-            return error as? ServiceError
-        }
+    func error(_ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada) async -> ServiceError? {
+        await refusal(subject, by: caller, data)
     }
 
     static func inRoom(_ roomID: String = "room") -> JSONValue { JSONWriter.object { $0.member("roomId", roomID) } }
@@ -99,7 +81,7 @@ struct HostWorld {
     }
 }
 
-private struct TestService: Service {
+struct TestService: Service {
     static let name = "test"
     static let migrations: [Migration] = []
 

@@ -238,7 +238,7 @@ struct ServiceHostStreamTests {
         async let answer = world.ask("test.wait")
         await inside.passed()
         async let stopping: Void = {
-            await world.host.stop(within: .seconds(60))
+            await world.stop(within: .seconds(60))
             world.life.add("closed")
         }()
         while true {
@@ -257,7 +257,6 @@ struct ServiceHostStreamTests {
         await stopping
         #expect(world.life.items == ["started", "stopped", "closed"])
         await #expect(throws: StorageError.closed) { try await world.append() }
-        world.group.shutdown()
     }
 
     @Test("a request that does not end holds nobody beyond the deadline, and the log says so")
@@ -275,10 +274,10 @@ struct ServiceHostStreamTests {
         await inside.passed()
         await world.host.stop(within: .milliseconds(1))
         #expect(world.life.items == ["started", "stopped"])
-        #expect(world.log.items.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
+        #expect(world.log.lines.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
         gate.open()
         _ = try await answer
-        world.group.shutdown()
+        await world.harness.release()
     }
 }
 

@@ -64,7 +64,7 @@ struct ServiceHostTests {
         #expect(await world.error("test.it", .emptyArray)?.code == .malformedRequest)
         #expect(await world.error("test.me", .emptyArray)?.code == .malformedRequest)
         #expect(try await world.ask("test.me").data.string == "ada")
-        #expect(world.log.items.isEmpty, "these are the caller's, not ours")
+        #expect(world.log.lines.isEmpty, "these are the caller's, not ours")
         await world.stop()
     }
 
@@ -73,7 +73,7 @@ struct ServiceHostTests {
         let limited = ServiceError(.rateLimited, "Not so fast.", retryAfter: 7)
         let world = try await HostWorld.started { $0.on("test.it") { _ in throw limited } }
         #expect(await world.error("test.it") == limited)
-        #expect(world.log.items.isEmpty)
+        #expect(world.log.lines.isEmpty)
         await world.stop()
     }
 
@@ -119,7 +119,7 @@ struct ServiceHostTests {
         #expect(
             await world.error("test.it", data)
                 == ServiceError(.internal, "Something went wrong on our side."))
-        let line = try #require(world.log.items.first)
+        let line = try #require(world.log.lines.first)
         #expect(line.contains(name))
         #expect(line.contains("request-1"))
         #expect(line.contains("test.it"))

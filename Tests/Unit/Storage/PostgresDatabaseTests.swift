@@ -86,7 +86,7 @@ struct PostgresDatabaseTests {
             CREATE CONSTRAINT TRIGGER hang_up AFTER INSERT ON items DEFERRABLE INITIALLY DEFERRED
                 FOR EACH ROW WHEN (NEW.id = 'last') EXECUTE FUNCTION hang_up();
             """)
-        let runs = Told()
+        let runs = Collector<String>()
         do {
             try await database.write { connection in
                 runs.add(["run"])
@@ -96,7 +96,7 @@ struct PostgresDatabaseTests {
         } catch let error as StorageError {
             #expect(error.isRetryable, "\(error)")
         }
-        #expect(runs.all == ["run"])
+        #expect(runs.items == ["run"])
         #expect(database.statistics.isWritingFailing)
         try await database.insert("next")
         #expect(try await database.ids() == ["next"] && !database.statistics.isWritingFailing)
@@ -124,7 +124,7 @@ struct PostgresDatabaseTests {
     @Test("several programs write one log without gaps, and whoever reads it sees a whole beginning of it")
     func sharedLog() async throws {
         let databases = try (0..<3).map { _ in try open() }
-        let told = databases.map { _ in Told() }
+        let told = databases.map { _ in Collector<String>() }
         for (database, told) in zip(databases, told) {
             database.onCommit { told.add($0.compactMap { ($0 as? LogEntry).map { "\($0.seq)" } }) }
         }
@@ -152,7 +152,7 @@ struct PostgresDatabaseTests {
             }
             try await group.waitForAll()
         }
-        let seqs = told.map { $0.all.compactMap(Int.init) }
+        let seqs = told.map { $0.items.compactMap(Int.init) }
         for seqs in seqs { #expect(seqs.count == 100 && seqs == seqs.sorted()) }
         #expect(seqs.flatMap(\.self).sorted() == Array(1...300))
         for database in databases { await database.close() }

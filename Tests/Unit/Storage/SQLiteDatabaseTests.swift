@@ -115,7 +115,7 @@ struct SQLiteDatabaseTests {
     @Test("the hook of a later commit lies no deeper in the stack than that of the first")
     func hookDepth() async throws {
         let database = try open()
-        let told = Told()
+        let told = Collector<String>()
         database.onCommit { _ in
             var here = 0
             withUnsafeMutablePointer(to: &here) { told.add(["\(UInt(bitPattern: $0))"]) }
@@ -126,8 +126,8 @@ struct SQLiteDatabaseTests {
                     at: Timestamp(milliseconds: n), roomID: "room", participants: [], emissions: [], on: connection)
             }
         }
-        #expect(told.all.count == 100)
-        #expect(Set(told.all).count == 1)
+        #expect(told.items.count == 100)
+        #expect(Set(told.items).count == 1)
     }
 
     @Test("a commit that fails fails all that is in it, tells nobody, and the next one works")
@@ -140,7 +140,7 @@ struct SQLiteDatabaseTests {
                 INSERT INTO parents (id) VALUES ('fine')
                 """)
         let database = try open([deferred])
-        let told = Told()
+        let told = Collector<String>()
         database.onCommit { told.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
@@ -159,7 +159,7 @@ struct SQLiteDatabaseTests {
         try await blocked.value
         for write in writes { await #expect(throws: StorageError.self) { try await write.value } }
         #expect(try await database.ids() == [])
-        #expect(told.all == [])
+        #expect(told.items == [])
         #expect(database.statistics.failedCommits == 1)
         try await database.insert("fine")
         #expect(try await database.ids() == ["fine"])

@@ -37,7 +37,7 @@ struct WriteConformanceTests {
     func isolation(engine: Engine) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
-        let told = Told()
+        let told = Collector<String>()
         database.onCommit { told.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
@@ -63,7 +63,7 @@ struct WriteConformanceTests {
         }
         let kept = [1, 2, 4, 5, 7, 8]
         #expect(try await database.ids() == kept.map { "\($0)" })
-        #expect(told.all == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
+        #expect(told.items == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
         let entries = try await EventLog(database).entries(since: 0, limit: 100)
         #expect(entries.map(\.seq) == Array(1...6))
         #expect(entries.map(\.at.milliseconds) == kept)
@@ -75,7 +75,7 @@ struct WriteConformanceTests {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
         try await database.insert("0")
-        let runs = Told()
+        let runs = Collector<String>()
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (1...9).map { n in
@@ -99,7 +99,7 @@ struct WriteConformanceTests {
             case .failure(let error): #expect((index + 1).isMultiple(of: 3) && error is Refused)
             }
         }
-        #expect(runs.all == (1...9).map { "\($0)" })
+        #expect(runs.items == (1...9).map { "\($0)" })
         #expect(try await database.ids() == ["0", "1", "2", "4", "5", "7", "8"])
     }
 
@@ -107,7 +107,7 @@ struct WriteConformanceTests {
     enum Trace: CaseIterable {
         case row, returnedRow, rowOfAThrowingBody, changedRow, hook, failedStatement
 
-        func leave(on connection: any Connection, in told: Told) throws {
+        func leave(on connection: any Connection, in told: Collector<String>) throws {
             let insert = "INSERT INTO items (id, n) VALUES ($1, 1) RETURNING id"
             switch self {
             case .row: try connection.execute("INSERT INTO items (id) VALUES ($1)", "trace")
@@ -129,7 +129,7 @@ struct WriteConformanceTests {
     func undone(engine: Engine, trace: Trace) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
-        let told = Told()
+        let told = Collector<String>()
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let first = Task.immediate { try await database.insert("first") }
@@ -150,7 +150,7 @@ struct WriteConformanceTests {
         try await blocked.value
         try await first.value
         for write in [refused, undone] { await #expect(throws: Refused.self) { try await write.value } }
-        #expect(told.all == ["refused", "refused"])
+        #expect(told.items == ["refused", "refused"])
         let rows = try await database.read { try $0.all("SELECT id, n FROM items") { ($0.text(0), $0.isNull(1)) } }
         #expect(rows.map(\.0) == ["first"] && rows.allSatisfy { $0.1 })
     }
@@ -200,7 +200,7 @@ struct WriteConformanceTests {
     @Test("writes run and are told in the order they were made", arguments: Engine.allCases)
     func order(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let told = Told()
+        let told = Collector<String>()
         database.onCommit { told.add(entries: $0) }
         let writes = (0..<300).map { n in
             Task.immediate {
@@ -213,20 +213,20 @@ struct WriteConformanceTests {
         var positions: [Int] = []
         for write in writes { positions.append(try await write.value) }
         #expect(positions == Array(1...300))
-        #expect(told.all == (0..<300).map { "\($0)" })
+        #expect(told.items == (0..<300).map { "\($0)" })
     }
 
     @Test("the hook has been told before the write returns", arguments: Engine.allCases)
     func toldBeforeTheAnswer(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let told = Told()
+        let told = Collector<String>()
         database.onCommit { told.add(entries: $0) }
         for n in 1...50 {
             try await database.write {
                 try EventLog.append(
                     at: Timestamp(milliseconds: 0), roomID: "\(n)", participants: [], emissions: [], on: $0)
             }
-            #expect(told.all.count == n)
+            #expect(told.items.count == n)
         }
     }
 
@@ -271,12 +271,8 @@ struct WriteConformanceTests {
     }
 }
 
-/// What a hook was told, from whatever thread.
-final class Told: Sendable {
-    private let told = Mutex<[String]>([])
-
-    var all: [String] { told.withLock { $0 } }
-    func add(_ more: [String]) { told.withLock { $0 += more } }
+extension Collector<String> {
+    func add(_ more: [String]) { for item in more { add(item) } }
 
     /// The rooms of entries of the event log.
     func add(entries: [any CommitEvent]) { add(entries.compactMap { ($0 as? LogEntry)?.roomID }) }

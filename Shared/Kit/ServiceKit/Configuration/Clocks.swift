@@ -1,7 +1,6 @@
 import Contracts
 import Glibc
 import Storage
-import Synchronization
 
 /// The system's time and an offset that a file says, in milliseconds, each time it is read: the drill steps it so.
 public struct SteppedClock: WallClock {
@@ -19,17 +18,6 @@ public struct SteppedClock: WallClock {
         let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).trimmed
         return SystemClock().now().adding(.milliseconds(Int(text) ?? 0))
     }
-}
-
-/// A clock that stands until it is moved.
-public final class ManualClock: WallClock {
-    private let time: Mutex<Timestamp>
-
-    public init(_ start: Timestamp = Timestamp(milliseconds: 1_700_000_000_000)) { time = Mutex(start) }
-
-    public func now() -> Timestamp { time.withLock { $0 } }
-
-    public func advance(by duration: Duration) { time.withLock { $0 = $0.adding(duration) } }
 }
 
 extension Row {

@@ -22,7 +22,7 @@ private struct FollowedLogs: LogReceiver {
 @Suite("Learning of services")
 struct DirectoryTests {
     private let manifest = Manifest(service: "chat", hasEventLog: true)
-    private let bus = LossyBus()
+    private let bus = FakeBus()
     private let delivered = Arrivals<Int>()
     private let announced = Arrivals<String>()
     private let followed = Arrivals<String>()

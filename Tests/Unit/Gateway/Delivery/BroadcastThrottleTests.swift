@@ -2,6 +2,7 @@ import JSON
 import Reactor
 import SocketIO
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery

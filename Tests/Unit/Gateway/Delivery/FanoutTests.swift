@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import JSON
 import MessageBus
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -21,7 +22,7 @@ struct FanoutTests {
                 Emission(to: .person("ada"), "to:ada", data(3)),
             ])
             world.chat.emit([Emission(to: .everyone, "last", data(4))])
-            func receive(_ client: WireClient, _ expected: [String]) async throws {
+            func receive(_ client: SocketIOTestClient, _ expected: [String]) async throws {
                 for event in expected {
                     guard case .event(let name, _) = try await client.next() else { continue }
                     #expect(name == event)

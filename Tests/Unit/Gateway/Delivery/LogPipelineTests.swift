@@ -8,6 +8,7 @@ import Reactor
 import RoomViews
 import ServiceKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery

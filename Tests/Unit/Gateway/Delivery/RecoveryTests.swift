@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Sockets that come back", .timeLimit(.minutes(1)))
@@ -8,7 +9,7 @@ struct RecoveryTests {
     /// - Returns: the socket, the events before, whether all was recovered, and the new cursor.
     private static func connect(
         _ world: GatewayWorld, since cursor: String
-    ) async throws -> (client: WireClient, missed: [String], isRecovered: Bool, cursor: String) {
+    ) async throws -> (client: SocketIOTestClient, missed: [String], isRecovered: Bool, cursor: String) {
         let client = try await world.openSocket()
         try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
         #expect(try await client.receive().hasPrefix("40{"))
@@ -28,7 +29,7 @@ struct RecoveryTests {
     }
 
     /// Joins a room; the events that come before the ack, but for presence.
-    private static func join(_ room: String, _ client: WireClient) async throws -> [String] {
+    private static func join(_ room: String, _ client: SocketIOTestClient) async throws -> [String] {
         try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 5)
         var events: [String] = []
         while true {

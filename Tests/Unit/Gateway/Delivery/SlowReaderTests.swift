@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Clients that are behind", .timeLimit(.minutes(1)))
@@ -44,7 +45,7 @@ struct SlowReaderTests {
     }
 
     /// Sends an event, and reads up to its ack.
-    private static func finish(_ event: String, _ payload: String, on client: WireClient) async throws {
+    private static func finish(_ event: String, _ payload: String, on client: SocketIOTestClient) async throws {
         try await client.emit(event, payload, ack: 9)
         while true {
             if case .ack(9, let answer) = try await client.next() { return #expect(answer["success"]?.bool == true) }

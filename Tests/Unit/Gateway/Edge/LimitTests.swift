@@ -231,7 +231,7 @@ struct LimitTests {
     @Test("a socket that asks too often for what it missed is told to load anew, and misses nothing from then on")
     func replays() async throws {
         try await GatewayWorld.run(["--rate-sync", "1/1h,100/1h"]) { world in
-            func connect(since cursor: String) async throws -> (WireClient, done: JSONValue) {
+            func connect(since cursor: String) async throws -> (SocketIOTestClient, done: JSONValue) {
                 let client = try await world.openSocket()
                 try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
                 #expect(try await client.receive().hasPrefix("40{"))

@@ -120,7 +120,7 @@ struct SessionEndTests {
 
     @Test("an end that the bus has lost is found, with no other after it")
     func lost() async throws {
-        let bus = LossyBus()
+        let bus = FakeBus()
         try await run(bus: bus) { world, accounts in
             try await until(200, of: "s1", world)
             let socket = try await world.connect(session: "s1")
@@ -177,7 +177,7 @@ struct SessionEndTests {
     func socketsOfPerson() async throws {
         try await GatewayWorld.run(["--max-sockets-per-person", "3"]) { world in
             let bob = try await world.connect(GatewayWorld.bob)
-            var sockets: [WireClient] = []
+            var sockets: [SocketIOTestClient] = []
             for _ in 0..<3 { sockets.append(try await world.connect()) }
             let fourth = try await world.connect()
             let reason = try await sockets[0].receive()

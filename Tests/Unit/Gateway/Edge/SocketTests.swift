@@ -156,7 +156,7 @@ struct SocketTests {
     @Test(
         "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
     func oneAtATime() async throws {
-        try await GatewayWorld.run(loops: 1, bus: LossyBus(keepsKeysTogether: false)) { world in
+        try await GatewayWorld.run(loops: 1, bus: FakeBus(keepsKeysTogether: false)) { world in
             let isAnswered = Mutex(false)
             let asked = world.chat.hold("chat.send")
             world.chat.on("chat.read") { request in
@@ -181,7 +181,7 @@ struct SocketTests {
     func waitingFailures() async throws {
         // Sending them all takes a while.
         try await GatewayWorld.run(
-            ["--request-timeout", "60s"], loops: 1, bus: LossyBus(keepsKeysTogether: false)
+            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(keepsKeysTogether: false)
         ) { world in
             let asked = world.chat.hold("chat.send")
             let client = try await world.connect()
@@ -251,7 +251,7 @@ struct SocketTests {
     func gone() async throws {
         try await GatewayWorld.run { world in
             let bob = try await world.join(GatewayWorld.bob)
-            var ada: WireClient? = try await world.join()
+            var ada: SocketIOTestClient? = try await world.join()
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", true)))
             try await ada?.send("1")
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", false)))

@@ -2,6 +2,7 @@ import Contracts
 import Reactor
 import Security
 import ServiceKit
+import TestSupport
 import Testing
 
 @testable import GatewayEdge

@@ -249,7 +249,7 @@ struct RoomListTests {
             let ids = (10..<30).map { "r\($0)" }
             for id in ids { house.update(id, at: 6000) }
             try await house.keptList()
-            var clients: [WireClient] = []
+            var clients: [SocketIOTestClient] = []
             for id in ids { clients.append(try await world.join(GatewayWorld.bob, room: id)) }
             #expect(try await house.isComposed())
             withExtendedLifetime(clients) {}

@@ -26,19 +26,19 @@ struct NATSBusTests {
         try bus.respond(to: "keep", queue: "q") { kept.add($0) }
         try bus.respond(to: "echo", queue: "q") { $0.reply($0.data) }
         let lost = Task { try await bus.request("keep", .null, .test()) }
-        let underWay = try #require(await kept.next())
+        let underWay = try await kept.next()
         await first.stop()
         await #expect(throws: BusError.disconnected) { try await lost.value }
-        #expect(await states.next() == .disconnected)
+        #expect(try await states.next() == .disconnected)
         await #expect(throws: BusError.disconnected) { try await bus.request("echo", .null, .test()) }
         try bus.publish("a.b", JSONValue(0))
 
         let second = try await NATSServer.start(port: first.port)
-        #expect(await states.next() == .connected)
+        #expect(try await states.next() == .connected)
         // No flush in between: the subscriptions were said first.
         #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
-        #expect(await events.next() == 1)
+        #expect(try await events.next() == 1)
         // A reply to what was asked over the server before goes nowhere.
         underWay.reply(JSONValue.null)
         try await bus.flush()
@@ -60,8 +60,8 @@ struct NATSBusTests {
             try await bus.request(
                 "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isQuestion: true))
         }
-        let first = try #require(await heard.next())
-        let second = try #require(await heard.next())
+        let first = try await heard.next()
+        let second = try await heard.next()
         #expect(second.data == first.data && second.context.timeout < first.context.timeout)
         second.reply(JSONValue(2))
         #expect(try await question.value.json.int == 2)
@@ -71,11 +71,11 @@ struct NATSBusTests {
         let change = Task {
             try await bus.request("count", JSONValue(3), BusContext(requestID: "r", timeout: .milliseconds(1500)))
         }
-        #expect(await heard.next()?.data.int == 3)
+        #expect(try await heard.next().data.int == 3)
         await #expect(throws: BusError.deadlineExceeded) { try await change.value }
         // The next that comes is the next that is asked.
         let last = Task { try await bus.request("count", JSONValue(4), .test()) }
-        let next = try #require(await heard.next())
+        let next = try await heard.next()
         #expect(next.data.int == 4)
         next.reply(JSONValue.null)
         _ = try await last.value
@@ -94,11 +94,11 @@ struct NATSBusTests {
         let bus = try await connect(
             "\(dead.url()),127.0.0.1:\(second.port),\(third.url("/parlor-a"))", on: group
         ) { troubles.add($0) }
-        #expect(await troubles.next()?.hasPrefix("no connection to the bus at 127.0.0.1:\(dead.port)") == true)
+        #expect(try await troubles.next().hasPrefix("no connection to the bus at 127.0.0.1:\(dead.port)"))
         let states = Arrivals<BusState>()
         bus.onStateChange { states.add($0) }
         await second.stop()
-        #expect(await states.next(2).last == .connected)
+        #expect(try await states.next(2).last == .connected)
         try await bus.flush()
         await bus.close()
         await third.stop()
@@ -134,7 +134,7 @@ struct NATSBusTests {
         let group = try EventLoopGroup(loopCount: 1)
         let troubles = Arrivals<String>()
         let bus = try await connect(server.url(), on: group) { troubles.add($0) }
-        #expect(await troubles.next()?.contains("10000 bytes at most") == true)
+        #expect(try await troubles.next().contains("10000 bytes at most"))
         let (fits, over) = (
             JSONValue(String(repeating: "x", count: 9000)), JSONValue(String(repeating: "x", count: 9999))
         )
@@ -162,7 +162,7 @@ struct NATSBusTests {
         try other.publish("a", JSONValue(1))
         await #expect(throws: BusError.noResponders) { try await other.request("who", .null, .test()) }
         try one.publish("a", JSONValue(2))
-        #expect(await events.next() == 2)
+        #expect(try await events.next() == 2)
         await one.close()
         await other.close()
         await finish(group)
@@ -184,7 +184,7 @@ struct NATSBusTests {
         // Behind all that those could have caused.
         _ = try await bus.request("the.end", .null, .test())
         let expected = Array(repeating: "rooms.list", count: 10) + ["the.end"]
-        #expect(await served.next(11) == expected)
+        #expect(try await served.next(11) == expected)
         await bus.close()
         await finish(group)
     }

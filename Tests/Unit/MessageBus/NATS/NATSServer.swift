@@ -6,13 +6,13 @@ import TestSupport
 final class NATSServer: Sendable {
     let port: UInt16
     private let process: ChildProcess
-    private let ended: Arrivals<Void>
+    private let ended: Gate
 
     /// The one that all tests share which do not stop it; each has subjects under a prefix of its own.
     static let shared = Task { try await NATSServer.start() }
     private static let lastPrefix = Atomic(0)
 
-    private init(port: UInt16, process: ChildProcess, ended: Arrivals<Void>) {
+    private init(port: UInt16, process: ChildProcess, ended: Gate) {
         self.port = port
         self.process = process
         self.ended = ended
@@ -22,7 +22,7 @@ final class NATSServer: Sendable {
     ///   - port: nil for a free one.
     ///   - settings: further lines of its configuration.
     static func start(port: UInt16? = nil, _ settings: String = "") async throws -> NATSServer {
-        let (started, ended) = (Arrivals<Result<(UInt16, ChildProcess), any Error>>(), Arrivals<Void>())
+        let (started, ended) = (Arrivals<Result<(UInt16, ChildProcess), any Error>>(), Gate())
         let watch: @Sendable () -> Void = {
             do {
                 try run("host: 127.0.0.1\nport: \(port.map { Int($0) } ?? -1)\n\(settings)\n") {
@@ -32,20 +32,18 @@ final class NATSServer: Sendable {
             } catch {
                 started.add(.failure(error))
             }
-            ended.add(())
+            ended.open()
         }
         // A thread of its own: the process ends with the one that started it.
         try startThread(watch)
-        guard let (port, process) = try await started.next()?.get() else {
-            throw WireError.unexpected("no nats-server")
-        }
+        let (port, process) = try await started.next().get()
         return NATSServer(port: port, process: process, ended: ended)
     }
 
     /// At once and without a word, as a machine does.
     func stop() async {
         process.signal(SIGKILL)
-        _ = await ended.next()
+        await ended.passed()
     }
 
     func url(_ rest: String = "") -> String { "nats://127.0.0.1:\(port)\(rest)" }

@@ -21,12 +21,12 @@ struct ScriptedFaultTests {
         phone = server.makeDevice()
     }
 
-    private func send(_ text: String, ack: Int, on client: RawClient) async throws {
+    private func send(_ text: String, ack: Int, on client: ScriptedClient) async throws {
         let fields: [String: JSON] = ["roomId": .string(roomID), "text": .string(text)]
         try await client.emit("message:send", .object(fields), ack: ack)
     }
 
-    private func seen(_ count: Int, by client: RawClient) async throws -> [JSON?] {
+    private func seen(_ count: Int, by client: ScriptedClient) async throws -> [JSON?] {
         var ids: [JSON?] = []
         for _ in 0..<count { ids.append(try await client.event().data["messageId"]) }
         return ids
@@ -34,19 +34,19 @@ struct ScriptedFaultTests {
 
     @Test("in airplane mode connections die, and no others begin")
     func airplaneMode() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.setAirplaneMode(true)
         await #expect(throws: ClientFailure.self) { try await client.connection.receive() }
         await #expect(throws: ClientFailure.self) { try await client.connection.send("3") }
         await #expect(throws: ClientFailure.self) { try await phone.connect(to: URL(filePath: "/")) }
         await #expect(throws: ClientFailure.self) { try await phone.send(HTTPRequest("GET", "/api/users/me")) }
         phone.setAirplaneMode(false)
-        _ = try await RawClient(phone, as: ada, on: server)
+        _ = try await ScriptedClient(phone, as: ada, on: server)
     }
 
     @Test("airplane mode wakes who receives")
     func wakes() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         let receiving = Task { [connection = client.connection] in try await connection.receive() }
         await TestClock.settle()
         phone.setAirplaneMode(true)
@@ -55,7 +55,7 @@ struct ScriptedFaultTests {
 
     @Test("a receive that is cancelled ends the connection")
     func cancelling() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         let receiving = Task { [connection = client.connection] in try await connection.receive() }
         receiving.cancel()
         await #expect(throws: CancellationError.self) { try await receiving.value }
@@ -64,7 +64,7 @@ struct ScriptedFaultTests {
 
     @Test("a lost ack: the server has done it")
     func lostAck() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextAnswer()
         try await send("one", ack: 1, on: client)
         #expect(server.texts(in: roomID) == ["one"])
@@ -73,7 +73,7 @@ struct ScriptedFaultTests {
 
     @Test("a lost request: the server has not done it")
     func lostRequest() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextRequests()
         try await send("one", ack: 1, on: client)
         #expect(server.texts(in: roomID).isEmpty)
@@ -83,7 +83,7 @@ struct ScriptedFaultTests {
 
     @Test("an ack may overtake the echo, or come long after it")
     func acks() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.sendNextAckFirst()
         try await send("one", ack: 1, on: client)
         #expect(try await client.names(2) == ["ack", "message:new:global"])
@@ -97,7 +97,7 @@ struct ScriptedFaultTests {
 
     @Test("events are held, and come in another order, or twice")
     func events() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.holdEvents(named: ["message:new:global"])
         let first = try server.post("one", in: roomID, by: bob.id)
         let second = try server.post("two", in: roomID, by: bob.id)
@@ -110,7 +110,7 @@ struct ScriptedFaultTests {
 
     @Test("a socket ends in the middle")
     func drop() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.dropSocket(afterPackets: 1)
         try await send("one", ack: 1, on: client)
         #expect(server.texts(in: roomID) == ["one"])
@@ -130,7 +130,7 @@ struct ScriptedFaultTests {
     func chaos() async throws {
         func run(seed: UInt64) async throws -> [JSON?] {
             let device = server.makeDevice()
-            let client = try await RawClient(device, as: ada, on: server)
+            let client = try await ScriptedClient(device, as: ada, on: server)
             var chaos = Chaos.none
             chaos.lateEvents = 0.4
             chaos.doubledEvents = 0.2

@@ -21,12 +21,12 @@ struct ScriptedServerTests {
         phone = server.makeDevice()
     }
 
-    private func join(_ client: RawClient) async throws {
+    private func join(_ client: ScriptedClient) async throws {
         try await client.emit("room:join", .object(["roomId": .string(roomID)]), ack: 0)
         while !(try await client.connection.receive()).hasPrefix("430") {}
     }
 
-    private func send(_ text: String, tempID: String, ack: Int, on client: RawClient) async throws {
+    private func send(_ text: String, tempID: String, ack: Int, on client: ScriptedClient) async throws {
         let fields: [String: JSON] = ["roomId": .string(roomID), "text": .string(text), "tempId": .string(tempID)]
         try await client.emit("message:send", .object(fields), ack: ack)
     }
@@ -40,7 +40,7 @@ struct ScriptedServerTests {
 
     @Test("the echo comes before the ack, to the room and to everyone")
     func echoBeforeAck() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)
         try await send("hello", tempID: "t1", ack: 1, on: client)
         let echo = try await client.event()
@@ -56,7 +56,7 @@ struct ScriptedServerTests {
 
     @Test("the same tempId stores nothing new, and tells nobody")
     func idempotency() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         try await send("hello", tempID: "t1", ack: 1, on: client)
         _ = try await client.event()
         let first = try await client.ack(1)
@@ -72,7 +72,7 @@ struct ScriptedServerTests {
         let (_, synced) = try await get("/api/sync", as: ada)
         try server.post("one", in: roomID, by: bob.id)
         try server.addElement(in: roomID, by: bob.id)
-        let client = try await RawClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
+        let client = try await ScriptedClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
         #expect(try await client.names(3) == ["message:new", "element:created", "sync:done"])
     }
 
@@ -80,7 +80,7 @@ struct ScriptedServerTests {
     func forgotten() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         server.forgetHistory()
-        let client = try await RawClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
+        let client = try await ScriptedClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
         let done = try await client.event()
         #expect(done.data["recovered"] == .bool(false))
     }
@@ -88,7 +88,7 @@ struct ScriptedServerTests {
     @Test("joining continues a room from the cursor, and zeroes what is unseen")
     func joining() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
-        let client = try await RawClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
+        let client = try await ScriptedClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
         #expect(try await client.names(1) == ["sync:done"])
         try server.addElement(in: roomID, by: bob.id)
         #expect(try await client.names(1) == ["element:created:global"])
@@ -117,7 +117,7 @@ struct ScriptedServerTests {
         #expect(try await phone.send(request).status == 200)
         await clock.advance(by: .seconds(15 * 60))
         #expect(try await phone.send(request).status == 401)
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         server.expireTokens()
         await #expect(throws: ClientFailure.self) { try await client.connection.receive() }
     }
@@ -134,7 +134,7 @@ struct ScriptedServerTests {
         try server.post("hi", in: roomID, by: bob.id)
         let (status, answer) = try await get("/api/rooms/my-rooms", as: ada)
         #expect(status == 200)
-        guard case .array(let rooms)? = answer["data"] else { throw RawClient.NotExpected(packet: "no list") }
+        guard case .array(let rooms)? = answer["data"] else { throw ScriptedClient.NotExpected(packet: "no list") }
         #expect(rooms.count == 1)
         #expect(rooms[0]["name"] == .string(""))
         #expect(rooms[0]["displayName"] == .string("Ada & bob"))
@@ -171,7 +171,7 @@ struct ScriptedServerTests {
 
     @Test("a request that was scripted to be refused is refused, once")
     func refusing() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         server.refuseNext("message:send", with: Refusal(code: "rate_limited", message: "Slowly.", isRetryable: true))
         try await send("one", tempID: "t1", ack: 1, on: client)
         let refused = try await client.ack(1)
@@ -183,9 +183,9 @@ struct ScriptedServerTests {
 
     @Test("typing ends by itself when it is not renewed, and is not told to the typist")
     func typing() async throws {
-        let client = try await RawClient(phone, as: ada, on: server)
+        let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)
-        let other = try await RawClient(server.makeDevice(), as: bob, on: server)
+        let other = try await ScriptedClient(server.makeDevice(), as: bob, on: server)
         let fields: [String: JSON] = ["roomId": .string(roomID), "isTyping": .bool(true)]
         try await other.emit("message:typing", .object(fields), ack: 1)
         #expect(try await other.ack(1)["success"] == .bool(true))

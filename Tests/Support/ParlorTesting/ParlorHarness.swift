@@ -1,0 +1,72 @@
+import Accounts
+import Contracts
+import Elements
+import Gateway
+import MessageBus
+import Messaging
+import Push
+import Reactor
+import Rooms
+import Security
+import ServiceKit
+import Synchronization
+import TestSupport
+import Testing
+
+/// All of Parlor in this process, as the executable `parlor` assembles it, on a port of its own and without rate limits.
+public struct ParlorHarness: Sendable {
+    public let port: UInt16
+    /// What the services have announced, by name.
+    public let manifests: [Manifest]
+    /// The key that signs tokens.
+    public let key: JSONWebKey
+
+    private static let services: [any Service.Type] = [
+        AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self, PushService.self,
+    ]
+
+    /// Runs the test while the services are on the bus. They stop also if the test throws.
+    ///
+    /// - Parameter databaseURL: by default SQLite in a temporary folder.
+    public static func run(
+        databaseURL: String? = nil, _ test: (ParlorHarness) async throws -> Void
+    ) async throws {
+        let folder = TemporaryFolder()
+        let factories = services.map { ComponentFactory.service($0) } + [Gateway.factory]
+        var settings = Program.settings
+        for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
+            settings.append(setting)
+        }
+        // Passwords are hashed slowly where this is not optimized and much else runs.
+        var arguments = [
+            "--port", "0", "--data", folder.path, "--rate-limits", "off", "--log-level", "error", "--request-timeout",
+            "60s",
+        ]
+        if let databaseURL { arguments += ["--database-url", databaseURL] }
+        let group = try EventLoopGroup(loopCount: 2)
+        let bus = InProcessBus()
+        let announced = Mutex<[String: Manifest]>([:])
+        try bus.subscribe(Subject.announcements) { message in
+            guard let manifest = message.data["manifest"].flatMap(Manifest.init) else { return }
+            announced.withLock { $0[manifest.service] = manifest }
+        }
+        let node = Node(
+            configuration: try Configuration(settings, arguments: arguments), bus: bus, isBusShared: false,
+            group: group, log: .silent, services: Set(factories.compactMap(\.service)))
+        var running: [any Component] = []
+        let outcome: Result<Void, any Error>
+        do {
+            for factory in factories { running.append(try #require(try await factory.start(node, running))) }
+            let harness = ParlorHarness(
+                port: try #require(running.last?.address.flatMap { UInt16($0.split(separator: ":").last ?? "") }),
+                manifests: announced.withLock { $0.values.sorted { $0.service < $1.service } },
+                key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))))
+            outcome = .success(try await test(harness))
+        } catch {
+            outcome = .failure(error)
+        }
+        for component in running.reversed() { await component.stop(within: .seconds(1)) }
+        await finish(group)
+        try outcome.get()
+    }
+}

@@ -1,0 +1,83 @@
+import Contracts
+import EventLog
+import MessageBus
+import Reactor
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workers
+
+/// A service on an in-process bus, with a database of its own, a clock that the test moves, and its log captured.
+///
+/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `ServiceWorld`.
+public struct ServiceHarness<S: Service>: ServiceWorld {
+    public let bus: any MessageBus
+    public let clock: ManualClock
+    public let log: CapturedLog
+    public let context: ServiceContext
+    public let service: S
+    public let host: ServiceHost
+    private let group: EventLoopGroup
+    private let published = Collector<LogEntry>()
+
+    public var harness: Self { self }
+
+    /// - Parameters:
+    ///   - settings: as flags.
+    ///   - database: by default SQLite in memory.
+    ///   - make: makes the service; for one that takes more than its context.
+    public init(
+        _ settings: [String] = [], on database: (any Database)? = nil, bus: any MessageBus = InProcessBus(),
+        clock: ManualClock = ManualClock(), dataDirectory: String = "/nonexistent",
+        maxUnderWay: Int = ServiceHost.maxUnderWay, lookingEvery interval: Duration = ServiceHost.lookInterval,
+        make: (ServiceContext) throws -> S = { try S($0) }
+    ) throws {
+        let log = CapturedLog(level: .info)
+        (self.bus, self.clock, self.log) = (bus, clock, log)
+        context = ServiceContext(
+            configuration: try Configuration(S.settings, arguments: settings),
+            database: try database ?? SQLiteDatabase(.temporary, migrations: S.migrations), bus: bus, clock: clock,
+            log: log.logger, workers: WorkerPool(threads: 1, maxWaiting: 8), dataDirectory: dataDirectory)
+        service = try make(context)
+        group = try EventLoopGroup(loopCount: 2)
+        host = ServiceHost(service, context, on: group, maxUnderWay: maxUnderWay, lookingEvery: interval)
+        try bus.subscribe(Subject.log(of: S.name)) { [published] message in
+            guard let entry = LogEntry(message.data) else {
+                Issue.record("not an entry: \(message.data)")
+                return
+            }
+            published.add(entry)
+        }
+    }
+
+    /// Runs the test while the service is on the bus. The service stops also if the test throws.
+    public func run(_ test: () async throws -> Void) async throws {
+        let outcome: Result<Void, any Error>
+        do {
+            try await host.start()
+            outcome = .success(try await test())
+        } catch {
+            outcome = .failure(error)
+        }
+        await stop()
+        try outcome.get()
+    }
+
+    public func start() async throws { try await host.start() }
+
+    /// Stops the service, and closes its database.
+    public func stop(within deadline: Duration = .seconds(1)) async {
+        await host.stop(within: deadline)
+        await release()
+    }
+
+    /// Ends the threads, after a test that has stopped the host itself.
+    public func release() async {
+        await context.workers.close()
+        await finish(group)
+    }
+
+    /// The entries that the service has published since the last call, in order.
+    public func takeEntries() -> [LogEntry] { published.takeAll() }
+}

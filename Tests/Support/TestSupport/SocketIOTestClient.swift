@@ -1,0 +1,73 @@
+import JSON
+
+/// A connection that carries texts in both directions, in order: a WebSocket, or what a test has in place of one.
+public protocol TextConnection: Sendable {
+    func send(_ text: String) async throws
+    /// The next text.
+    func receive() async throws -> String
+}
+
+/// A Socket.IO client for tests, over any connection. It checks little, and hides nothing.
+public struct SocketIOTestClient: Sendable {
+    /// What a Socket.IO server sends.
+    public enum Packet: Sendable, Equatable {
+        case event(String, JSONValue)
+        case ack(Int, JSONValue)
+        case other(String)
+    }
+
+    private let connection: any TextConnection
+
+    /// - Parameter connection: nothing has passed over it yet.
+    public init(_ connection: any TextConnection) { self.connection = connection }
+
+    /// Takes the Engine.IO handshake.
+    public func open() async throws {
+        let handshake = try await receive()
+        guard handshake.hasPrefix("0{") else { throw WireError.unexpected(handshake) }
+    }
+
+    /// Joins the main namespace.
+    ///
+    /// - Parameter cursor: where to catch up from.
+    public func connect(token: String, since cursor: String? = nil) async throws {
+        let auth = JSONWriter.object {
+            $0.member("token", token)
+            if let cursor { $0.member("since", cursor) }
+        }
+        try await send("40\(auth.text)")
+        let answer = try await receive()
+        guard answer.hasPrefix("40{") else { throw WireError.unexpected(answer) }
+    }
+
+    public func send(_ text: String) async throws { try await connection.send(text) }
+
+    /// The next text; `closed` at the end of a WebSocket.
+    public func receive() async throws -> String { try await connection.receive() }
+
+    /// - Parameter payload: JSON.
+    public func emit(_ event: String, _ payload: String, ack: Int? = nil) async throws {
+        try await send("42\(ack.map(String.init) ?? "")[\"\(event)\",\(payload)]")
+    }
+
+    public func next() async throws -> Packet {
+        let text = try await receive()
+        guard text.hasPrefix("42") || text.hasPrefix("43") else { return .other(text) }
+        let digits = text.dropFirst(2).prefix { $0.isNumber }
+        guard let arguments = try JSONValue(parsing: String(text.dropFirst(2 + digits.count))).array else {
+            return .other(text)
+        }
+        if let id = Int(digits) { return .ack(id, arguments[0]) }
+        return .event(arguments[0].string ?? "", arguments[1])
+    }
+
+    /// The answer to an event that is sent now.
+    ///
+    /// - Throws: `WireError.unexpected` if anything else comes first.
+    public func ask(_ event: String, _ payload: String) async throws -> JSONValue {
+        try await emit(event, payload, ack: 77)
+        let packet = try await next()
+        guard case .ack(77, let answer) = packet else { throw WireError.unexpected("\(packet) is no answer") }
+        return answer
+    }
+}
