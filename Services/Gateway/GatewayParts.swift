@@ -110,7 +110,8 @@ struct GatewayParts: Sendable {
         sockets = fanout.loops.map { delivery in
             SocketFront(
                 delivery, directory: directory, services: services, limits: limits, tokens: tokens, presence: presence,
-                composer: composer, cache: cache, memberships: memberships, personSockets: personSockets, metrics: edgeMetrics,
+                composer: composer, cache: cache, memberships: memberships, personSockets: personSockets,
+                metrics: edgeMetrics,
                 clock: node.clock, log: log)
         }
         fronts.all = sockets

@@ -12,7 +12,7 @@ struct LogWriterTests {
 
         init() throws {
             var ends: [Int32] = [0, 0]
-            try #require(pipe(&ends) == 0)
+            try #require(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
             (reading, writing) = (ends[0], ends[1])
         }
 
@@ -82,7 +82,7 @@ struct LogWriterTests {
     @Test("closing gives up on a reader that does not read, and what is logged afterwards is dropped")
     func closing() async throws {
         var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
+        try #require(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
         let writer = writer(to: ends[1])
         log(20_000, to: writer)
         await writer.close(within: .milliseconds(10))
@@ -112,7 +112,7 @@ struct LogWriterTests {
     @Test("a reader that is gone ends nothing but the log")
     func gone() async throws {
         var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
+        try #require(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
         close(ends[0])
         let writer = writer(to: ends[1])
         log(10, to: writer)
