@@ -75,6 +75,7 @@ func gateway() -> [Target] {
         part("GatewayCatalog", "Catalog", ["EventLog", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("GatewayPresence", "Presence", []),
+        part("WebPage", "WebPage", ["CZlib", "HTTP", "Security", "Workers"]),
         part(
             "RoomViews", "RoomViews",
             ["EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
@@ -88,10 +89,10 @@ func gateway() -> [Target] {
             "GatewayEdge", "Edge",
             [
                 "Delivery", "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP",
-                "Operations", "RoomViews", "Security", "SocketIO",
+                "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
             ]),
     ]
-    let folders = ["Catalog", "Limits", "Presence", "RoomViews", "Delivery", "Edge"]
+    let folders = ["Catalog", "Limits", "Presence", "WebPage", "RoomViews", "Delivery", "Edge"]
     return parts
         + service(
             "Gateway", executable: "parlor-gateway",
@@ -149,6 +150,7 @@ let package = Package(
         system("CLinux"),
         system("CSQLite", apt: "libsqlite3-dev"),
         system("CCrypto", apt: "libssl-dev"),
+        system("CZlib", apt: "zlib1g-dev"),
         loaded("CPostgres"),
         loaded("CCurl"),
         shared(.platform, "Text"),
@@ -300,7 +302,7 @@ let package = Package(
             [
                 "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
                 "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor",
-                "Security", "SocketIO", "Storage", "TestSupport", "Workers", "ServiceKitTesting",
+                "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",

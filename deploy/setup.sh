@@ -30,7 +30,7 @@ install_missing() {
 
 need_toolchain() {
     command -v swift >/dev/null || fail "there is no Swift toolchain; 6.2 or newer is on https://www.swift.org/install"
-    install_missing libsqlite3-dev:/usr/include/sqlite3.h libssl-dev:/usr/include/openssl/evp.h \
+    install_missing libsqlite3-dev:/usr/include/sqlite3.h libssl-dev:/usr/include/openssl/evp.h zlib1g-dev:/usr/include/zlib.h \
         libpq-dev:'ls /usr/include/libpq-fe.h /usr/include/postgresql/libpq-fe.h | grep -q .' \
         libcurl4-openssl-dev:'ls /usr/include/curl/curl.h /usr/include/*/curl/curl.h | grep -q .'
 }

@@ -10,6 +10,7 @@ import Reactor
 import RoomViews
 import Security
 import ServiceKit
+import WebPage
 
 /// The parts of a gateway, wired: those of the whole process, and one delivery and two fronts for each loop. What needs a loop of its own is on
 /// the first.
@@ -102,10 +103,14 @@ struct GatewayParts: Sendable {
             metrics: node.metrics)
         let memberships = Memberships(services.bus)
         let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
+        let page = settings.showsPage ? WebPage.find() : nil
+        if settings.showsPage, page == nil {
+            log.warning("the web client is not installed: / is 404", ["setting": "WEB_CLIENT"])
+        }
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                composer: composer, lists: lists, sync: sync, operations: operations, metrics: edgeMetrics, log: log)
+                composer: composer, lists: lists, sync: sync, operations: operations, page: page, metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(

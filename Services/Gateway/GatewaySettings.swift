@@ -15,6 +15,7 @@ struct GatewaySettings: Sendable {
     let requiredServices: [String]
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
+    let showsPage: Bool
     private let connections: EdgeLimits.Limit
     private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
@@ -78,6 +79,8 @@ struct GatewaySettings: Sendable {
     static let showsOperations = Setting(
         "PUBLIC_OPERATIONS", .onOrOff, default: "on",
         "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone")
+    static let webClient = Setting(
+        "WEB_CLIENT", .onOrOff, default: "on", "Whether the web client is at /")
     static let maxSocketsPerPerson = Setting(
         "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
         "How many sockets one person may have at this gateway; one more ends the oldest")
@@ -97,7 +100,7 @@ struct GatewaySettings: Sendable {
         Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
         requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
-        trustedProxies, showsOperations, maxSocketsPerPerson, requiredServices, maxRequestsPerPerson,
+        trustedProxies, showsOperations, webClient, maxSocketsPerPerson, requiredServices, maxRequestsPerPerson,
         maxHeavyRequestsPerPerson, Setting.rateLimits,
     ]
 
@@ -148,6 +151,7 @@ struct GatewaySettings: Sendable {
         maxSocketsPerPerson = configuration[Self.maxSocketsPerPerson]
         trustedProxies = configuration[Self.trustedProxies] ?? []
         showsOperations = configuration[Self.showsOperations]
+        showsPage = configuration[Self.webClient]
         isLimiting = configuration[.rateLimits]
         maxRequestsPerPerson = configuration[Self.maxRequestsPerPerson]
         maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]

@@ -8,6 +8,7 @@ import JSON
 import Reactor
 import RoomViews
 import ServiceKit
+import WebPage
 
 /// The HTTP requests of one loop: find the route, check who asks, ask the service, and make a response of its answer.
 package actor HTTPFront: LoopPart {
@@ -21,6 +22,8 @@ package actor HTTPFront: LoopPart {
     private let lists: RoomLists
     private let sync: SyncEndpoint
     private let operations: OperationsEndpoint
+    /// nil: there is none.
+    private let page: WebPage?
     private let metrics: EdgeMetrics
     private let log: Logger
 
@@ -32,7 +35,7 @@ package actor HTTPFront: LoopPart {
     package init(
         _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
         services: RequestForwarder,
-        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
+        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint, page: WebPage?,
         metrics: EdgeMetrics, log: Logger
     ) {
         loop = delivery.loop
@@ -45,6 +48,7 @@ package actor HTTPFront: LoopPart {
         self.lists = lists
         self.sync = sync
         self.operations = operations
+        self.page = page
         self.metrics = metrics
         self.log = log
     }
@@ -79,6 +83,12 @@ package actor HTTPFront: LoopPart {
             }
             return synchronise(request, from: client, responder)
         }
+        if let page, page.serves(request.path) {
+            guard method == "GET" else {
+                return refuse(.methodNotAllowed(["GET", "HEAD"], requestID: id), to: client, responder)
+            }
+            return startTask { await $0.show(page, request, from: client, responder) }
+        }
         let catalog = directory.catalog
         switch catalog.routes.match(method, segments) {
         case .none:
@@ -110,6 +120,16 @@ package actor HTTPFront: LoopPart {
         } catch {
             fail(error, responder)
         }
+    }
+
+    private func show(
+        _ page: WebPage, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
+    ) async {
+        if let response = await page.response(to: request) { return responder.send(response) }
+        refuse(
+            .error(
+                ServiceError(.routeNotFound, "There is nothing at this address."), requestID: responder.requestID),
+            to: client, responder)
     }
 
     private func fail(_ error: ServiceError, _ responder: HTTPResponder) {

@@ -1,0 +1,81 @@
+import HTTP
+import Security
+
+/// A file of the page as it is sent, plain and compressed.
+struct WebFile: Sendable {
+    private let type: String
+    private let plain: Representation
+    /// nil where it is no shorter.
+    private let compressed: Representation?
+    /// For how long a browser may use it unasked.
+    private let caching: Caching
+
+    private struct Representation: Sendable {
+        let bytes: [UInt8]
+        let tag: EntityTag
+    }
+
+    enum Caching: String, Sendable {
+        /// It is asked for each time, and answered with 304.
+        case ask = "no-cache"
+        /// Its address names its version.
+        case forever = "public, max-age=31536000, immutable"
+    }
+
+    /// Nothing but files of the page runs or is loaded, no text becomes code, and no other page may frame it. Images may come from anywhere:
+    /// people put their addresses on boards.
+    private static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; \
+        connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
+
+    /// - Parameter type: `WebFile.type(of:)`.
+    init(_ bytes: [UInt8], type: String, _ caching: Caching) {
+        self.type = type
+        self.caching = caching
+        let digest = Base64URL.encode(SHA256.hash(bytes))
+        plain = Representation(bytes: bytes, tag: EntityTag(digest))
+        compressed = Gzip.compress(bytes).flatMap {
+            $0.count < bytes.count ? Representation(bytes: $0, tag: EntityTag("\(digest).gzip")) : nil
+        }
+    }
+
+    /// By the name's end; nil for what is no file of a page.
+    static func type(of name: String) -> String? {
+        guard let dot = name.lastIndex(of: ".") else { return nil }
+        return switch name[name.index(after: dot)...] {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: nil
+        }
+    }
+
+    func response(to headers: HTTPHeaders) -> HTTPResponse {
+        let chosen = headers.acceptsGzip ? compressed ?? plain : plain
+        var response = HTTPResponse(status: headers.ifNoneMatch(names: chosen.tag) ? 304 : 200)
+        response.headers.add("ETag", chosen.tag.text)
+        response.headers.add("Cache-Control", caching.rawValue)
+        response.headers.add("Vary", "Accept-Encoding")
+        response.headers.add("Content-Security-Policy", Self.policy)
+        response.headers.add("Referrer-Policy", "no-referrer")
+        response.headers.add("X-Content-Type-Options", "nosniff")
+        guard response.status == 200 else { return response }
+        response.headers.add("Content-Type", type)
+        if chosen.tag != plain.tag { response.headers.add("Content-Encoding", "gzip") }
+        response.body = chosen.bytes
+        return response
+    }
+}
+
+extension HTTPHeaders {
+    /// Whether `Accept-Encoding` names gzip, and not to refuse it (RFC 9110, section 12.5.3).
+    fileprivate var acceptsGzip: Bool {
+        all("Accept-Encoding").flatMap { $0.split(separator: ",") }.contains { coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard parts.first == "gzip" else { return false }
+            return !parts.dropFirst().contains { $0.hasPrefix("q=0") && $0.allSatisfy { "q=0.".contains($0) } }
+        }
+    }
+}

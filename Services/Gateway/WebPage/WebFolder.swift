@@ -1,0 +1,71 @@
+import Glibc
+
+/// The folder that the page's files are in.
+struct WebFolder: Sendable {
+    let path: String
+
+    /// Installed with the executable, in `../share/parlor/web`; or in the checkout that the executable was built in.
+    ///
+    /// - Returns: nil if there is no page in either.
+    static func find(besides executable: String) -> WebFolder? {
+        var folder = parent(of: executable)
+        var candidates = [parent(of: folder) + "/share/parlor/web"]
+        while !folder.isEmpty {
+            folder = parent(of: folder)
+            candidates.append(folder + "/Clients/Web")
+        }
+        return candidates.first { access($0 + "/index.html", R_OK) == 0 }.map(WebFolder.init)
+    }
+
+    /// The running executable; nil where /proc is not mounted.
+    static var executable: String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = bytes.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress, $0.count) }
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+
+    /// Without the slash; empty for what is in the root.
+    private static func parent(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    }
+
+    /// A file is no longer than this: a page's are a hundred times shorter.
+    private static let maxFileBytes = 4 << 20
+    /// Made-up data for development.
+    private static let development = "dev"
+
+    /// The files that a browser may ask for, by their path in the folder. What cannot be read is left out.
+    func files() -> [String: [UInt8]] { files(in: "") }
+
+    private func files(in folder: String) -> [String: [UInt8]] {
+        guard let directory = opendir("\(path)/\(folder)") else { return [:] }
+        defer { closedir(directory) }
+        var found: [String: [UInt8]] = [:]
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            guard !name.hasPrefix("."), name != Self.development else { continue }
+            let file = folder.isEmpty ? name : "\(folder)/\(name)"
+            if WebFile.type(of: name) != nil {
+                found[file] = contents(of: file)
+            } else if !name.contains(".") {
+                found.merge(files(in: file)) { first, _ in first }
+            }
+        }
+        return found
+    }
+
+    private func contents(of file: String) -> [UInt8]? {
+        guard let stream = fopen("\(path)/\(file)", "re") else { return nil }
+        defer { fclose(stream) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count <= Self.maxFileBytes {
+            let count = fread(&buffer, 1, buffer.count, stream)
+            guard count > 0 else { return ferror(stream) == 0 ? bytes : nil }
+            bytes += buffer[..<count]
+        }
+        return nil
+    }
+}

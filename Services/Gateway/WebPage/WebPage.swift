@@ -1,0 +1,101 @@
+import HTTP
+import Security
+import Synchronization
+import Workers
+
+/// The web client: `GET /`, and the files that it is made of.
+///
+/// Their addresses, `/web/VERSION/FILE`, name a digest of all of them, so browsers keep them for good, and the page at `/`, which they ask for
+/// each time, leads to a new release's at once. The files are read and compressed when somebody asks for the first of them.
+package final class WebPage: Sendable {
+    /// By the address.
+    private typealias Files = [String: WebFile]
+
+    private enum State {
+        case unread
+        case reading([CheckedContinuation<Files, Never>])
+        case read(Files)
+    }
+
+    private static let folder = "/web/"
+
+    private let source: WebFolder
+    private let state = Mutex(State.unread)
+
+    private init(_ source: WebFolder) { self.source = source }
+
+    /// - Returns: nil if the page is neither installed with the executable nor in the checkout that it was built in.
+    package static func find() -> WebPage? {
+        WebFolder.executable.flatMap(WebFolder.find).map(WebPage.init)
+    }
+
+    /// The page in a folder.
+    convenience init(in path: String) { self.init(WebFolder(path: path)) }
+
+    /// Whether the address is the page's, be there a file or not.
+    package func serves(_ path: String) -> Bool { path == "/" || path.hasPrefix(Self.folder) }
+
+    /// - Returns: nil if there is no such file.
+    package func response(to request: HTTPRequest) async -> HTTPResponse? {
+        await files()[request.path]?.response(to: request.headers)
+    }
+
+    private func files() async -> Files {
+        await withCheckedContinuation { continuation in
+            let isFirst = state.withLock { state in
+                switch state {
+                case .unread:
+                    state = .reading([continuation])
+                    return true
+                case .reading(let waiting):
+                    state = .reading(waiting + [continuation])
+                    return false
+                case .read(let files):
+                    continuation.resume(returning: files)
+                    return false
+                }
+            }
+            // Reading blocks, and compressing takes tens of milliseconds: not on a loop.
+            guard isFirst else { return }
+            Task(executorPreference: TaskThread(named: "web", priority: .normal)) { [self] in finish(read()) }
+        }
+    }
+
+    private func finish(_ files: Files) {
+        let waiting = state.withLock { state in
+            guard case .reading(let waiting) = state else { return [] as [CheckedContinuation<Files, Never>] }
+            // A page that is not there may be by the next request.
+            state = files.isEmpty ? .unread : .read(files)
+            return waiting
+        }
+        for continuation in waiting { continuation.resume(returning: files) }
+    }
+
+    private func read() -> Files {
+        let sources = source.files()
+        var digest: [UInt8] = []
+        for (name, bytes) in sources.sorted(by: { $0.key < $1.key }) {
+            digest += SHA256.hash(Array(name.utf8)) + SHA256.hash(bytes)
+        }
+        let version = Base64URL.encode(SHA256.hash(digest)).prefix(16)
+        var files: Files = [:]
+        for (name, bytes) in sources {
+            guard let type = WebFile.type(of: name) else { continue }
+            if name == "index.html" {
+                files["/"] = WebFile(Self.lead(bytes, to: "web/\(version)/"), type: type, .ask)
+            } else {
+                files["\(Self.folder)\(version)/\(name)"] = WebFile(bytes, type: type, .forever)
+            }
+        }
+        return files
+    }
+
+    /// The page's own links name files beside it.
+    private static func lead(_ html: [UInt8], to folder: String) -> [UInt8] {
+        var text = String(decoding: html, as: UTF8.self)
+        for attribute in ["href", "src"] {
+            text = text.replacing("\(attribute)=\"", with: "\(attribute)=\"\(folder)")
+        }
+        return Array(text.utf8)
+    }
+}

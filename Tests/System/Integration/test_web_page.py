@@ -1,0 +1,84 @@
+"""The web client at /: the page, the files that it is made of, and nothing else."""
+
+import re
+from posixpath import dirname, join, normpath
+
+import httpx
+from parlor import ROOT
+
+WEB = ROOT / "Clients/Web"
+POLICY = ("default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'")
+
+
+def linked(page: str) -> list[str]:
+    return re.findall(r'(?:href|src)="([^"]+)"', page)
+
+
+def imported(module: str) -> list[str]:
+    """The modules that a module names, by import, export or import()."""
+    return re.findall(r'(?:from|import)\s*\(?\s*"(\.[^"]+)"', module)
+
+
+def all_files(http: httpx.Client) -> dict[str, httpx.Response]:
+    """Every file that the page leads to, as a browser would ask for them."""
+    wanted, files = ["/" + link for link in linked(http.get("/").text)], {}
+    while wanted:
+        path = wanted.pop()
+        if path in files:
+            continue
+        files[path] = http.get(path)
+        assert files[path].status_code == 200, path
+        if path.endswith(".js"):
+            wanted += [normpath(join(dirname(path), name)) for name in imported(files[path].text)]
+    return files
+
+
+def test_every_file_that_the_page_leads_to_is_there_as_it_is_in_the_checkout(parlor):
+    with httpx.Client(base_url=parlor.address) as http:
+        files = all_files(http)
+    assert len(files) > 40 and any(path.endswith("/parlor/parlor.js") for path in files)
+    for path, answer in files.items():
+        _, folder, version, name = path.split("/", 3)
+        assert folder == "web" and len(version) == 16
+        assert answer.content == (WEB / name).read_bytes(), name
+        assert answer.headers["content-encoding"] == "gzip" or len(answer.content) < 200
+        assert "immutable" in answer.headers["cache-control"]
+        kind = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}[name.rsplit(".", 1)[1]]
+        assert answer.headers["content-type"].startswith(kind)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_is_asked_for_each_time_and_runs_nothing_but_its_files(parlor):
+    with httpx.Client(base_url=parlor.address) as http:
+        page = http.get("/")
+        assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
+        assert page.headers["cache-control"] == "no-cache"
+        assert all(part in page.headers["content-security-policy"] for part in POLICY)
+        assert "<style" not in page.text and not re.search(r"\son\w+=", page.text)
+        assert all(link.startswith("web/") for link in linked(page.text))
+        again = http.get("/", headers={"If-None-Match": page.headers["etag"]})
+        assert again.status_code == 304 and not again.content
+        plain = http.get("/", headers={"Accept-Encoding": "gzip;q=0"})
+        assert "content-encoding" not in plain.headers and plain.text == page.text
+        assert plain.headers["etag"] != page.headers["etag"] and plain.headers["vary"] == "Accept-Encoding"
+        head = http.head("/")
+        assert head.status_code == 200 and not head.content
+        refused = http.post("/")
+        assert refused.status_code == 405 and refused.headers["allow"] == "GET, HEAD"
+
+
+def test_nothing_but_the_page_is_served(parlor):
+    with httpx.Client(base_url=parlor.address) as http:
+        folder = "/" + dirname(next(link for link in linked(http.get("/").text) if link.endswith("parlor.css")))
+        for path in (
+            "/web/", folder, folder + "/", folder + "/dev/mock.js", folder + "/README.md", folder + "/index.html",
+            folder + "/../../../Package.swift", folder + "/%2e%2e/Package.swift", folder + "//etc/passwd",
+            folder.replace("/web/", "/web/x") + "/parlor.css", "/index.html", "/web",
+        ):  # fmt: skip
+            answer = http.get(path)
+            assert answer.status_code == 404 and answer.json()["error"]["code"] == "route_not_found", path
+
+
+def test_it_can_be_turned_off(start):
+    parlor = start("one", "--web-client", "off")
+    assert httpx.get(parlor.address + "/").status_code == 404

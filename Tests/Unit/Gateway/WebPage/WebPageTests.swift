@@ -1,0 +1,123 @@
+import Foundation
+import HTTP
+import TestSupport
+import Testing
+
+@testable import WebPage
+
+@Suite("The web client's files", .timeLimit(.minutes(1)))
+struct WebPageTests {
+    private static let script = String(repeating: "export const number = 1;\n", count: 40)
+
+    /// A page in a folder of its own, which goes with the test.
+    private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (name, text) in [
+            ("index.html", #"<link href="a.css"><script src="page/main.js"></script>"#), ("a.css", "a {}"),
+            ("page/main.js", script), ("page/notes.txt", "not for browsers"), ("dev/mock.js", "not shipped"),
+            (".hidden.js", "hidden"),
+        ] { try write(text, to: "\(folder)/\(name)") }
+        try await test(WebPage(in: folder), folder)
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        let folder = (path as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    private static func get(_ path: String, from page: WebPage, _ headers: HTTPHeaders = [:]) async -> HTTPResponse? {
+        await page.response(to: HTTPRequest(method: "GET", target: path, headers: headers))
+    }
+
+    /// The addresses that the page leads to.
+    private static func links(of page: WebPage) async throws -> [String] {
+        let html = String(decoding: try #require(await get("/", from: page)).body, as: UTF8.self)
+        return html.split(separator: "\"").filter { $0.hasPrefix("web/") }.map { "/\($0)" }
+    }
+
+    @Test("the page leads to its files at an address with their version, which browsers keep; it is asked for itself")
+    func versions() async throws {
+        try await Self.run { page, folder in
+            let links = try await Self.links(of: page)
+            #expect(links.count == 2)
+            let style = try #require(await Self.get(links[0], from: page))
+            #expect(style.status == 200 && style.body == Array("a {}".utf8))
+            #expect(style.headers["Cache-Control"] == "public, max-age=31536000, immutable")
+            #expect(await Self.get("/", from: page)?.headers["Cache-Control"] == "no-cache")
+            try Self.write("b {}", to: "\(folder)/a.css")
+            #expect(try await Self.links(of: page) == links, "it is read once")
+            let next = WebPage(in: folder)
+            let successors = try await Self.links(of: next)
+            #expect(successors[0] != links[0] && successors[1] != links[1], "the version is of all files")
+            #expect(await Self.get(links[0], from: next) == nil)
+        }
+    }
+
+    @Test("whoever takes gzip gets it where it is shorter, under a tag of its own")
+    func compression() async throws {
+        try await Self.run { page, _ in
+            let links = try await Self.links(of: page)
+            for accepted in ["gzip", "br, gzip;q=0.5", "deflate , GZIP"] {
+                let script = try #require(await Self.get(links[1], from: page, ["Accept-Encoding": accepted]))
+                #expect(script.headers["Content-Encoding"] == "gzip")
+                #expect(script.body.starts(with: [0x1F, 0x8B]) && script.body.count < Self.script.utf8.count / 4)
+            }
+            for refused in ["", "br", "gzip;q=0", "gzip; q=0.000", "x-gzip"] {
+                let script = try #require(await Self.get(links[1], from: page, ["Accept-Encoding": refused]))
+                #expect(script.headers["Content-Encoding"] == nil && script.body == Array(Self.script.utf8))
+            }
+            let style = try #require(await Self.get(links[0], from: page, ["Accept-Encoding": "gzip"]))
+            #expect(style.headers["Content-Encoding"] == nil, "it would be longer")
+            let tag = try #require(
+                await Self.get(links[1], from: page, ["Accept-Encoding": "gzip"])?.headers["ETag"])
+            let known = try #require(
+                await Self.get(links[1], from: page, ["Accept-Encoding": "gzip", "If-None-Match": tag]))
+            #expect(known.status == 304 && known.body.isEmpty)
+            #expect(await Self.get(links[1], from: page, ["If-None-Match": tag])?.status == 200)
+        }
+    }
+
+    @Test("many who ask at once wait for one reading")
+    func together() async throws {
+        try await Self.run { page, _ in
+            let statuses = await withTaskGroup(of: Int?.self) { group in
+                for _ in 0..<20 { group.addTask { await Self.get("/", from: page)?.status } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == Array(repeating: 200, count: 20))
+        }
+    }
+
+    @Test("nothing else in the folder can be asked for, nor anything beside it")
+    func nothingElse() async throws {
+        try await Self.run { page, _ in
+            let folder = String(try await Self.links(of: page)[0].dropLast("a.css".count))
+            for name in [
+                "", "index.html", "page/notes.txt", "dev/mock.js", ".hidden.js", "../a.css", "page/../a.css", "/a.css",
+            ] { #expect(await Self.get(folder + name, from: page) == nil) }
+        }
+    }
+
+    @Test("a folder without a page is looked at again by the next who asks")
+    func later() async throws {
+        let folder = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let page = WebPage(in: folder)
+        #expect(await Self.get("/", from: page) == nil)
+        try Self.write("<p>", to: "\(folder)/index.html")
+        #expect(await Self.get("/", from: page)?.status == 200)
+    }
+
+    @Test("the files are found where they are installed, or in the checkout of the build")
+    func folders() throws {
+        let root = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        #expect(WebFolder.find(besides: "\(root)/bin/parlor") == nil)
+        try Self.write("", to: "\(root)/Clients/Web/index.html")
+        #expect(WebFolder.find(besides: "\(root)/.build/release/parlor")?.path == "\(root)/Clients/Web")
+        try Self.write("", to: "\(root)/share/parlor/web/index.html")
+        #expect(WebFolder.find(besides: "\(root)/bin/parlor")?.path == "\(root)/share/parlor/web")
+    }
+}
