@@ -110,7 +110,8 @@ struct GatewayParts: Sendable {
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                composer: composer, lists: lists, sync: sync, operations: operations, page: page, metrics: edgeMetrics, log: log)
+                composer: composer, lists: lists, sync: sync, operations: operations, page: page, metrics: edgeMetrics,
+                log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(

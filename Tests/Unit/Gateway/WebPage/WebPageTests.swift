@@ -28,7 +28,7 @@ struct WebPageTests {
     }
 
     private static func get(_ path: String, from page: WebPage, _ headers: HTTPHeaders = [:]) async -> HTTPResponse? {
-        await page.response(to: HTTPRequest(method: "GET", target: path, headers: headers))
+        await page.response(to: HTTPRequest(method: "GET", target: path, path: path, headers: headers))
     }
 
     /// The addresses that the page leads to.
