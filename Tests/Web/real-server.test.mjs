@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { browserPlatform, memoryStorage, Parlor } from "../../Clients/Web/parlor/parlor.js";
+import { texts } from "./support/pair.mjs";
 import { hasNoServer, RealServer, until } from "./support/server.mjs";
 
 const transports = globalThis.WebSocket ? ["websocket", "polling"] : ["polling"];
@@ -24,7 +25,6 @@ async function tab(storage, transport, wires = {}) {
   return device;
 }
 
-const texts = (conversation) => conversation.snapshot.items.map(({ text }) => text);
 const numbered = (word, count) => Array.from({ length: count }, (_, index) => `${word} ${index}`);
 
 describe("a real server", { skip: hasNoServer }, () => {
@@ -144,7 +144,9 @@ describe("a real server", { skip: hasNoServer }, () => {
     const again = await tab(ada.storage, "polling");
     await until("connected", () => again.connection.snapshot.isCaughtUp);
     assert.equal(again.session.snapshot.user.id, ada.id);
+    const headers = { Authorization: `Bearer ${await again.session.token()}` };
     await again.session.logout();
+    await until("the server refuses its token", async () => (await fetch(`${server.address}/api/users/me`, { headers })).status === 401);
     assert.equal(again.rooms, null);
     assert.deepEqual(await ada.storage.readAll(""), []);
     await assert.rejects(again.session.login(ada.device.session.snapshot.user.username, "wrong horse"), { code: "invalid_credentials" });

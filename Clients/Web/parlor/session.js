@@ -29,7 +29,7 @@ export class Session extends Observable {
   /** Rises when somebody signs in or out: what was asked before is nobody's. */
   #epoch = 0;
 
-  /** @param channel tells other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
+  /** @param channel notifies other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
   constructor({ caller, storage, platform, channel, onChange }) {
     super();
     this.#caller = caller;
@@ -70,7 +70,7 @@ export class Session extends Observable {
     if (!session) return;
     await this.#end(null, true);
     // Whatever becomes of it: here it is over.
-    this.#caller.call("POST", "/auth/logout", { body: { refreshToken: session.refreshToken } }).catch(() => {});
+    this.#caller.call("POST", "/auth/logout", { token: session.token, body: { refreshToken: session.refreshToken } }).catch(() => {});
   }
 
   /** @returns an access token that is good for a while. @throws ClientFailure */
