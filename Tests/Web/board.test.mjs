@@ -104,3 +104,13 @@ test("a clearing without a network fails, and all is back", async () => {
   assert.equal(await clearing, "offline");
   assert.deepEqual(shown(theirs), [["n", undefined, "saved"]]);
 });
+
+test("a room that is gone leaves nothing of its board in the cache", async () => {
+  const { clock, server, a, roomId, mine } = await boards();
+  await clock.advance(1_000);
+  mine.create({ type: "note" });
+  await clock.advance(100);
+  server.toPerson(a.user.id, "room:removed", { roomId });
+  await clock.advance(2_000);
+  assert.equal(await a.storage.read(`${a.user.id}/cache/${roomId}/elements`), undefined);
+});

@@ -140,10 +140,7 @@ test("older pages come on request, the first unread is marked, and the cache is 
   open.close();
   await clock.advance(1_000);
   await a.parlor.stop();
-  const again = network.device(a.user, { storage: a.storage });
-  network.devices.at(-1)?.wires.cut();
-  const { parlor, wires } = await again;
-  wires.cut();
+  const { parlor } = await network.device(a.user, { storage: a.storage, isOffline: true });
   await clock.advance(100);
   assert.equal(parlor.rooms.snapshot.rooms.length, 1);
   const cached = parlor.open(roomId).conversation;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ElementStore } from "../../Clients/Web/parlor/element-store.js";
 import { MessageStore } from "../../Clients/Web/parlor/message-store.js";
+import { RecentValues } from "../../Clients/Web/parlor/recent.js";
 import { RoomCounts } from "../../Clients/Web/parlor/room-counts.js";
 import { RoomShelf } from "../../Clients/Web/parlor/room-shelf.js";
 import { seeded } from "./support/random.mjs";
@@ -129,4 +130,11 @@ test("an answer that events have overtaken keeps the later of both, and is asked
   shelf.finishOne(shelf.beginLoad(), room({ name: "New" }));
   assert.equal(shelf.records.get("r").room.name, "New");
   assert.equal(shelf.needs.has("r"), false);
+});
+
+test("an id that is set twice counts once, as the newest", () => {
+  const values = new RecentValues(2);
+  for (const id of ["a", "b", "a"]) assert.equal(values.set(id), undefined);
+  assert.equal(values.set("c"), "b");
+  assert.deepEqual(["a", "b", "c"].map((id) => values.has(id)), [true, false, true]);
 });

@@ -1,24 +1,12 @@
 // The page on made-up data, without a server: dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
 import { begin } from "../page/app.js";
+import { Value } from "../parlor/observable.js";
 
 const query = new URLSearchParams(location.search);
 const state = query.get("state") ?? "";
 const me = { id: "u0", username: "ada", firstName: "Ada", email: null };
 const others = [["u1", "ben.k", "Ben"], ["u2", "chidi", "Chidi"], ["u3", "dalia_r", "Dalia Rahman"], ["u4", "שירה", "שירה"]].map(([id, username, firstName]) => ({ id, username, firstName, email: null }));
 const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
-
-class Value {
-  #listeners = new Set();
-  constructor(snapshot) { this.snapshot = snapshot; }
-  set(changes) {
-    this.snapshot = { ...this.snapshot, ...changes };
-    queueMicrotask(() => this.#listeners.forEach((listener) => listener(this.snapshot)));
-  }
-  subscribe(listener) {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-}
 
 const NAMES = ["Kitchen plans", null, "Trip to Lisbon", null, "Book club: The Left Hand of Darkness and everything after", "Budget", null, "מתכונים", "Garden", null, "Band practice", "<b>Not bold</b>"];
 const SAID = ["Tea is ready", "I put the plan on the board, have a look when you are back.", "Shall we meet at the station at nine?", "https://example.org/a/very/long/address/that/goes/on?and=on is what I meant", "Yes!", "Let me think about it.\nTwo lines, then.", "שלום, מה שלומך?", "<script>alert(1)</script>"];

@@ -8,7 +8,8 @@ import { extname, join, normalize } from "node:path";
 const port = Number(process.argv[2] ?? 8090), upstream = Number(process.argv[3] ?? 8080);
 const root = new URL("..", import.meta.url).pathname;
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json" };
-const POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+// The gateway's (WebFile.swift): what it forbids must not work here either.
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const isPassedOn = (url) => url.startsWith("/api/") || url.startsWith("/socket.io/");
 

@@ -2,21 +2,14 @@ import { h, text, webAddress } from "./dom.js";
 import { t } from "./texts.js";
 import { openDialog } from "./dialog.js";
 import { field } from "./sign-in.js";
-import { rove } from "./menu.js";
+import { radios } from "./menu.js";
 
 /** Five colours to choose from; `kind` is "tint" (paper) or "pen". */
 export function swatches(kind, chosen, choose) {
   const buttons = Array.from({ length: 5 }, (_, index) => h("button", {
-    class: "swatch", type: "button", role: "radio", "aria-checked": String(index === chosen), "aria-label": `${t("colour")} ${index + 1}`, tabIndex: index === chosen ? 0 : -1, [`data-${kind}`]: index,
-    on: { click: () => {
-      buttons.forEach((button, other) => {
-        button.setAttribute("aria-checked", String(other === index));
-        button.tabIndex = other === index ? 0 : -1;
-      });
-      choose(index);
-    } },
+    class: "swatch", type: "button", "aria-label": `${t("colour")} ${index + 1}`, [`data-${kind}`]: index,
   }));
-  return h("div", { class: "swatches", role: "radiogroup", "aria-label": t("colour"), on: { keydown: (event) => rove(event, buttons) } }, buttons);
+  return radios("swatches", t("colour"), buttons, chosen, choose);
 }
 
 /** Asks for an element's content. Resolves with the changed fields, or undefined if it was left. */

@@ -82,7 +82,7 @@ export function curve(points) {
   return `${path}L${flat.at(-2)} ${flat.at(-1)}`;
 }
 
-/** Fewer points that tell the same line: those closer to it than `tolerance` go (Ramer, Douglas, Peucker). */
+/** Fewer points for the same line, without those closer to it than `tolerance` (Ramer, Douglas, Peucker). */
 export function simplified(points, tolerance = 0.8) {
   if (points.length < 3) return points;
   const kept = new Uint8Array(points.length);

@@ -4,6 +4,7 @@ import { t, failureText } from "./texts.js";
 import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
 import { itemDialog, swatches } from "./board-dialog.js";
 import { ask, toast } from "./dialog.js";
+import { failed } from "./failed.js";
 import { trackPointer } from "./pointer.js";
 
 const STEP = 8, MARGIN = 240;
@@ -32,7 +33,7 @@ export function boardView(board) {
   const clearTool = tool("trash", t("clearBoard"), clearAll, { class: "tool end" });
   fill(clearTool, icon("trash", 19));
   const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: roveTools } },
-    tool("note", t("addNote"), () => add("note")), tool("image", t("addImage"), () => add("image")), tool("link", t("addLink"), () => add("link")), drawTool, pens, clearTool);
+    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, pens, clearTool);
   const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, hint);
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
@@ -122,15 +123,14 @@ export function boardView(board) {
     if (isPlaced && (shift.x || shift.y)) plane.scrollBy(shift.x, shift.y);
   }
 
-  let emptied = "";
   function drawEmpty(count, isLoading, isVerified, failure) {
     const state = count > 0 || isDrawing ? "" : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
-    if (state === emptied && empty.dataset.state === state) return;
-    emptied = empty.dataset.state = state;
+    if (empty.dataset.state === state) return;
+    empty.dataset.state = state;
     empty.hidden = state === "";
     if (state === "loading") fill(empty, h("span", { class: "visually-hidden" }, t("loading")), h("div", { class: "bone board-bone", "aria-hidden": "true" }));
     else if (state === "empty") fill(empty, icon("board", 40), h("h2", {}, t("emptyBoard")), h("p", {}, t("emptyBoardLead")));
-    else if (state) fill(empty, h("h2", {}, t("boardFailed")), h("p", {}, failureText(failure)), h("button", { class: "button", type: "button", style: { "pointer-events": "auto" }, on: { click: () => board.refresh() } }, icon("retry", 18), t("tryAgain")));
+    else if (state) fill(empty, failed(t("boardFailed"), failure, () => board.refresh()));
   }
 
   let shownConflict = null;
@@ -280,7 +280,7 @@ export function boardView(board) {
     from: () => isDrawing,
     begin(event) {
       const bounds = surface.getBoundingClientRect();
-      line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path", { class: "draft-line" }) };
+      line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path") };
       draft.setAttribute("class", "draft ink");
       draft.dataset.pen = pen;
       draft.append(line.path);

@@ -6,12 +6,13 @@ import { makeMessage, updateMessage } from "./message.js";
 import { explainTimes } from "./format.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
+import { failed } from "./failed.js";
 
 /** How many older pages are fetched to open a room at its first unread message. */
 const SEARCHED_PAGES = 12;
 
 /** A room's conversation: messages in a windowed list, who types, and the composer. */
-export function chatView(parlor, conversation, { me, nameOf, room }) {
+export function chatView(parlor, conversation, { me, nameOf }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -126,7 +127,7 @@ export function chatView(parlor, conversation, { me, nameOf, room }) {
     if (items.length > 0) fill(empty);
     else if (state === "loading") fill(empty, h("span", { class: "visually-hidden" }, t("loading")), [62, 40, 74, 30, 55, 48].map((width, index) => h("div", { class: `bone bubble-bone${index % 3 === 1 ? " end" : ""}`, "aria-hidden": "true", style: { "inline-size": `${width}%` } })));
     else if (state === "empty") fill(empty, h("div", { class: "empty" }, h("h2", {}, t("emptyChat")), h("p", {}, t("emptyChatLead"))));
-    else fill(empty, h("div", { class: "empty" }, h("h2", {}, t("chatFailed")), h("p", {}, failureText(failure)), h("button", { class: "button", type: "button", on: { click: () => conversation.refresh() } }, icon("retry", 18), t("tryAgain"))));
+    else fill(empty, h("div", { class: "empty" }, failed(t("chatFailed"), failure, () => conversation.refresh())));
     if (items.length > 0) list.refresh();
   }
 

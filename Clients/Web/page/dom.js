@@ -1,14 +1,22 @@
 // Makes elements. Strings become text nodes; nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
+const PROPERTIES = new Set(["value", "disabled", "hidden", "tabIndex"]);
 
 /**
  * Makes an element. `props`: `class`, `on` (listeners by event), `style` (set through CSSOM, as the policy allows),
- * `data`, properties of the element, or attributes.
+ * properties of the element, or attributes.
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
-  set(element, props);
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "class") element.className = value;
+    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === "style") for (const [key, entry] of Object.entries(value)) element.style.setProperty(key, entry);
+    else if (value === false || value == null) element.removeAttribute(name);
+    else if (PROPERTIES.has(name)) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
   add(element, children);
   return element;
 }
@@ -21,21 +29,6 @@ export function svg(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
-
-export function set(element, props) {
-  for (const [name, value] of Object.entries(props)) {
-    if (name === "class") element.className = value;
-    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
-    else if (name === "style") for (const [key, entry] of Object.entries(value)) element.style.setProperty(key, entry);
-    else if (name === "data") Object.assign(element.dataset, value);
-    else if (value === false || value == null) element.removeAttribute(name);
-    else if (PROPERTIES.has(name)) element[name] = value;
-    else element.setAttribute(name, value === true ? "" : String(value));
-  }
-  return element;
-}
-
-const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "textContent", "selected", "tabIndex", "inert"]);
 
 function add(parent, children) {
   for (const child of children) {

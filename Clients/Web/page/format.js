@@ -1,3 +1,4 @@
+import { personName } from "../parlor/display.js";
 import { language, t } from "./texts.js";
 
 const formats = new Map();
@@ -78,13 +79,9 @@ export function initials(person) {
 }
 
 /** The people of a room as "A & B", the creator first. */
-export function peopleLine(room, nameOf) {
+export function peopleLine(room) {
   return [...room.participants]
     .sort((a, b) => (b.userId === room.createdBy) - (a.userId === room.createdBy))
-    .map(nameOf)
+    .map(personName)
     .join(" & ");
-}
-
-export function isNamed(room) {
-  return room.name != null && room.name !== "";
 }

@@ -1,7 +1,7 @@
 import { svg, h } from "./dom.js";
 import { initials } from "./format.js";
 
-// A room's window and a person's circle: drawn from the id, so that rooms without a name can be told apart at a glance.
+// A room's window and a person's circle: drawn from the id, so that rooms without a name look different at a glance.
 
 function hash(id) {
   let value = 2166136261;

@@ -6,19 +6,27 @@ import { personName } from "../parlor/display.js";
 import { personMark } from "./marks.js";
 import { ask } from "./dialog.js";
 
-/** One of several, as a row of buttons. */
-export function segments(label, options, chosen, choose, { isIcons = false } = {}) {
-  const buttons = options.map(({ id, name, sign }) =>
-    h("button", { type: "button", role: "radio", "aria-checked": String(id === chosen), title: name, "aria-label": name, tabIndex: id === chosen ? 0 : -1,
-      on: { click: () => pick(id) } }, sign && icon(sign, 18), isIcons ? null : name));
-  function pick(id) {
-    options.forEach((option, index) => {
-      buttons[index].setAttribute("aria-checked", String(option.id === id));
-      buttons[index].tabIndex = option.id === id ? 0 : -1;
+/** A group of `buttons` of which one is chosen; `choose` gets its index. */
+export function radios(className, label, buttons, chosen, choose) {
+  const check = (index) => buttons.forEach((button, other) => {
+    button.setAttribute("aria-checked", String(other === index));
+    button.tabIndex = other === index ? 0 : -1;
+  });
+  buttons.forEach((button, index) => {
+    button.setAttribute("role", "radio");
+    button.addEventListener("click", () => {
+      check(index);
+      choose(index);
     });
-    choose(id);
-  }
-  return h("div", { class: "segments", role: "radiogroup", "aria-label": label, on: { keydown: (event) => rove(event, buttons) } }, buttons);
+  });
+  check(chosen);
+  return h("div", { class: className, role: "radiogroup", "aria-label": label, on: { keydown: (event) => rove(event, buttons) } }, buttons);
+}
+
+/** One of several, as a row of buttons: each with its sign if it has one, else its name. */
+export function segments(label, options, chosen, choose) {
+  const buttons = options.map(({ name, sign }) => h("button", { type: "button", title: name, "aria-label": name }, sign ? icon(sign, 18) : name));
+  return radios("segments", label, buttons, options.findIndex(({ id }) => id === chosen), (index) => choose(options[index].id));
 }
 
 /** Arrow keys move among `buttons` and choose. */
@@ -32,12 +40,12 @@ export function rove(event, buttons) {
   next.click();
 }
 
-export function themeSegments(options) {
+export function themeSegments() {
   return segments(t("theme"), [
     { id: "system", name: t("themeSystem"), sign: "system" },
     { id: "light", name: t("themeLight"), sign: "sun" },
     { id: "dark", name: t("themeDark"), sign: "moon" },
-  ], theme(), setTheme, { isIcons: true, ...options });
+  ], theme(), setTheme);
 }
 
 export function languageSegments(redraw) {

@@ -1,8 +1,10 @@
 import { h, fill, text, reconcile, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
-import { t, failureText } from "./texts.js";
+import { t } from "./texts.js";
+import { chosen, keepChoice } from "./choices.js";
+import { failed } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { relativeTime, explainTimes, shortDate, isNamed, peopleLine } from "./format.js";
+import { relativeTime, explainTimes, shortDate, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
@@ -14,7 +16,7 @@ const FIRST_ROWS = 30;
 export function roomListView(parlor, redraw) {
   const rooms = parlor.rooms;
   const me = rooms.userId;
-  let grouping = read("parlor.grouping", "rooms");
+  let grouping = chosen("grouping", "rooms");
   let query = "";
   let selected = null;
 
@@ -39,13 +41,13 @@ export function roomListView(parlor, redraw) {
   const order = h("select", { "aria-label": t("sortBy"), title: t("sortBy"), on: {
     change: () => {
       rooms.setOrder(order.value);
-      keep("parlor.order", order.value);
+      keepChoice("order", order.value);
       list.scrollTop = 0;
     },
   } }, [["activity", "sortActivity"], ["messages", "sortMessages"], ["content", "sortContent"]].map(([value, key]) => h("option", { value }, t(key))));
-  const chosen = read("parlor.order", rooms.snapshot.order);
-  if (["activity", "messages", "content"].includes(chosen) && chosen !== rooms.snapshot.order) rooms.setOrder(chosen);
-  order.value = chosen;
+  const kept = chosen("order", rooms.snapshot.order);
+  if (["activity", "messages", "content"].includes(kept) && kept !== rooms.snapshot.order) rooms.setOrder(kept);
+  order.value = kept;
   const sorting = h("span", { class: "sort" }, icon("sort", 16), order);
   const list = h("div", { class: "rooms", on: { keydown: move } });
   const rows = h("div", { role: "list" });
@@ -62,7 +64,7 @@ export function roomListView(parlor, redraw) {
       h("div", { class: "tool-row" },
         segments(t("rooms"), [{ id: "rooms", name: t("rooms") }, { id: "people", name: t("people") }], grouping, (id) => {
           grouping = id;
-          keep("parlor.grouping", id);
+          keepChoice("grouping", id);
           draw();
         }),
         sorting)),
@@ -106,8 +108,7 @@ export function roomListView(parlor, redraw) {
     } else if (state.startsWith("no-match")) {
       fill(notice, h("div", { class: "empty" }, h("p", { dir: "auto" }, t("noMatch", { query: filter.value.trim() }))));
     } else if (state.startsWith("failed/")) {
-      fill(notice, h("div", { class: "empty" }, h("h2", {}, t("roomsFailed")), h("p", {}, failureText(failure)),
-        h("button", { class: "button", type: "button", on: { click: () => rooms.refresh() } }, icon("retry", 18), t("tryAgain"))));
+      fill(notice, h("div", { class: "empty" }, failed(t("roomsFailed"), failure, () => rooms.refresh())));
     } else {
       fill(notice);
     }
@@ -134,10 +135,10 @@ export function roomListView(parlor, redraw) {
     const { parts: part, row } = item;
     if (item.room !== room) {
       item.room = room;
-      const named = isNamed(room);
-      text(part.title, named ? room.name : t("unnamedRoom"));
-      part.title.classList.toggle("unnamed", !named);
-      text(part.people, peopleLine(room, (person) => personName(person)));
+      const title = room.name ?? t("unnamedRoom");
+      text(part.title, title);
+      part.title.classList.toggle("unnamed", room.name === null);
+      text(part.people, peopleLine(room));
       const typists = room.typing;
       part.last.classList.toggle("is-typing", typists.length > 0);
       text(part.last, typists.length > 0 ? typingText(room) : room.lastMessage
@@ -161,7 +162,7 @@ export function roomListView(parlor, redraw) {
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
-        named ? room.name : t("unnamedRoom"), part.people.textContent,
+        title, part.people.textContent,
         room.badges.messages > 0 && t("unreadMessages", { count: room.badges.messages }),
         room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
         room.isActive && t("someoneHere"), part.last.textContent, t("elementCount", { count: room.elementCount }), part.made.textContent,
@@ -222,20 +223,4 @@ export function roomListView(parlor, redraw) {
       menu.close();
     },
   };
-}
-
-function read(key, otherwise) {
-  try {
-    return localStorage.getItem(key) ?? otherwise;
-  } catch {
-    return otherwise;
-  }
-}
-
-function keep(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // Storage is blocked: the choice lasts until the page is closed.
-  }
 }

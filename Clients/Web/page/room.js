@@ -2,7 +2,7 @@ import { h, fill, text, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { roomMark } from "./marks.js";
-import { exactTime, shortDate, isNamed, peopleLine } from "./format.js";
+import { exactTime, shortDate, peopleLine } from "./format.js";
 import { personName } from "../parlor/display.js";
 import { chatView } from "./chat.js";
 import { boardView } from "./board.js";
@@ -30,7 +30,7 @@ export function roomView(parlor, roomId) {
     const person = room()?.participants.find((participant) => participant.userId === userId);
     return person ? personName(person) : null;
   };
-  const chat = chatView(parlor, opened.conversation, { me, nameOf, room });
+  const chat = chatView(parlor, opened.conversation, { me, nameOf });
   const board = boardView(opened.board);
   const tabs = ["chat", "board"].map((id) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id)));
   const tabBar = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("rooms"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
@@ -64,7 +64,7 @@ export function roomView(parlor, roomId) {
       return;
     }
     if (!isRenaming) drawTitle(current);
-    text(people, peopleLine(current, (person) => personName(person)));
+    text(people, peopleLine(current));
     const others = current.participants.filter((person) => person.userId !== me);
     const present = others.find((person) => person.isPresent);
     presence.classList.toggle("is-here", Boolean(present));
@@ -80,7 +80,7 @@ export function roomView(parlor, roomId) {
     const key = `name/${current.name ?? ""}`;
     if (titled === key) return;
     titled = key;
-    const isUnnamed = !isNamed(current);
+    const isUnnamed = current.name === null;
     fill(title, h("button", { class: `name-button${isUnnamed ? " unnamed" : ""}`, type: "button", title: t("rename"), "aria-label": isUnnamed ? `${t("unnamedRoom")}: ${t("nameThisRoom")}` : `${current.name}: ${t("rename")}`, on: { click: rename } },
       h("span", { dir: "auto" }, isUnnamed ? t("nameThisRoom") : current.name), icon("pencil", 16)));
   }
@@ -90,7 +90,7 @@ export function roomView(parlor, roomId) {
     if (!current) return;
     isRenaming = true;
     const input = h("input", { class: "input", value: current.name ?? "", maxlength: 100, dir: "auto", "aria-label": t("roomName"), placeholder: t("nameThisRoom"), title: t("roomNameHint"), autocomplete: "off", enterkeyhint: "done" });
-    const finish = async (isKept) => {
+    const finish = (isKept) => {
       if (!isRenaming) return;
       isRenaming = false;
       titled = null;
@@ -125,7 +125,7 @@ export function roomView(parlor, roomId) {
     if (isGoneShown) return;
     isGoneShown = true;
     fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", {}, t("roomGone")), h("p", {}, t("roomGoneLead")),
-      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"))));
+      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("back"))));
   }
 
   const later = onceAFrame(draw);

@@ -63,21 +63,18 @@ export function signInView(session, redraw) {
           await session.login(name.input.value.trim(), password.input.value);
         }
       } catch (failure) {
-        fail(failure);
+        fail(failureText(failure));
       } finally {
         go.disabled = false;
         text(go, isNew ? t("register") : t("signIn"));
       }
     }
-    function fail(failure) {
-      text(problem, failureText(failure));
+    function fail(words) {
+      text(problem, words);
       problem.hidden = false;
     }
     const { failure } = session.snapshot;
-    if (failure) {
-      text(problem, failure.kind === "not_kept" ? failureText(failure) : t("sessionEnded"));
-      problem.hidden = false;
-    }
+    if (failure) fail(failure.kind === "not_kept" ? failureText(failure) : t("sessionEnded"));
     fill(form, h("form", { on: { submit } },
       h("h1", {}, isNew ? t("register") : t("signIn")),
       problem, name.element, first && first.element, email && email.element, password.element, go,

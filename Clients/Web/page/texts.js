@@ -1,3 +1,4 @@
+import { chosen, keepChoice } from "./choices.js";
 import en from "./texts/en.js";
 import de from "./texts/de.js";
 
@@ -12,17 +13,9 @@ let numbers = new Intl.NumberFormat(language);
 document.documentElement.lang = language;
 
 function initialLanguage() {
-  const chosen = read();
-  if (chosen in TABLES) return chosen;
-  return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((code) => code in TABLES) ?? "en";
-}
-
-function read() {
-  try {
-    return localStorage.getItem("parlor.language") ?? "";
-  } catch {
-    return "";
-  }
+  const code = chosen("language", "");
+  if (code in TABLES) return code;
+  return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => tag in TABLES) ?? "en";
 }
 
 /** Changes the language for this browser. The caller draws everything again. */
@@ -31,11 +24,7 @@ export function setLanguage(code) {
   plurals = new Intl.PluralRules(language);
   numbers = new Intl.NumberFormat(language);
   document.documentElement.lang = language;
-  try {
-    localStorage.setItem("parlor.language", language);
-  } catch {
-    // Storage is blocked: the choice lasts until the page is closed.
-  }
+  keepChoice("language", language);
 }
 
 /** The text of `key` with `values` filled in. */

@@ -172,14 +172,14 @@ export class Account {
     }
     this.#connection.set({ isCaughtUp: type === "recovered" || (type === "event" && this.#connection.snapshot.isCaughtUp) });
     if (type === "event") this.#apply(happening.name, happening.data);
-    else this.#tellAll(happening);
+    else this.#forward(happening);
     if (type === "connected") {
       this.outbox.noteConnection();
       this.#receipts.flush();
     }
   }
 
-  #tellAll(happening) {
+  #forward(happening) {
     this.rooms.applyHappening(happening);
     for (const { conversation, board } of this.#open.values()) {
       conversation.applyHappening(happening);

@@ -1,11 +1,11 @@
 import { boardElements } from "./board-element.js";
+import { CacheWriter } from "./cache.js";
 import { ElementStore } from "./element-store.js";
 import { ClientFailure } from "./failure.js";
 import { Loading } from "./loading.js";
-import { Observable } from "./observable.js";
+import { Observable, keepFields, keepList } from "./observable.js";
 import { Pause } from "./timing.js";
 
-const CACHE_PAUSE = 500;
 /** A list asked for again because of a clearing waits for what follows it. */
 const DOUBT_PAUSE = 300;
 
@@ -24,9 +24,7 @@ export class Board extends Observable {
   #unfollow = null;
   #conflict = null;
   #visit = 0;
-  #caching = null;
-  #cachedVersion = -1;
-  #isCacheRead = false;
+  #cacheWriter;
   #doubt = null;
   /** While a clearing is on its way, what it takes away is not shown. */
   #clearing = null;
@@ -38,6 +36,7 @@ export class Board extends Observable {
     this.#ownId = backing.ownId;
     this.#lane = boardLane(roomId);
     this.#store = new ElementStore(this.#ownId);
+    this.#cacheWriter = new CacheWriter(backing.platform, this.#store, () => backing.cache.keepElements(roomId, this.#store.all));
     this.#loading = new Loading(backing.platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
   }
 
@@ -46,15 +45,13 @@ export class Board extends Observable {
     const elements = boardElements({
       store: this.#store, entries: this.#entries, ownId: this.#ownId, previous: previous?.elements ?? [],
     }).filter(({ id }) => !hidden?.has(id));
-    const isSame = previous?.elements.length === elements.length && elements.every((element, index) => element === previous.elements[index]);
-    const next = {
-      elements: isSame ? previous.elements : Object.freeze(elements),
+    return keepFields(previous, {
+      elements: keepList(previous?.elements, elements),
       isLoading: this.#loading.isLoading,
       isVerified: this.#loading.isVerified,
       failure: this.#loading.failure,
       conflict: this.#conflict,
-    };
-    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+    });
   }
 
   // What a screen does
@@ -129,7 +126,7 @@ export class Board extends Observable {
     this.#backing.cache.elements(this.roomId).then((cached) => {
       if (visit !== this.#visit) return;
       if (!this.#loading.isFetched) this.#store.showCached(cached);
-      this.#isCacheRead = true;
+      this.#cacheWriter.begin();
       this.#changed();
     });
     this.#loading.enter();
@@ -148,6 +145,7 @@ export class Board extends Observable {
     this.#loading.leave();
     this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));
     this.#store.removeAll();
+    this.#cacheWriter.end();
     this.invalidate();
   }
 
@@ -168,12 +166,8 @@ export class Board extends Observable {
     this.#changed();
   }
 
-  async writeCache() {
-    this.#caching?.cancel();
-    this.#caching = null;
-    if (!this.#isCacheRead || this.#cachedVersion === this.#store.version) return;
-    this.#cachedVersion = this.#store.version;
-    await this.#backing.cache.keepElements(this.roomId, this.#store.all);
+  writeCache() {
+    return this.#cacheWriter.write();
   }
 
   get #entries() {
@@ -245,10 +239,7 @@ export class Board extends Observable {
         if (this.#store.isDoubtful) this.#loading.begin();
       });
     }
-    if (!this.#caching && this.#loading.isFetched && this.#cachedVersion !== this.#store.version) {
-      this.#caching = new Pause(this.#backing.platform, CACHE_PAUSE);
-      this.#caching.done.then((isOver) => isOver && this.writeCache());
-    }
+    if (this.#loading.isFetched) this.#cacheWriter.writeSoon();
     this.invalidate();
   }
 }

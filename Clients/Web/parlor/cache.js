@@ -1,3 +1,9 @@
+import { removeAll } from "./storage.js";
+import { Pause } from "./timing.js";
+
+/** A change waits so long for others, which are then one write with it. Milliseconds. */
+const PAUSE = 500;
+
 /** One person's rooms, messages and elements as they were last, for the next start. What it cannot read or write is not there. */
 export class Cache {
   #storage;
@@ -41,8 +47,7 @@ export class Cache {
   /** Signed out: nothing is kept any more. */
   async removeAll() {
     this.#isEnded = true;
-    const kept = await this.#storage.readAll(this.#prefix);
-    await this.#storage.write(kept.map(([key]) => [key, undefined]));
+    await removeAll(this.#storage, this.#prefix);
   }
 
   async #read(name) {
@@ -56,5 +61,50 @@ export class Cache {
   async #write(changes) {
     if (this.#isEnded) return;
     await this.#storage.write(changes.map(([name, value]) => [this.#prefix + name, value])).catch(() => {});
+  }
+}
+
+/** Writes one room's store to the cache a while after it has changed, or at once; nothing before the cache was read. */
+export class CacheWriter {
+  #platform;
+  #store;
+  #keep;
+  #pause = null;
+  #writtenVersion = -1;
+  #isBegun = false;
+  #isEnded = false;
+
+  /** @param store has a `version` that rises with each change. @param keep writes what the store has. */
+  constructor(platform, store, keep) {
+    this.#platform = platform;
+    this.#store = store;
+    this.#keep = keep;
+  }
+
+  /** The cache has been read. @param version of the store that the cache has already. */
+  begin(version = this.#writtenVersion) {
+    this.#isBegun = true;
+    this.#writtenVersion = version;
+  }
+
+  /** The room is no longer one's own: nothing of it is written any more. */
+  end() {
+    this.#isEnded = true;
+    this.#pause?.cancel();
+  }
+
+  writeSoon() {
+    if (this.#pause || this.#isEnded || this.#writtenVersion === this.#store.version) return;
+    this.#pause = new Pause(this.#platform, PAUSE);
+    this.#pause.done.then((isOver) => isOver && this.write());
+  }
+
+  /** @returns when what the store has now is in the cache. */
+  async write() {
+    this.#pause?.cancel();
+    this.#pause = null;
+    if (!this.#isBegun || this.#isEnded || this.#writtenVersion === this.#store.version) return;
+    this.#writtenVersion = this.#store.version;
+    await this.#keep();
   }
 }

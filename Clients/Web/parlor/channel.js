@@ -15,16 +15,7 @@ export class TabChannel {
     this.#listeners.set(topic, listener);
   }
 
-  unlisten(topic) {
-    this.#listeners.delete(topic);
-  }
-
   post(topic, content) {
     this.#channel?.postMessage({ topic, content });
-  }
-
-  close() {
-    this.#channel?.close();
-    this.#channel = null;
   }
 }

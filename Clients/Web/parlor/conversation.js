@@ -1,15 +1,14 @@
+import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Loading } from "./loading.js";
 import { pendingItem } from "./message-item.js";
 import { MessageLoader } from "./message-loader.js";
 import { MessageStore } from "./message-store.js";
-import { Observable } from "./observable.js";
-import { Pause } from "./timing.js";
+import { Observable, keepFields, keepList } from "./observable.js";
 import { Typists, TypingSignal } from "./typing.js";
 
 /** So many messages of a room are kept for the next start. */
 const CACHED = 200;
-const CACHE_PAUSE = 500;
 
 /** A lane of the outbox. */
 export function messagesLane(roomId) {
@@ -29,9 +28,7 @@ export class Conversation extends Observable {
   #pendingItems = new Map();
   #isGone = false;
   #unfollow = null;
-  #cachedVersion = -1;
-  #caching = null;
-  #isCacheRead = false;
+  #cacheWriter;
   /** Rises with every entering and leaving. */
   #visit = 0;
   /** Rises when something may have been missed that nobody will send again. */
@@ -47,6 +44,7 @@ export class Conversation extends Observable {
     this.#lane = messagesLane(roomId);
     const { platform, server } = backing;
     this.#store = new MessageStore(this.#ownId, participantIds);
+    this.#cacheWriter = new CacheWriter(platform, this.#store, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
     this.#loading = new Loading(platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
     this.#loader = new MessageLoader({
       platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
@@ -62,20 +60,17 @@ export class Conversation extends Observable {
     const stored = this.#store.items;
     const pending = this.#backing.outbox.entries(this.#lane).filter((entry) => !this.#store.has(entry.id));
     const items = [...stored, ...pending.map((entry) => this.#pendingItem(entry))];
-    const isSame = previous?.items.length === items.length && items.every((item, index) => item === previous.items[index]);
-    const typing = this.#typists.ids;
-    const next = {
-      items: isSame ? previous.items : Object.freeze(items),
+    return keepFields(previous, {
+      items: keepList(previous?.items, items),
       hasOlder: this.#store.hasOlder,
       isLoading: this.#loading.isLoading,
       isLoadingOlder: this.#loader.isLoadingOlder,
       isVerified: this.#loading.isVerified,
       failure: this.#loading.failure,
-      typing: String(typing) === String(previous?.typing ?? [Symbol]) ? previous.typing : Object.freeze(typing),
+      typing: keepList(previous?.typing, this.#typists.ids),
       firstUnreadId: this.#loader.firstUnreadId(stored),
       isGone: this.#isGone,
-    };
-    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+    });
   }
 
   // What a screen does
@@ -144,8 +139,7 @@ export class Conversation extends Observable {
     this.#backing.cache.messages(this.roomId).then((cached) => {
       if (visit !== this.#visit) return;
       this.#store.showCached(cached);
-      this.#isCacheRead = true;
-      this.#cachedVersion = this.#store.version;
+      this.#cacheWriter.begin(this.#store.version);
       this.#changed();
     });
     this.#loader.enter();
@@ -162,7 +156,7 @@ export class Conversation extends Observable {
     this.#store.markUnverified();
     this.#signal.stopped();
     this.#typists.clear();
-    return this.writeCache();
+    return this.#cacheWriter.write();
   }
 
   /** The room is no longer one's own: nothing of it is shown any more. */
@@ -171,17 +165,14 @@ export class Conversation extends Observable {
     this.#loading.leave();
     this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));
     this.#store.removeAll();
+    this.#cacheWriter.end();
     this.#typists.clear();
     this.invalidate();
   }
 
-  noteParticipants(ids) {
-    this.#store.participantIds = ids;
-  }
-
   flush() {
     this.#signal.stopped();
-    return this.writeCache();
+    return this.#cacheWriter.write();
   }
 
   applyHappening({ type, isWhole }) {
@@ -211,14 +202,6 @@ export class Conversation extends Observable {
       default: return;
     }
     this.#changed();
-  }
-
-  async writeCache() {
-    this.#caching?.cancel();
-    this.#caching = null;
-    if (!this.#isCacheRead || this.#cachedVersion === this.#store.version || this.#isGone) return;
-    this.#cachedVersion = this.#store.version;
-    await this.#backing.cache.keepMessages(this.roomId, this.#store.newest(CACHED));
   }
 
   async #fetch(isCurrent) {
@@ -251,14 +234,8 @@ export class Conversation extends Observable {
     for (const entry of [...outbox.entries(this.#lane)]) if (this.#store.has(entry.id)) outbox.remove(entry);
     this.#loader.fillGapSoon();
     if (this.#loading.failure?.is("room_not_found") && !this.#isGone) this.#backing.onGone(this.roomId);
-    this.#writeCacheSoon();
+    if (this.#loading.isFetched) this.#cacheWriter.writeSoon();
     this.invalidate();
-  }
-
-  #writeCacheSoon() {
-    if (this.#caching || !this.#loading.isFetched || this.#cachedVersion === this.#store.version) return;
-    this.#caching = new Pause(this.#backing.platform, CACHE_PAUSE);
-    this.#caching.done.then((isOver) => isOver && this.writeCache());
   }
 
   #pendingItem(entry) {

@@ -23,7 +23,7 @@ export class Caller {
    */
   async call(method, path, { query = {}, body, token, signal } = {}) {
     const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
-    const url = `${this.#server}/api${path}${parameters.size > 0 || String(parameters) ? `?${parameters}` : ""}`;
+    const url = `${this.#server}/api${path}${String(parameters) ? `?${parameters}` : ""}`;
     const headers = { Accept: "application/json", "X-Request-Id": this.#platform.makeId() };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (token) headers.Authorization = `Bearer ${token}`;

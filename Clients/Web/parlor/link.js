@@ -4,7 +4,7 @@ import { Pause } from "./timing.js";
 
 /** For the server's first word. */
 const HANDSHAKE_TIMEOUT = 12_000;
-export const ACK_TIMEOUT = 10_000;
+const ACK_TIMEOUT = 10_000;
 
 /**
  * One connection: Socket.IO over a transport. It is ended when the server falls silent for longer than its handshake allows, and
@@ -68,11 +68,11 @@ export class SocketLink {
    * @returns the ack's object, of a success.
    * @throws ClientFailure `refused`; `offline` if no ack has come in time: then it may have been done.
    */
-  ask(event, payload, timeout = ACK_TIMEOUT) {
+  ask(event, payload) {
     if (this.failure) return Promise.reject(this.failure);
     const id = this.#nextAck++;
     return new Promise((resolve, reject) => {
-      const pause = new Pause(this.#platform, timeout);
+      const pause = new Pause(this.#platform, ACK_TIMEOUT);
       pause.done.then((isLate) => {
         if (isLate && this.#acks.delete(id)) reject(ClientFailure.offline(`${event} was not answered in time.`));
       });
@@ -81,8 +81,8 @@ export class SocketLink {
     });
   }
 
-  /** Wants no answer. */
-  tell(event, payload) {
+  /** Sends an event without asking for an ack. */
+  send(event, payload) {
     if (!this.failure) this.#transport.send(packets.event(event, payload));
   }
 

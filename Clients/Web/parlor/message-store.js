@@ -49,10 +49,6 @@ export class MessageStore {
     return this.#verified.firstGap;
   }
 
-  set participantIds(ids) {
-    this.#participantIds = ids;
-  }
-
   /** Whether one's own message of this `tempId` is among the stored. */
   has(tempId) {
     return this.#tempIds.has(tempId);

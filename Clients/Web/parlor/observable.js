@@ -49,6 +49,17 @@ export class Observable {
   }
 }
 
+/** For a snapshot: `previous` if it has the same items in the same order, else `list`, frozen. */
+export function keepList(previous, list) {
+  const isSame = previous?.length === list.length && list.every((item, index) => item === previous[index]);
+  return isSame ? previous : Object.freeze(list);
+}
+
+/** For a snapshot: `previous` if no field differs, else `fields`, frozen. */
+export function keepFields(previous, fields) {
+  return previous && Object.keys(fields).every((key) => fields[key] === previous[key]) ? previous : Object.freeze(fields);
+}
+
 /** An observable whose owner sets it. */
 export class Value extends Observable {
   #value;

@@ -1,3 +1,5 @@
+import { removeAll } from "./storage.js";
+
 /** A change of one's own that the server does not have yet. */
 export class OutboxEntry {
   /** Where it is kept; keys sort in the order made. */
@@ -66,8 +68,7 @@ export class OutboxKeeper {
   async removeAll() {
     this.#isClosed = true;
     await this.#writing;
-    const kept = await this.#storage.readAll(this.#prefix);
-    await this.#storage.write(kept.map(([key]) => [key, undefined]));
+    await removeAll(this.#storage, this.#prefix);
   }
 
   /** Rises also when the clock is set back, and differs between tabs. */

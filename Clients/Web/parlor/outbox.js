@@ -80,7 +80,7 @@ export class Outbox {
     const entry = new OutboxEntry({ lane, id, change, createdAt: this.#platform.now() });
     this.#lane(lane).entries.push(entry);
     this.#keeper.keep(entry);
-    this.#tell(lane);
+    this.#notify(lane);
     return entry;
   }
 
@@ -88,7 +88,7 @@ export class Outbox {
   update(entry) {
     if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
     this.#keeper.keep(entry);
-    this.#tell(entry.lane);
+    this.#notify(entry.lane);
     this.#wake(entry.lane);
   }
 
@@ -141,16 +141,16 @@ export class Outbox {
   async #takeOver() {
     const kept = await this.#keeper.readAll();
     const known = new Set([...this.#lanes.values()].flatMap(({ entries }) => entries.map((entry) => entry.key)));
-    for (const [lane, entries] of Map.groupBy?.(kept, (entry) => entry.lane) ?? group(kept)) {
+    for (const lane of new Set(kept.map((entry) => entry.lane))) {
       // Made while the storage was read: behind all that it had.
-      this.#lane(lane).entries.unshift(...entries.filter((entry) => !known.has(entry.key)));
-      this.#tell(lane);
+      this.#lane(lane).entries.unshift(...kept.filter((entry) => entry.lane === lane && !known.has(entry.key)));
+      this.#notify(lane);
     }
   }
 
   #noteKept(entries) {
     for (const lane of new Set(entries.map((entry) => entry.lane))) {
-      this.#tell(lane);
+      this.#notify(lane);
       this.#wake(lane);
     }
   }
@@ -160,7 +160,7 @@ export class Outbox {
     const index = entries.indexOf(entry);
     entry.isRemoved = true;
     if (index >= 0) entries.splice(index, 1);
-    this.#tell(entry.lane);
+    this.#notify(entry.lane);
   }
 
   async #wake(name) {
@@ -172,7 +172,7 @@ export class Outbox {
     while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
       entry.state = "sending";
       entry.isAttempted = true;
-      this.#tell(name);
+      this.#notify(name);
       const connection = this.#connections;
       const outcome = await this.#send(entry);
       if (entry.isRemoved) continue;
@@ -184,7 +184,7 @@ export class Outbox {
 
   async #take(lane, entry, outcome, connection) {
     if (outcome.type === "later") {
-      this.#tell(entry.lane);
+      this.#notify(entry.lane);
       const asked = outcome.retryAfter ?? null;
       // The connection came while this was under way: then it is not what was lost.
       if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
@@ -199,13 +199,13 @@ export class Outbox {
     if (outcome.type === "failed") {
       Object.assign(entry, { state: "failed", failure: outcome.failure });
       this.#keeper.keep(entry);
-      return this.#tell(entry.lane);
+      return this.#notify(entry.lane);
     }
     if (outcome.type === "done") for (const follower of [...lane.followers]) follower(entry, outcome.value);
     this.remove(entry);
   }
 
-  #tell(lane) {
+  #notify(lane) {
     this.#count();
     for (const follower of [...this.#lane(lane).followers]) follower();
   }
@@ -217,11 +217,4 @@ export class Outbox {
     }
     this.counts.set({ waiting, failed });
   }
-}
-
-/** `Map.groupBy`, which browsers have since 2024. */
-function group(entries) {
-  const groups = new Map();
-  for (const entry of entries) groups.set(entry.lane, [...(groups.get(entry.lane) ?? []), entry]);
-  return groups;
 }

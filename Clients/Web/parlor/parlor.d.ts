@@ -1,19 +1,19 @@
 /**
  * parlor.js: the client library for the web. Plain ES modules, no dependency, no DOM.
  *
- * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same object until something
- * changed, and listeners run once for all changes of one turn. Ids are opaque strings, times ISO 8601 strings as the server writes them.
+ * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same until something changes, and
+ * listeners run once for all changes of one turn. Ids are opaque strings; times are ISO 8601 strings, as the server writes them.
  */
 
 // ---- Observing -------------------------------------------------------------------------------------------------------------------
 
-/** A value that changes. `snapshot` is replaced, never modified, so `===` says whether anything changed. */
+/** A value that changes. `snapshot` is replaced, never modified: compare with `===` to see whether anything changed. */
 export interface Observable<Snapshot> {
   readonly snapshot: Snapshot;
   /**
    * Runs `listener` after each change, in a microtask, once for all changes of one turn; not at once.
    * A listener that throws does not keep the others from running; its error goes to `reportError`.
-   * @returns ends the subscription; safe to call twice.
+   * @returns a function that ends the subscription; safe to call twice.
    */
   subscribe(listener: (snapshot: Snapshot) => void): () => void;
 }
@@ -46,7 +46,7 @@ export interface LastMessage {
 /** A row of the list. Fields that a newer server adds are passed through. */
 export interface Room {
   readonly id: string;
-  /** null if unnamed; never "". */
+  /** null if the room has no name; never "". */
   readonly name: string | null;
   /** Never empty: the name, or the participants joined by " & ", the creator first. */
   readonly displayName: string;
@@ -63,7 +63,7 @@ export interface Room {
   readonly badges: { readonly messages: number; readonly elements: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
-  /** Others who type there, in the order they began. The server says so for open rooms only. */
+  /** Ids of others who are typing, in the order they began. Only for rooms that are open: the server sends it to no one else. */
   readonly typing: readonly string[];
 }
 
@@ -110,17 +110,17 @@ export interface Element {
 
 // ---- Failures --------------------------------------------------------------------------------------------------------------------
 
-/** Why something did not succeed. */
+/** Why a call failed. */
 export class ClientFailure extends Error {
   /**
-   * `offline`: not reached, or the connection was lost before the answer, so whether it was done is not known.
-   * `refused`: the server's own words, `code` is the contract's. `signed_out`: nobody is signed in, or no longer.
-   * `not_kept`: this device's storage refused.
+   * `offline`: the server was not reached, or the connection was lost before the answer: it may have been done.
+   * `refused`: the server refused; `code` is the contract's, `message` the server's. `signed_out`: nobody is signed in (any more).
+   * `not_kept`: this device could not store it.
    */
   readonly kind: "offline" | "refused" | "signed_out" | "not_kept";
   /** The contract's code (`room_not_found`, `invalid_field`, …) if refused, else the same as `kind`. */
   readonly code: string;
-  /** Trying the same again later may succeed. */
+  /** The same call may succeed later. */
   readonly isRetryable: boolean;
   readonly status: number | null;
   readonly requestId: string | null;
@@ -147,7 +147,7 @@ export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorSto
 /** In memory: nothing survives. For tests, and for browsers that refuse IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
-/** All that the library takes from its surroundings. Tests script each. */
+/** Everything that the library takes from its environment. Tests replace it. */
 export interface Platform {
   fetch: typeof fetch;
   /** Absent: long-polling only. */
@@ -158,11 +158,11 @@ export interface Platform {
   now(): number;
   /** From 0 up to 1. */
   random(): number;
-  /** No two alike, ever: names messages, elements and rooms that are made here. */
+  /** Never the same twice: ids of messages, elements and rooms that are made here. */
   makeId(): string;
-  /** Web Locks; absent: tabs refresh each on its own. */
+  /** Web Locks. Absent: each tab refreshes the tokens on its own. */
   locks?: { request<T>(name: string, run: () => Promise<T>): Promise<T> };
-  /** Absent: tabs don't hear of one another. */
+  /** Absent: tabs do not notify one another. */
   BroadcastChannel?: typeof BroadcastChannel;
 }
 
@@ -177,12 +177,12 @@ export interface ParlorOptions {
   /** Default: IndexedDB where there is any, else memory. */
   storage?: ParlorStorage;
   platform?: Platform;
-  /** "auto": WebSocket, and long-polling while WebSocket cannot be had. */
+  /** "auto": WebSocket, and long-polling where no WebSocket opens. Default: "auto". */
   transport?: "auto" | "websocket" | "polling";
 }
 
 export interface Connection {
-  /** `ended`: it does not come back by itself, because nobody is signed in or the server dismissed this client. */
+  /** `ended`: it does not reconnect by itself, because nobody is signed in or the server ended the session. */
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** All that was missed has been received: what is shown is current. */
   readonly isCaughtUp: boolean;
@@ -215,16 +215,16 @@ export class Parlor {
   /** Disconnects. What is unsent stays, and is sent after the next `start()`. */
   stop(): Promise<void>;
   /**
-   * Connects at once in place of after a pause: to be called on `online`, and on `visibilitychange` to visible.
-   * A connection that has been silent for longer than pings are apart is given up.
+   * Connects at once, without waiting for the next attempt. Call it on `online`, and on `visibilitychange` to visible.
+   * A connection that has received nothing for longer than the ping interval is closed and opened again.
    */
   wake(): void;
-  /** To be called on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */
+  /** Call it on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */
   flush(): Promise<void>;
 
   /**
-   * Opens a room: presence begins, its element badge is gone, its messages and elements load, the cached ones first.
-   * Screens of one room share one conversation and one board; each calls `close()` on what it got.
+   * Opens a room: the person is present there, its element badge is cleared, and its messages and elements load, cached ones first.
+   * Screens of one room share one conversation and one board; each screen calls `close()` on what it got.
    */
   open(roomId: string): OpenRoom;
 }
@@ -243,14 +243,14 @@ export interface SessionSnapshot {
   /** `unknown` until `start()` has read the storage. */
   readonly status: "unknown" | "signedOut" | "signedIn";
   readonly user: Person | null;
-  /** Why one was signed out other than by `logout()`; null else. */
+  /** Why the session ended, if not by `logout()`; else null. */
   readonly failure: ClientFailure | null;
 }
 
 /**
  * Who is signed in, in all tabs of this origin: signing in or out in one does so in all.
  *
- * Refresh tokens work once, so one tab refreshes for all, under a Web Lock, with an `attemptId` that is kept before it asks.
+ * A refresh token works once. So one tab refreshes for all, under a Web Lock, with an `attemptId` that is stored before the request.
  */
 export class Session implements Observable<SessionSnapshot> {
   readonly snapshot: SessionSnapshot;
@@ -259,9 +259,9 @@ export class Session implements Observable<SessionSnapshot> {
   register(fields: { username: string; password: string; firstName?: string; email?: string }): Promise<Person>;
   /** @param username or e-mail. @throws ClientFailure `invalid_credentials`, … */
   login(username: string, password: string): Promise<Person>;
-  /** Takes over a session made elsewhere, such as a demo link's. */
-  adopt(tokens: { token: string; expiresAt: string; refreshToken: string; user: Person }): Promise<void>;
-  /** Leaves nothing of this person on the device, unsent changes included. The server is told if it can be reached. */
+  /** Signs in with tokens from elsewhere, such as a demo link's. @returns the person who is signed in now. */
+  adopt(tokens: { token: string; expiresAt: string; refreshToken: string; user: Person }): Promise<Person>;
+  /** Removes everything of this person from the device, also unsent changes. Ends the session on the server if it can be reached. */
   logout(): Promise<void>;
 }
 
@@ -278,29 +278,29 @@ export interface RoomsSnapshot {
   readonly unreadMessages: number;
   readonly unseenElements: number;
   readonly isLoading: boolean;
-  /** There has been an answer. False: rooms are the cached ones, and none does not mean that there are none. */
+  /** The server has answered. Until then `rooms` has the cached ones: an empty list does not mean that there are no rooms. */
   readonly isLoaded: boolean;
-  /** Why the last try to load failed; what is shown stays. */
+  /** Why loading failed the last time; `rooms` stays as it was. */
   readonly failure: ClientFailure | null;
 }
 
-/** The rooms of one person, live. An answer never undoes an event that came while it was on its way. */
+/** The rooms of one person, live. An answer never undoes an event that arrived after the request was sent. */
 export class Rooms implements Observable<RoomsSnapshot> {
   readonly snapshot: RoomsSnapshot;
   subscribe(listener: (snapshot: RoomsSnapshot) => void): () => void;
   readonly userId: string;
   get(roomId: string): Room | undefined;
   setOrder(order: RoomOrder): void;
-  /** Resolves with an answer that was asked for after this call, or with `failure` set. */
+  /** Loads all rooms, by a request made after this call. Resolves when `rooms` is up to date or `failure` is set. */
   refresh(): Promise<void>;
   /**
-   * Always a new room, but for the same call that was never answered, within five minutes.
+   * Makes a new room. The same call again within five minutes of one that got no answer makes no second room.
    * @throws ClientFailure
    */
   create(userId: string, name?: string): Promise<Room>;
-  /** "" clears the name. Shown at once, and taken back if refused. @throws ClientFailure */
+  /** "" removes the name. The new name shows at once, and is undone if the call fails. @throws ClientFailure */
   rename(roomId: string, name: string): Promise<Room>;
-  /** People one shares no room with, by username. @param q prefix of username or first name. @throws ClientFailure */
+  /** People who share no room with this person, by username. @param q prefix of username or first name. @throws ClientFailure */
   findPeople(q?: string, options?: { cursor?: string; limit?: number; signal?: AbortSignal }):
     Promise<{ people: Person[]; next: string | null }>;
 }
@@ -316,7 +316,7 @@ export interface MessageItem {
   /** The server's time once it has it, and this device's until then. */
   readonly createdAt: string;
   readonly isOwn: boolean;
-  /** `sending`: waits or is on its way. `sent`: the server has it. `read`: all others have read it. */
+  /** `sending`: waiting, or on its way. `sent`: the server has it. `read`: all others have read it. */
   readonly state: "sending" | "sent" | "read" | "failed";
   /** Only if failed. */
   readonly failure: { readonly code: string; readonly message: string } | null;
@@ -325,22 +325,22 @@ export interface MessageItem {
 }
 
 export interface ConversationSnapshot {
-  /** By `seq`, then the unsent ones in the order typed. */
+  /** By `seq`, then unsent ones in the order they were sent. */
   readonly items: readonly MessageItem[];
   readonly hasOlder: boolean;
   readonly isLoading: boolean;
   readonly isLoadingOlder: boolean;
-  /** The server has confirmed all that is shown, and sends every change. */
+  /** Everything shown is confirmed by the server, and every change arrives as an event. */
   readonly isVerified: boolean;
   readonly failure: ClientFailure | null;
-  /** Ids of others who type, in the order they began. */
+  /** Ids of others who are typing, in the order they began. */
   readonly typing: readonly string[];
   /**
-   * The first of others' messages that was unread when the room was opened, for the "new messages" mark;
-   * null if none was. It stays while the room is open.
+   * The first message of others that was unread when the room was opened, for the "new messages" mark; null if there was none.
+   * It stays while the room is open.
    */
   readonly firstUnreadId: string | null;
-  /** The room is no longer one's own. */
+  /** The person is no longer in the room, or it does not exist. */
   readonly isGone: boolean;
 }
 
@@ -348,29 +348,29 @@ export class Conversation implements Observable<ConversationSnapshot> {
   readonly snapshot: ConversationSnapshot;
   subscribe(listener: (snapshot: ConversationSnapshot) => void): () => void;
   readonly roomId: string;
-  /** Shows it at once, keeps it, and sends it now or when the server can be reached. @returns its item's id; null of white space alone. */
+  /** Shows and stores it at once, and sends it as soon as the server can be reached. @returns its item's id; null if it is blank. */
   send(text: string): string | null;
   /** Sends a failed message again, under the same `tempId`. */
   retry(itemId: string): void;
-  /** Gives an unsent message up. @returns false if it is on its way or stored. */
+  /** Removes an unsent message. @returns false if it is on its way or stored. */
   discard(itemId: string): boolean;
   /** Deletes an own stored message for everyone. @throws ClientFailure */
   delete(itemId: string): Promise<void>;
-  /** The page before the first message; does nothing if there is none, or one is being fetched. */
+  /** Loads the page before the first message; does nothing if there is none, or one is being loaded. */
   loadOlder(): Promise<void>;
   refresh(): Promise<void>;
-  /** These items can be seen: others' unread ones are read now. Receipts go out in batches. */
+  /** These items are visible: unread ones of others count as read. Receipts are sent in batches. */
   noteVisible(itemIds: Iterable<string>): void;
-  /** The person has changed the text. Stops by itself after two idle seconds, and on sending. */
+  /** The person has changed the text. Typing ends by itself after two idle seconds, and on sending. */
   typed(): void;
   stoppedTyping(): void;
 }
 
 // ---- Board -----------------------------------------------------------------------------------------------------------------------
 
-/** An element as it is shown: the server's, with own changes on top that it does not have yet. */
+/** An element as it is shown: the server's, with the changes made here that the server does not have yet. */
 export interface BoardElement {
-  /** Stays the same when a new element becomes a stored one: use it as the key and in every call. */
+  /** Stays the same when a new element becomes a stored one: use it as the key, and in every call. */
   readonly id: string;
   readonly type: string;
   readonly content: { readonly [key: string]: unknown };
@@ -386,14 +386,14 @@ export interface BoardElement {
   readonly element: Element | null;
 }
 
-/** The server had a newer version than what was edited here; it is shown, and this was not saved. */
+/** An edit that was not saved, because the server had a newer version, which is shown. */
 export interface BoardConflict {
   readonly id: string;
   readonly content: { readonly [key: string]: unknown };
 }
 
 export interface BoardSnapshot {
-  /** Oldest first. z-order is the content's business. */
+  /** Oldest first. Which element covers which is up to `content`. */
   readonly elements: readonly BoardElement[];
   readonly isLoading: boolean;
   readonly isVerified: boolean;
@@ -402,9 +402,9 @@ export interface BoardSnapshot {
 }
 
 /**
- * Changes show at once and are kept until the server has them. While one is on its way, later ones of the same element become one,
- * so `move` may be called with every pointer event. Moves: the last one wins. Edits carry the version that was seen: on a
- * conflict the server's version is shown.
+ * Changes show at once, and are stored until the server has them. While one is on its way, later ones of the same element are merged,
+ * so `move` may be called with every pointer event. Of moves the last one wins. Edits carry the version that was seen: on a conflict
+ * the server's version is shown.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;
@@ -416,11 +416,11 @@ export class Board implements Observable<BoardSnapshot> {
   /** Replaces the whole content. */
   edit(id: string, content: object): void;
   delete(id: string): void;
-  /** Removes all elements, others' too. Needs a connection; taken back if it fails. @throws ClientFailure */
+  /** Removes all elements, also those of others. Needs a connection; undone if it fails. @throws ClientFailure */
   clear(): Promise<void>;
   /** Sends a failed change again. */
   retry(id: string): void;
-  /** Gives failed changes of an element up: the server's version is shown, or a new element disappears. */
+  /** Drops failed changes of an element: the server's version is shown, or a new element disappears. */
   discard(id: string): void;
   dismissConflict(): void;
   refresh(): Promise<void>;
@@ -428,7 +428,7 @@ export class Board implements Observable<BoardSnapshot> {
 
 // ---- Display ---------------------------------------------------------------------------------------------------------------------
 
-/** First name, or username. */
+/** The first name, else the username. */
 export function personName(person: { firstName?: string | null; username: string }): string;
 /** "" for 0, "99+" over 99. */
 export function badgeText(count: number): string;

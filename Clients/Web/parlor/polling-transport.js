@@ -25,10 +25,10 @@ export function connectPolling(platform, address, { onText, onEnd }) {
   }
 
   async function request(method, body) {
-    // A caches' copy of an answer to the same address must not be taken for a new one.
-    const address = `${url ?? base}&t=${platform.now().toString(36)}${Math.floor(platform.random() * 1e6).toString(36)}`;
+    // A cache's copy of an earlier answer must not be taken for a new one: no two requests have the same URL.
+    const unique = `${url ?? base}&t=${platform.now().toString(36)}${Math.floor(platform.random() * 1e6).toString(36)}`;
     const headers = body === undefined ? {} : { "Content-Type": "text/plain;charset=UTF-8" };
-    const response = await platform.fetch(address, { method, body, headers, signal: stop.signal, cache: "no-store" });
+    const response = await platform.fetch(unique, { method, body, headers, signal: stop.signal, cache: "no-store" });
     const text = await response.text();
     if (!response.ok) throw ClientFailure.offline(`The connection was ended (${response.status}).`);
     return text;

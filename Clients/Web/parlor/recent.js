@@ -1,4 +1,4 @@
-/** The values last set, by id: beyond `limit` the oldest is forgotten. */
+/** The values last set, by id: beyond `limit` the oldest is forgotten. An id that is set again counts once, as the newest. */
 export class RecentValues {
   #limit;
   #values = new Map();
@@ -17,15 +17,12 @@ export class RecentValues {
 
   /** @returns the id that is forgotten for it. */
   set(id, value = true) {
+    this.#values.delete(id);
     this.#values.set(id, value);
     if (this.#values.size <= this.#limit) return undefined;
     const [oldest] = this.#values.keys();
     this.#values.delete(oldest);
     return oldest;
-  }
-
-  delete(id) {
-    this.#values.delete(id);
   }
 }
 

@@ -8,7 +8,7 @@ const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 
  * - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: an event that is
  *   lost, late or doubled makes nothing drift. A `rev` that skips shows what was lost: then the room has to be asked for.
  * - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; opening zeroes.
- * - Others' messages are unread until the server says otherwise, each counted once, whether the room is told, everyone, or both.
+ * - Others' messages are unread until the server says otherwise, each counted once, whether the event comes to the room, to everyone, or both.
  * - Rooms that were not loaded are not one's own, and leave no trace.
  */
 export class RoomCounts {

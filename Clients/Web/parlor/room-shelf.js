@@ -1,3 +1,4 @@
+import { RecentValues } from "./recent.js";
 import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
 
 /** How long an event may be on its way after an answer that has it already: after that it is a new one. Milliseconds. */
@@ -15,12 +16,12 @@ export class RoomShelf {
   needs = new Map();
   /** Rooms that an answer with all did not have: whether they are gone has to be asked, it may be older than they are. */
   missing = new Set();
-  deletedMessages = [];
-  /** By room, the time of a name that was sent to the room, until everyone is told. */
+  deletedMessages = new RecentValues(REMEMBERED_DELETIONS);
+  /** By room, the time of a name that came with an event to the room, until the `:global` event. */
   namedAt = new Map();
   #now;
   #events = 0;
-  /** While answers are on their way, when each room was last told of, and its name: counted in events. */
+  /** While answers are on their way: the last event of each room and of its name, as numbers of events. */
   #touched = new Map();
   #named = new Map();
   #loads = 0;
@@ -101,7 +102,7 @@ export class RoomShelf {
     if (isOvertaken || lacking.has("messages")) {
       const [a, b] = [known.room.lastMessage, record.room.lastMessage];
       const last = a && b ? (a.createdAt > b.createdAt ? a : b) : a ?? b;
-      record.room = { ...record.room, lastMessage: last && this.deletedMessages.includes(last.id) ? null : last };
+      record.room = { ...record.room, lastMessage: last && this.deletedMessages.has(last.id) ? null : last };
     }
     return record;
   }
@@ -126,11 +127,6 @@ export class RoomShelf {
   meet(id, need) {
     const needs = this.needs.get(id);
     if (needs?.delete(need) && needs.size === 0) this.needs.delete(id);
-  }
-
-  noteDeletion(messageId) {
-    this.deletedMessages.push(messageId);
-    if (this.deletedMessages.length > REMEMBERED_DELETIONS) this.deletedMessages.shift();
   }
 
   noteName(id, at) {
@@ -175,14 +171,14 @@ export class RoomShelf {
 const APPLY = {
   "message:new"(record, { message }) {
     this.meet(record.id, `message ${message.id}`);
-    if (this.deletedMessages.includes(message.id) || record.room.lastMessage?.createdAt > message.createdAt) return;
+    if (this.deletedMessages.has(message.id) || record.room.lastMessage?.createdAt > message.createdAt) return;
     noteMessages(record, Date.parse(message.createdAt));
     const { id, senderId, text, createdAt } = message;
     record.room = { ...record.room, lastMessage: { id, senderId, text, createdAt } };
   },
   "message:new:global"(record, { messageId, messagesUpdatedAt }) {
     // Ids sort by creation: one that is not newer than what is shown was sent before, or is in an answer.
-    if (messageId <= record.room.lastMessage?.id || this.deletedMessages.includes(messageId)) return;
+    if (messageId <= record.room.lastMessage?.id || this.deletedMessages.has(messageId)) return;
     noteMessages(record, this.fullTime(messagesUpdatedAt, record.id));
     this.need(record.id, `message ${messageId}`);
   },
@@ -210,7 +206,7 @@ const APPLY = {
     noteContent(record, at);
   },
   "room:updated:global"(record, { updatedAt }) {
-    // What changed is not said: but if the room was told just before, that was it.
+    // The event does not say what changed. If the name came to the room just before, it was the name.
     const named = this.namedAt.get(record.id);
     this.namedAt.delete(record.id);
     if (named === updatedAt) return;
@@ -225,7 +221,7 @@ const APPLY = {
 };
 
 function applyDeletion(shelf, record, messageId) {
-  shelf.noteDeletion(messageId);
+  shelf.deletedMessages.set(messageId);
   shelf.meet(record.id, `message ${messageId}`);
   if (record.room.lastMessage?.id !== messageId) return;
   // What was taken back is not shown any longer; which one is the last now comes with the answer.
@@ -233,7 +229,7 @@ function applyDeletion(shelf, record, messageId) {
   shelf.need(record.id, "answer");
 }
 
-/** What the room is told says nothing of the count; everyone is told that at the same time, but for what was missed. */
+/** An event to the room has no count. The `:global` event has it and comes at the same time, unless it was missed. */
 function applyElement(record, { element, elementId }) {
   if (element) noteContent(record, Date.parse(element.updatedAt));
   this.need(record.id, `element ${element?.id ?? elementId}`);

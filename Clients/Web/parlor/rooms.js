@@ -1,5 +1,5 @@
 import { ClientFailure } from "./failure.js";
-import { Observable } from "./observable.js";
+import { Observable, keepFields, keepList } from "./observable.js";
 import { RoomCounts } from "./room-counts.js";
 import { byOrder, shownRoom, takeName } from "./room-record.js";
 import { RoomShelf } from "./room-shelf.js";
@@ -54,19 +54,18 @@ export class Rooms extends Observable {
   makeSnapshot(previous) {
     const known = new Map(previous?.rooms.map((room) => [room.id, room]));
     const rooms = [...this.#shelf.records.values()].sort(byOrder(this.#order)).map((record) => keepIfSame(known.get(record.id), this.#shown(record)));
-    const isSame = rooms.length === previous?.rooms.length && rooms.every((room, index) => room === previous.rooms[index]);
-    const shown = isSame ? previous.rooms : Object.freeze(rooms);
-    const next = {
+    const shown = keepList(previous?.rooms, rooms);
+    const isSame = shown === previous?.rooms && this.#order === previous.order;
+    return keepFields(previous, {
       rooms: shown,
       order: this.#order,
-      people: isSame && previous.order === this.#order ? previous.people : byPerson(shown, this.userId),
+      people: isSame ? previous.people : byPerson(shown, this.userId),
       unreadMessages: sum(shown, ({ badges }) => badges.messages),
       unseenElements: sum(shown, ({ badges }) => badges.elements),
       isLoading: this.#fetching.isLoading,
       isLoaded: this.isLoaded,
       failure: this.#fetching.failure,
-    };
-    return previous && Object.keys(next).every((key) => next[key] === previous[key]) ? previous : Object.freeze(next);
+    });
   }
 
   get(roomId) {
@@ -154,7 +153,7 @@ export class Rooms extends Observable {
     this.#show();
   }
 
-  /** The server is about to be told that the person leaves. Until `leave` the room is open. */
+  /** A `room:leave` is about to be sent. Until `leave` the room is open. */
   beginLeaving(roomId) {
     this.#leaving.set(roomId, false);
     this.setTyping(roomId, []);
@@ -276,7 +275,7 @@ export class Rooms extends Observable {
     this.invalidate();
   }
 
-  /** What an event has changed: at once, or with all that follows it so soon that nobody could tell. */
+  /** Shows what an event has changed: at once, or together with the events that follow within a blink. */
   #showSoon(isAtOnce) {
     this.#isDirty = true;
     if (this.#isResting && !isAtOnce) return;

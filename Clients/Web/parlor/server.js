@@ -49,19 +49,21 @@ export class Server {
     return { rooms: data, degraded };
   }
 
-  async room(roomId) {
-    const { data, degraded = [] } = await this.#call("GET", path("rooms", roomId));
-    return { room: data, degraded };
+  room(roomId) {
+    return this.#room("GET", path("rooms", roomId));
   }
 
-  async makeRoom(otherUserId, name, clientRequestId) {
-    const { data, degraded = [] } = await this.#call("POST", "/rooms", { body: { otherUserId, name, clientRequestId } });
-    return { room: data, degraded };
+  makeRoom(otherUserId, name, clientRequestId) {
+    return this.#room("POST", "/rooms", { body: { otherUserId, name, clientRequestId } });
   }
 
-  async rename(roomId, name) {
-    const { data, degraded = [] } = await this.#call("PUT", path("rooms", roomId, "name"), { body: { name } });
-    return { room: data, degraded };
+  rename(roomId, name) {
+    return this.#room("PUT", path("rooms", roomId, "name"), { body: { name } });
+  }
+
+  async #room(...request) {
+    const { data: room, degraded = [] } = await this.#call(...request);
+    return { room, degraded };
   }
 
   async peopleWithoutRooms(q, { cursor, limit, signal } = {}) {
@@ -97,14 +99,8 @@ export class Server {
   }
 
   async deleteMessage(roomId, messageId) {
-    const mayBeDone = this.#socket.isConnected;
     if (await this.#ask("message:delete", { roomId, messageId })) return;
-    try {
-      await this.#call("DELETE", path("rooms", roomId, "messages", messageId));
-    } catch (error) {
-      // By the one whose answer was lost.
-      if (!(mayBeDone && ClientFailure.of(error).is("message_not_found"))) throw error;
-    }
+    await this.#call("DELETE", path("rooms", roomId, "messages", messageId));
   }
 
   async markRead(roomId, messageIds) {
@@ -112,9 +108,9 @@ export class Server {
     await this.#call("POST", path("rooms", roomId, "messages", "read"), { body: { messageIds } });
   }
 
-  /** Without a connection nobody is told: there is no such call over HTTP. */
+  /** Sends nothing without a connection: there is no such call over HTTP. */
   setTyping(roomId, isTyping) {
-    this.#socket.tell("message:typing", { roomId, isTyping });
+    this.#socket.send("message:typing", { roomId, isTyping });
   }
 
   // Elements

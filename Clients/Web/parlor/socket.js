@@ -36,7 +36,7 @@ export class RoomsSocket {
   #link = null;
   #cursor = null;
   #awaitsSync = false;
-  #toldAt = 0;
+  #lastEventAt = 0;
   #pause = null;
   #syncPause = null;
   #backoff = new Backoff();
@@ -96,14 +96,14 @@ export class RoomsSocket {
   }
 
   /** @throws ClientFailure `offline` at once if there is no connection. */
-  async emit(event, payload, timeout) {
+  async emit(event, payload) {
     if (!this.#link) throw ClientFailure.offline("not connected");
-    return this.#link.ask(event, payload, timeout);
+    return this.#link.ask(event, payload);
   }
 
-  /** Dropped without a connection. */
-  tell(event, payload) {
-    this.#link?.tell(event, payload);
+  /** Sends an event without asking for an ack; drops it without a connection. */
+  send(event, payload) {
+    this.#link?.send(event, payload);
   }
 
   async #stayConnected(run) {
@@ -200,7 +200,7 @@ export class RoomsSocket {
     this.#setLink(link);
     // Whoever was in a hurry has what they wanted: the next loss is another one.
     this.#skipsPause = false;
-    this.#toldAt = this.#platform.now();
+    this.#lastEventAt = this.#platform.now();
     this.#handle({ type: "connected" });
     if (this.#link === link) this.#awaitSync(link, this.#platform.now());
   }
@@ -215,7 +215,7 @@ export class RoomsSocket {
       this.#cursor = data?.cursor ?? this.#cursor;
       return this.#handle({ type: "recovered", isWhole: data?.recovered === true });
     }
-    this.#toldAt = this.#platform.now();
+    this.#lastEventAt = this.#platform.now();
     this.#handle({ type: "event", name, data: data ?? {} });
   }
 
@@ -223,7 +223,7 @@ export class RoomsSocket {
     while (await (this.#syncPause = new Pause(this.#platform, SYNC_TIMEOUT)).done) {
       const now = this.#platform.now();
       if (!this.#awaitsSync || link !== this.#link) return;
-      if (now - this.#toldAt < SYNC_TIMEOUT && now - start < LONGEST_SYNC) continue;
+      if (now - this.#lastEventAt < SYNC_TIMEOUT && now - start < LONGEST_SYNC) continue;
       this.#awaitsSync = false;
       return this.#handle({ type: "recovered", isWhole: false });
     }

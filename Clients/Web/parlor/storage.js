@@ -94,3 +94,9 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
     }),
   };
 }
+
+/** Removes all entries whose key begins with `prefix`. */
+export async function removeAll(storage, prefix) {
+  const kept = await storage.readAll(prefix);
+  await storage.write(kept.map(([key]) => [key, undefined]));
+}

@@ -35,7 +35,6 @@ export class Pause {
 
   constructor(platform, milliseconds) {
     this.#platform = platform;
-    this.endsAt = platform.now() + milliseconds;
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
       this.#timer = platform.setTimeout(() => resolve(true), milliseconds);
@@ -48,16 +47,13 @@ export class Pause {
   }
 }
 
-/** Resolves as `promise` does, or fails as offline after `milliseconds`; what comes later is passed to `tooLate`. */
-export async function within(platform, milliseconds, words, promise, tooLate) {
+/** Resolves as `promise` does, or fails as offline after `milliseconds`. */
+export async function within(platform, milliseconds, words, promise) {
   const pause = new Pause(platform, milliseconds);
-  let isOver = false;
   const timeout = pause.done.then((isLate) => {
-    if (!isLate) return new Promise(() => {});
-    isOver = true;
-    throw ClientFailure.offline(words);
+    if (isLate) throw ClientFailure.offline(words);
+    return new Promise(() => {});
   });
-  promise.then((value) => isOver && tooLate?.(value), () => {});
   try {
     return await Promise.race([promise, timeout]);
   } finally {

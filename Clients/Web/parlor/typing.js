@@ -1,24 +1,24 @@
 import { Pause } from "./timing.js";
 
-/** The server forgets a typist after three seconds. */
+/** The server ends a typist after three seconds without a renewal. */
 const RENEWAL = 1_000;
 const IDLE = 2_000;
-/** The server ends a typist after three seconds by itself; this is for an end that was lost. */
+/** Longer than the server waits: this is for an end that was lost. */
 const LIFETIME = 3_500;
 
-/** Tells a room that one types: at once, then at most once a second, and that one has stopped after two idle seconds. */
+/** Sends that one types: at once, then at most once a second; and that one has stopped, after two idle seconds. */
 export class TypingSignal {
   #platform;
-  #tell;
+  #send;
   #isTyping = false;
-  #toldAt = -Infinity;
+  #sentAt = -Infinity;
   #typedAt = 0;
   #idle = null;
 
-  /** @param tell `(isTyping) → void` */
-  constructor(platform, tell) {
+  /** @param send `(isTyping) → void` */
+  constructor(platform, send) {
     this.#platform = platform;
-    this.#tell = tell;
+    this.#send = send;
   }
 
   /** The text has changed by the person's hand. */
@@ -26,10 +26,10 @@ export class TypingSignal {
     const now = this.#platform.now();
     this.#typedAt = now;
     // Also within a second after a stop. Before it or after: a clock may be set back.
-    if (Math.abs(now - this.#toldAt) < RENEWAL) return;
-    this.#toldAt = now;
+    if (Math.abs(now - this.#sentAt) < RENEWAL) return;
+    this.#sentAt = now;
     this.#isTyping = true;
-    this.#tell(true);
+    this.#send(true);
     this.#waitForIdle(IDLE);
   }
 
@@ -39,7 +39,7 @@ export class TypingSignal {
     this.#idle = null;
     if (!this.#isTyping) return;
     this.#isTyping = false;
-    this.#tell(false);
+    this.#send(false);
   }
 
   #waitForIdle(milliseconds) {

@@ -17,8 +17,9 @@ export class Network {
   }
 
   /** A tab of a person who is signed in, unless the storage has another session. */
-  async device(user, { storage = memoryStorage(), locks, BroadcastChannel, transport } = {}) {
+  async device(user, { storage = memoryStorage(), locks, BroadcastChannel, transport, isOffline = false } = {}) {
     const wires = new Wires(this);
+    wires.isOffline = isOffline;
     let count = 0;
     const name = `${user.username}-${this.devices.length}`;
     const platform = browserPlatform({
@@ -38,7 +39,6 @@ export class Wires {
   isOffline = false;
   chaos = null;
   answersToLose = 0;
-  hasWebSocket = true;
   sockets = new Set();
   #network;
 
@@ -103,7 +103,7 @@ export class Wires {
       }
     };
     clock.setTimeout(() => {
-      if (this.isOffline || !this.hasWebSocket) {
+      if (this.isOffline) {
         this.sockets.delete(socket);
         return socket.onerror?.();
       }

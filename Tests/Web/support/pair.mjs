@@ -1,7 +1,7 @@
 import { Network } from "./network.mjs";
 
 /** Two people with one room, both connected and caught up. */
-export async function pair({ seed, rooms = 1, options } = {}) {
+export async function pair({ seed, rooms = 1 } = {}) {
   const network = new Network(seed);
   const { parlor, clock } = network;
   const [ada, bob] = [parlor.addPerson("ada"), parlor.addPerson("bob")];
@@ -10,7 +10,7 @@ export async function pair({ seed, rooms = 1, options } = {}) {
     const token = parlor.openSession(ada).token;
     ids.push(parlor.answer("POST", "/rooms", { otherUserId: bob.id }, token).body.data.id);
   }
-  const [a, b] = [await network.device(ada, options), await network.device(bob, options)];
+  const [a, b] = [await network.device(ada), await network.device(bob)];
   await caughtUp(clock, a, b);
   await clock.until("rooms are loaded", () => [a, b].every(({ parlor: { rooms } }) => rooms.snapshot.isLoaded));
   return { network, clock, server: parlor, a, b, ids, roomId: ids[0] };

@@ -96,14 +96,14 @@ export class ScriptedParlor {
   // Sockets
 
   open(socket) {
-    this.sockets.set(socket, { user: null, joined: new Map() });
+    this.sockets.set(socket, { user: null, joined: new Set() });
     socket.deliver("0" + JSON.stringify({ sid: this.makeId("sid"), upgrades: [], pingInterval: 25_000, pingTimeout: 20_000, maxPayload: 1e6 }));
   }
 
   close(socket) {
     const state = this.sockets.get(socket);
     this.sockets.delete(socket);
-    for (const roomId of state?.joined.keys() ?? []) this.#notePresence(roomId, state.user.id);
+    for (const roomId of state?.joined ?? []) this.#notePresence(roomId, state.user.id);
   }
 
   receive(socket, text) {
@@ -146,7 +146,7 @@ export class ScriptedParlor {
         for (const { to, roomId, event: name, data: missed } of state.joined.has(room.id) ? [] : this.log.slice(state.position)) {
           if (roomId === room.id && to.includes(state.user.id)) this.#deliver(socket, name, missed);
         }
-        state.joined.set(room.id, true);
+        state.joined.add(room.id);
         room.unseen.set(state.user.id, new Set());
         this.#notePresence(room.id, state.user.id);
         return { room: room.seenBy(state.user.id, this) };
@@ -172,7 +172,7 @@ export class ScriptedParlor {
     this.toRoom(room, "room:presence", { roomId, userId, isPresent: this.isPresent(roomId, userId) }, { isKept: false });
   }
 
-  // Telling
+  // Sending events
 
   toRoom(room, event, data, { isKept = true, except } = {}) {
     if (isKept) this.log.push({ to: room.participants, roomId: room.id, event, data });

@@ -149,7 +149,7 @@ export const elementRoutes = {
     for (const id of room.participants) {
       if (id !== user.id && !parlor.isPresent(room.id, id)) room.unseen.set(id, (room.unseen.get(id) ?? new Set()).add(element.id));
     }
-    elementRoutes.tell(parlor, room, "element:created", { element: { ...element } }, { elementId: element.id, createdBy: user.id, type });
+    elementRoutes.emit(parlor, room, "element:created", { element: { ...element } }, { elementId: element.id, createdBy: user.id, type });
     return { element: { ...element } };
   },
   update(parlor, room, user, { elementId, content, position, version }) {
@@ -160,21 +160,21 @@ export const elementRoutes = {
     if (content !== undefined) changed.content = content;
     if (position !== undefined) changed.position = position;
     room.elements.set(elementId, changed);
-    elementRoutes.tell(parlor, room, "element:updated", { element: { ...changed } }, { elementId, updatedBy: user.id });
+    elementRoutes.emit(parlor, room, "element:updated", { element: { ...changed } }, { elementId, updatedBy: user.id });
     return { element: { ...changed } };
   },
   delete(parlor, room, user, elementId) {
     if (!room.elements.delete(elementId)) throw new Refusal(404, "element_not_found");
-    elementRoutes.tell(parlor, room, "element:deleted", { roomId: room.id, elementId, deletedBy: user.id }, { elementId, deletedBy: user.id });
+    elementRoutes.emit(parlor, room, "element:deleted", { roomId: room.id, elementId, deletedBy: user.id }, { elementId, deletedBy: user.id });
     return {};
   },
   clear(parlor, room, user) {
     const deletedCount = room.elements.size;
     room.elements.clear();
-    if (deletedCount > 0) elementRoutes.tell(parlor, room, "room:cleared", { roomId: room.id, clearedBy: user.id }, { clearedBy: user.id });
+    if (deletedCount > 0) elementRoutes.emit(parlor, room, "room:cleared", { roomId: room.id, clearedBy: user.id }, { clearedBy: user.id });
     return { deletedCount };
   },
-  tell(parlor, room, event, data, global) {
+  emit(parlor, room, event, data, global) {
     room.rev += 1;
     room.contentAt = parlor.time();
     parlor.toRoom(room, event, data);

@@ -1,0 +1,17 @@
+// What a person has chosen for this browser: the theme, the language, how rooms are listed.
+
+export function chosen(key, otherwise) {
+  try {
+    return localStorage.getItem(`parlor.${key}`) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+export function keepChoice(key, value) {
+  try {
+    localStorage.setItem(`parlor.${key}`, value);
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+}
