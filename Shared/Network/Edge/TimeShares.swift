@@ -35,6 +35,9 @@ final class TimeShares {
         fileprivate var began: LoopInstant
         /// What was used before it began, and is not counted yet.
         fileprivate var before: Duration = .zero
+        /// The address has had its share: that stands for the rest of the spell, however long the thread does not run. Whoever
+        /// asks twice, to stop and then to wait, gets one answer.
+        private var isOver = false
 
         fileprivate init(_ shares: TimeShares?, of address: IPAddress?, began: LoopInstant, before: Duration) {
             (self.shares, self.began, self.before) = (shares, began, before)
@@ -45,6 +48,7 @@ final class TimeShares {
         mutating func pass(to address: IPAddress?) {
             _ = goesOn()
             guard let shares, self.address != address else { return }
+            isOver = false
             self.address = address
             share = address.map(shares.share)
         }
@@ -54,12 +58,14 @@ final class TimeShares {
         /// - Returns: false if the address has had its share. `TimeShares.wait` says when there is more.
         mutating func goesOn() -> Bool {
             guard let shares, let share else { return true }
+            if isOver { return false }
             let now = LoopInstant.now()
             let used = shares.worked(since: began, until: now) + before
             share.paid = max(share.paid, began) + used * 100 / shares.percent
             before = .zero
             began = now
-            return share.paid <= now + shares.allowance
+            isOver = share.paid > now + shares.allowance
+            return !isOver
         }
     }
 

@@ -15,7 +15,7 @@ final class WebSocketConnection: ChannelHandler {
         case tryAgainLater = 1013
     }
 
-    /// Whom its messages go to.
+    /// Who receives its messages.
     private enum Receiver {
         /// Whose transport it is, or is to become.
         case session(EngineConnection)
@@ -148,10 +148,8 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     func channelDidDrain(_ channel: Channel) {
-        // Less is always granted.
-        _ = countBytes()
-        // Every broadcast drains every connection: only one that was held up has anything to go on with.
-        if isHeldUp { process() }
+        // Every broadcast drains every connection: only one that was held up has anything to go on with. Less is always granted.
+        if isHeldUp { goOn() } else { _ = countBytes() }
     }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {

@@ -64,6 +64,24 @@ struct TimeSharesTests {
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
     }
 
+    @Test("whoever has had their share in a spell has had it for all of it, though the thread does not run meanwhile")
+    func spells() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.shutdown() }
+        let loop = group.loops[0]
+        let address = try #require(IPAddress("192.0.2.1"))
+        let answers = await withCheckedContinuation { continuation in
+            loop.execute {
+                // Receiving counts as 3 ms of work, of which 1 ms is free: 2 ms are waited for.
+                var spell = TimeShares(percent: 100, on: loop).begin(for: address, received: 6 << 20)
+                let first = spell.goesOn()
+                usleep(20_000)
+                continuation.resume(returning: [first, spell.goesOn()])
+            }
+        }
+        #expect(answers == [false, false])
+    }
+
     /// Keeps the thread busy for so many seconds of its own time, however long others have the core meanwhile.
     private static func run(for seconds: Double) {
         func used() -> Double {
