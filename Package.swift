@@ -2,8 +2,8 @@
 import PackageDescription
 
 // The dependency rule lives here: a service depends on Shared targets and on parts of its own, never on another service,
-// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. What apps
-// stand on, in Clients, is on Shared only where a system has no Foundation of its own; nothing but tests depends on Tests.
+// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. The
+// client library, in Clients, depends on Shared only on Linux: elsewhere Foundation is enough. Only tests depend on Tests.
 // `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
 
 // A newer compiler knows new warnings: news for us, but no reason not to build for someone who has it.
@@ -42,7 +42,7 @@ func system(_ name: String, apt package: String? = nil) -> Target {
 /// A C library of the system that is loaded when it is first needed: in its folder, functions of the same names call it.
 func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(Group.system.rawValue)/\(name)") }
 
-/// What apps stand on, or one that stands on it, in Clients/.
+/// `RoomsClient`, or a target that depends on it, in Clients/.
 func client(_ name: String, _ dependencies: [Target.Dependency], exclude others: [String] = []) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Clients/\(name)", exclude: ["README.md"] + others,
@@ -75,7 +75,9 @@ func gateway() -> [Target] {
         part("GatewayCatalog", "Catalog", ["EventLog", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("GatewayPresence", "Presence", []),
-        part("WebPage", "WebPage", ["CZlib", "HTTP", "Security", "Workers"]),
+        .target(
+            name: "WebPage", dependencies: ["CZlib", "HTTP", "Security"], path: "Services/Gateway/WebPage",
+            exclude: ["README.md"], swiftSettings: settings),
         part(
             "RoomViews", "RoomViews",
             ["EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
@@ -92,7 +94,7 @@ func gateway() -> [Target] {
                 "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
             ]),
     ]
-    let folders = ["Catalog", "Limits", "Presence", "WebPage", "RoomViews", "Delivery", "Edge"]
+    let folders = parts.compactMap { $0.path?.split(separator: "/").last.map(String.init) }
     return parts
         + service(
             "Gateway", executable: "parlor-gateway",

@@ -103,7 +103,7 @@ struct GatewayParts: Sendable {
             metrics: node.metrics)
         let memberships = Memberships(services.bus)
         let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
-        let page = settings.showsPage ? WebPage.find() : nil
+        let page = settings.showsPage ? WebPage.find(readingOn: longWork.executor) : nil
         if settings.showsPage, page == nil {
             log.warning("the web client is not installed: / is 404", ["setting": "WEB_CLIENT"])
         }

@@ -10,6 +10,9 @@ package final class LongWork: Sendable {
 
     package init() {}
 
+    /// For other work that blocks or is long.
+    package var executor: any TaskExecutor { threads[0] }
+
     /// Short work is done where the caller is, as the way there and back costs more.
     package func run<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
         guard isLong else { return await work() }

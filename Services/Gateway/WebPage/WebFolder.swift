@@ -4,15 +4,13 @@ import Glibc
 struct WebFolder: Sendable {
     let path: String
 
-    /// Installed with the executable, in `../share/parlor/web`; or in the checkout that the executable was built in.
+    /// Installed with the executable, in `../share/parlor/web`; or in the checkout whose `.build` the executable is in.
     ///
     /// - Returns: nil if there is no page in either.
     static func find(besides executable: String) -> WebFolder? {
-        var folder = parent(of: executable)
-        var candidates = [parent(of: folder) + "/share/parlor/web"]
-        while !folder.isEmpty {
-            folder = parent(of: folder)
-            candidates.append(folder + "/Clients/Web")
+        var candidates = [parent(of: parent(of: executable)) + "/share/parlor/web"]
+        if let build = executable.firstRange(of: "/.build/") {
+            candidates.append(executable[..<build.lowerBound] + "/Clients/Web")
         }
         return candidates.first { access($0 + "/index.html", R_OK) == 0 }.map(WebFolder.init)
     }
@@ -34,11 +32,13 @@ struct WebFolder: Sendable {
     /// Made-up data for development.
     private static let development = "dev"
 
-    /// The files that a browser may ask for, by their path in the folder. What cannot be read is left out.
-    func files() -> [String: [UInt8]] { files(in: "") }
+    /// The files that a browser may ask for, by their path in the folder.
+    ///
+    /// - Returns: nil if one of them cannot be read: a page without a file is none.
+    func files() -> [String: [UInt8]]? { files(in: "") }
 
-    private func files(in folder: String) -> [String: [UInt8]] {
-        guard let directory = opendir("\(path)/\(folder)") else { return [:] }
+    private func files(in folder: String) -> [String: [UInt8]]? {
+        guard let directory = opendir("\(path)/\(folder)") else { return nil }
         defer { closedir(directory) }
         var found: [String: [UInt8]] = [:]
         while let entry = readdir(directory) {
@@ -48,9 +48,11 @@ struct WebFolder: Sendable {
             guard !name.hasPrefix("."), name != Self.development else { continue }
             let file = folder.isEmpty ? name : "\(folder)/\(name)"
             if WebFile.type(of: name) != nil {
-                found[file] = contents(of: file)
+                guard let bytes = contents(of: file) else { return nil }
+                found[file] = bytes
             } else if !name.contains(".") {
-                found.merge(files(in: file)) { first, _ in first }
+                guard let files = files(in: file) else { return nil }
+                found.merge(files) { first, _ in first }
             }
         }
         return found

@@ -1,7 +1,6 @@
 import HTTP
 import Security
 import Synchronization
-import Workers
 
 /// The web client: `GET /`, and the files that it is made of.
 ///
@@ -20,17 +19,23 @@ package final class WebPage: Sendable {
     private static let folder = "/web/"
 
     private let source: WebFolder
+    private let executor: any TaskExecutor
     private let state = Mutex(State.unread)
 
-    private init(_ source: WebFolder) { self.source = source }
+    private init(_ source: WebFolder, on executor: any TaskExecutor) {
+        (self.source, self.executor) = (source, executor)
+    }
 
+    /// - Parameter executor: reads the files, which blocks: no loop.
     /// - Returns: nil if the page is neither installed with the executable nor in the checkout that it was built in.
-    package static func find() -> WebPage? {
-        WebFolder.executable.flatMap(WebFolder.find).map(WebPage.init)
+    package static func find(readingOn executor: any TaskExecutor) -> WebPage? {
+        WebFolder.executable.flatMap(WebFolder.find).map { WebPage($0, on: executor) }
     }
 
     /// The page in a folder.
-    convenience init(in path: String) { self.init(WebFolder(path: path)) }
+    convenience init(in path: String, readingOn executor: any TaskExecutor) {
+        self.init(WebFolder(path: path), on: executor)
+    }
 
     /// Whether the address is the page's, be there a file or not.
     package func serves(_ path: String) -> Bool { path == "/" || path.hasPrefix(Self.folder) }
@@ -55,16 +60,14 @@ package final class WebPage: Sendable {
                     return false
                 }
             }
-            // Reading blocks, and compressing takes tens of milliseconds: not on a loop.
-            guard isFirst else { return }
-            Task(executorPreference: TaskThread(named: "web", priority: .normal)) { [self] in finish(read()) }
+            if isFirst { Task(executorPreference: executor) { [self] in finish(read()) } }
         }
     }
 
     private func finish(_ files: Files) {
         let waiting = state.withLock { state in
-            guard case .reading(let waiting) = state else { return [] as [CheckedContinuation<Files, Never>] }
-            // A page that is not there may be by the next request.
+            guard case .reading(let waiting) = state else { preconditionFailure("only a reading finishes") }
+            // What cannot be read may be readable at the next request.
             state = files.isEmpty ? .unread : .read(files)
             return waiting
         }
@@ -72,7 +75,7 @@ package final class WebPage: Sendable {
     }
 
     private func read() -> Files {
-        let sources = source.files()
+        guard let sources = source.files() else { return [:] }
         var digest: [UInt8] = []
         for (name, bytes) in sources.sorted(by: { $0.key < $1.key }) {
             digest += SHA256.hash(Array(name.utf8)) + SHA256.hash(bytes)

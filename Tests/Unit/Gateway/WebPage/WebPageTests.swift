@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import TestSupport
 import Testing
+import Workers
 
 @testable import WebPage
 
@@ -11,14 +12,18 @@ struct WebPageTests {
 
     /// A page in a folder of its own, which goes with the test.
     private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
-        let folder = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         for (name, text) in [
             ("index.html", #"<link href="a.css"><script src="page/main.js"></script>"#), ("a.css", "a {}"),
             ("page/main.js", script), ("page/notes.txt", "not for browsers"), ("dev/mock.js", "not shipped"),
             (".hidden.js", "hidden"),
-        ] { try write(text, to: "\(folder)/\(name)") }
-        try await test(WebPage(in: folder), folder)
+        ] { try write(text, to: folder.file(name)) }
+        try await test(page(in: folder.path), folder.path)
+        withExtendedLifetime(folder) {}
+    }
+
+    private static func page(in folder: String) -> WebPage {
+        WebPage(in: folder, readingOn: TaskThread(named: "web", priority: .normal))
     }
 
     private static func write(_ text: String, to path: String) throws {
@@ -48,7 +53,7 @@ struct WebPageTests {
             #expect(await Self.get("/", from: page)?.headers["Cache-Control"] == "no-cache")
             try Self.write("b {}", to: "\(folder)/a.css")
             #expect(try await Self.links(of: page) == links, "it is read once")
-            let next = WebPage(in: folder)
+            let next = Self.page(in: folder)
             let successors = try await Self.links(of: next)
             #expect(successors[0] != links[0] && successors[1] != links[1], "the version is of all files")
             #expect(await Self.get(links[0], from: next) == nil)
@@ -100,24 +105,35 @@ struct WebPageTests {
         }
     }
 
+    @Test("a page with a file that cannot be read is none, and is read again for the next request")
+    func unreadable() async throws {
+        try await Self.run { page, folder in
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/b.css", withDestinationPath: "nowhere")
+            #expect(await Self.get("/", from: page) == nil)
+            try FileManager.default.removeItem(atPath: "\(folder)/b.css")
+            #expect(await Self.get("/", from: page)?.status == 200)
+        }
+    }
+
     @Test("a folder without a page is looked at again by the next who asks")
     func later() async throws {
-        let folder = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let page = WebPage(in: folder)
+        let folder = TemporaryFolder()
+        let page = Self.page(in: folder.file("web"))
         #expect(await Self.get("/", from: page) == nil)
-        try Self.write("<p>", to: "\(folder)/index.html")
+        try Self.write("<p>", to: folder.file("web/index.html"))
         #expect(await Self.get("/", from: page)?.status == 200)
+        withExtendedLifetime(folder) {}
     }
 
     @Test("the files are found where they are installed, or in the checkout of the build")
     func folders() throws {
-        let root = NSTemporaryDirectory() + "web-page-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: root) }
+        let folder = TemporaryFolder()
+        let root = folder.path
         #expect(WebFolder.find(besides: "\(root)/bin/parlor") == nil)
         try Self.write("", to: "\(root)/Clients/Web/index.html")
         #expect(WebFolder.find(besides: "\(root)/.build/release/parlor")?.path == "\(root)/Clients/Web")
         try Self.write("", to: "\(root)/share/parlor/web/index.html")
         #expect(WebFolder.find(besides: "\(root)/bin/parlor")?.path == "\(root)/share/parlor/web")
+        withExtendedLifetime(folder) {}
     }
 }
