@@ -89,7 +89,7 @@ extension Endpoint {
     fileprivate static let people = Endpoint(Subject.people)
 }
 
-/// People, their passwords and their sessions. Each use case is an extension in a file of its own.
+/// People, their passwords and their sessions. The use cases are in `SigningIn`, `Sessions`, `ChangePassword` and `People`.
 struct Accounts: Sendable {
     let database: any Database
     let passwords: PasswordChecker

@@ -7,8 +7,8 @@ import Storage
 /// Wrong guesses are counted for each account, and apart from that for each network that it was signed in to from. So
 /// whoever guesses from elsewhere keeps nobody out who comes from where they have been before.
 struct GuessesStore {
-    /// Guesses at an account at once, from each network that it knows and from all others together. From elsewhere and for
-    /// ever an account can be guessed at 120 times an hour.
+    /// Guesses at an account at once, from each network that it knows and from all others together. In the long run the others
+    /// have 120 guesses an hour together.
     static let atOnce = 10
     /// After which there is one more, in milliseconds.
     private static let interval = 30_000

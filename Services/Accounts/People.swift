@@ -38,7 +38,7 @@ extension Accounts {
     private static let standardLimit = 50
     private static let maxLimit = 200
 
-    /// `{q?, limit?, cursor?}`, texts as the query has them → a page of people whom the caller shares no room with, by username.
+    /// `{q?, limit?, cursor?}`, texts as the query has them → a page of people who share no room with the caller, by username.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {
@@ -48,7 +48,7 @@ extension Accounts {
         let cursor = try fields.optionalString("cursor").map(PeopleCursor.init)
 
         let excluded = try await partners.partners(of: caller.id, context).union([caller.id])
-        // One more than is shown tells whether there is a next page.
+        // One more than is shown: whether there is a next page.
         let found = try await database.read {
             try PeopleStore($0).people(
                 startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
@@ -80,11 +80,11 @@ private struct PeopleCursor {
     var text: String { Base64URL.encode(Array(usernameKey.utf8)) }
 }
 
-/// Who shares a room with whom.
+/// Which people share a room.
 protocol PartnerDirectory: Sendable {
-    /// The ids of all people whom a person shares a room with.
+    /// The ids of all people who share a room with a person.
     ///
-    /// - Throws: `service_unavailable` if nobody can tell.
+    /// - Throws: `service_unavailable` if no service answers.
     func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String>
 }
 

@@ -1,5 +1,4 @@
 import Contracts
-import Security
 import Storage
 
 /// The SQL of people, in the transaction of a connection.

@@ -7,7 +7,7 @@ import Storage
 extension Accounts {
     /// `{refreshToken}` → a grant with the next one.
     ///
-    /// A token works once. One that comes again was copied, by whom cannot be known: its session ends, for all its tokens.
+    /// A token works once. If one comes again, somebody has copied it, and nobody can say who: its session ends with all its tokens.
     func refresh(_ fields: RequestFields) async throws -> Reply {
         guard let presented = RefreshToken(try fields.string("refreshToken")) else { throw Self.invalidToken }
         let next = session(

@@ -16,8 +16,8 @@ extension Broker {
         }
     }
 
-    /// nil if it is no subject, or none of those that the peer may publish; it was told then. A peer's last route stands for what was
-    /// found out of its subject.
+    /// nil if it is no subject, or none of those that the peer may publish; the peer has its error then. A peer's last route caches what
+    /// was found out of its subject.
     private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
         if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
         let name = String(decoding: subject, as: UTF8.self)

@@ -60,7 +60,7 @@ final class BrokerSubscription {
     }
 }
 
-/// Whom the events on a subject go to, as long as subscriptions stay as they are.
+/// Who gets the events on a subject, as long as subscriptions stay as they are.
 struct BrokerRoute {
     let match: SubscriptionIndex<BrokerSubscription>.Match
     /// What stands in each of their lines between the subscription's number and the data.

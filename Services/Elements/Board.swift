@@ -19,7 +19,7 @@ struct Board {
 
     var room: Membership { request.room }
 
-    /// Counts a change: each one does, and tells of the state that it gets here.
+    /// Counts a change, and returns the state that its events carry. Each change calls it once.
     ///
     /// - Parameter charges: what it adds and takes away, on whose account.
     /// - Throws: `payload_too_large` if that is more than the room or a person may have. What makes less of it always may.
@@ -88,7 +88,7 @@ extension [Charge] {
     var elements: Int { reduce(0) { $0 + $1.elements } }
     var bytes: Int { reduce(0) { $0 + $1.bytes } }
 
-    /// One for each person whom they change anything for, in the order of ids: two programs that change two rooms of the same
+    /// One for each person that they change anything for, in the order of ids: two programs that change two rooms of the same
     /// people at once take the people's rows in the same order.
     var byPerson: [Charge] {
         guard count > 1 else { return filter(\.changesAnything) }

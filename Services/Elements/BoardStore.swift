@@ -2,7 +2,7 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of boards, their elements and what of these nobody has seen, in the transaction of a connection.
+/// The SQL of boards, of their elements, and of which elements each person has not seen, in the transaction of a connection.
 struct BoardStore {
     let connection: any Connection
 

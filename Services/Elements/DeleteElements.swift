@@ -18,7 +18,7 @@ extension Elements {
         }
     }
 
-    /// `{roomId}` → `{deletedCount}`. Any participant may. An empty room stays as it is, and nobody is told.
+    /// `{roomId}` → `{deletedCount}`. Any participant may. An empty room stays as it is, and no event is emitted.
     func clear(_ request: RoomRequest) async throws -> Reply {
         let clearer = request.caller.userID
 

@@ -1,6 +1,5 @@
 import Contracts
 import EventLog
-import ServiceKit
 import Storage
 
 /// The SQL of who has which room open on which gateway, in the transaction of a connection. It is kept here, as creating an
@@ -12,7 +11,7 @@ struct OpenRoomsStore {
 
     /// Notes open rooms, and makes all in them seen by those who opened them.
     ///
-    /// - Returns: the last entry that tells somebody; nil if nobody had anything unseen.
+    /// - Returns: the last entry that was appended; nil if nobody had anything unseen.
     func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) throws -> Int? {
         var lastEntry: Int?
         for room in rooms {

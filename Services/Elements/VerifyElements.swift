@@ -42,19 +42,19 @@ extension ElementsService: Recounted {
     }
 
     private static func elementDifferences(_ element: CountsStore.Misjudged) -> [Difference] {
-        let mend: (any Connection) throws -> Void = {
+        let repair: (any Connection) throws -> Void = {
             try CountsStore($0).set(element.size, chargedTo: element.person, ofElement: element.id)
         }
         var differences: [Difference] = []
         if element.size != element.keptSize {
             differences.append(
                 Difference(
-                    "bytes of element \(element.id)", kept: element.keptSize, counted: element.size, mend: mend))
+                    "bytes of element \(element.id)", kept: element.keptSize, counted: element.size, repair: repair))
         }
         if element.person != element.keptPerson {
             differences.append(
                 Difference(
-                    "who element \(element.id) counts for", kept: "nobody", counted: element.person, mend: mend))
+                    "who element \(element.id) counts for", kept: "nobody", counted: element.person, repair: repair))
         }
         return differences
     }

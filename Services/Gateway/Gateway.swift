@@ -103,16 +103,15 @@ public struct Gateway: Component {
         metrics.gauge("parlor_buffered_bytes", "Unfinished requests and unread answers, in bytes.") {
             Double(counters.bufferedBytes)
         }
+        let (name, help) = EdgeMetrics.refused
         for (what, refusals) in [
             ("connection", counters.refusedConnections), ("socket", counters.refusedSockets),
             ("bytes", counters.refusedBytes),
         ] {
             for (scope, count) in [("all", refusals.total), ("address", refusals.perAddress)] {
-                let (name, help) = EdgeMetrics.refused
                 metrics.counter(name, help, labels: ["what": what, "limit": scope]) { count.value }
             }
         }
-        let (name, help) = EdgeMetrics.refused
         metrics.counter(name, help, labels: ["what": "bytes", "limit": "person"]) {
             counters.refusedBytes.perPerson.value
         }
@@ -123,7 +122,7 @@ public struct Gateway: Component {
 
     public func status() async -> ComponentStatus? {
         let counters = server.counters
-        let positions = await parts.fanout.loops[0].positions
+        let positions = await parts.fanout.loops.first?.positions ?? [:]
         return ComponentStatus(
             part: "gateway",
             figures: [

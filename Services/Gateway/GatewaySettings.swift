@@ -35,7 +35,7 @@ struct GatewaySettings: Sendable {
 
     static let globalScope = Setting(
         "GLOBAL_SCOPE", .choice(GlobalScope.self), default: "everyone",
-        "Whom `:global` events reach: everyone connected, or a room's participants")
+        "Who receives `:global` events: everyone connected, or a room's participants")
     static let pingInterval = Setting(
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
         "How often a socket is pinged; with more than 30s push may wake who reads")

@@ -28,7 +28,7 @@ public struct MessagingService: Service {
         requests.onRoom(.read) { try await messaging.markRead($0) }
         requests.on(.conversation) { try await messaging.conversation($0) }
         requests.onRead(.answered) { try Messaging.findAnswer($0, on: $1) }
-        requests.onRead(.unread) { try Messaging.tellUnread($0, on: $1) }
+        requests.onRead(.unread) { try Messaging.unread($0, on: $1) }
         requests.onContribution(Messaging.contribution) { try ChatsStore($2).summaries(of: $0, for: $1) }
     }
 }
@@ -54,7 +54,7 @@ extension Endpoint {
     fileprivate static let unread = Endpoint(Subject.unread)
 }
 
-/// The state that the use cases share; those with rules have a file of their own.
+/// The state that the use cases share. Each use case of clients has a file; `ServiceQueries` answers other services.
 struct Messaging: Sendable {
     let database: any Database
     let bus: any MessageBus

@@ -21,7 +21,7 @@ extension Messaging {
     /// For services that tell people of messages outside the app: `{people: [{userId, messageIds}]}` → for each, in their order,
     /// `{unread, messages: [{senderId, text}|null]}`: how much they have not read, over all rooms, and of the messages asked for
     /// those that they have yet to read. A long text is cut off.
-    static func tellUnread(_ request: Request, on connection: any Connection) throws -> Reply {
+    static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
         guard people.count <= maxPeople else { throw ServiceError.invalid("people", "has at most \(maxPeople)") }
         let questions = try people.map { try RequestFields($0) }.map { fields in

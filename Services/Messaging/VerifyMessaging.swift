@@ -39,13 +39,13 @@ extension MessagingService: Recounted {
     private static func chatDifferences(
         _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Difference] {
-        let mend: (any Connection) throws -> Void = {
+        let repair: (any Connection) throws -> Void = {
             let counts = try CountsStore($0)
             if rows.count == 0 { try counts.removeChat(roomID) } else { try counts.setChat(roomID, to: rows) }
         }
         var differences: [Difference] = []
         if (chat?.lastSeq ?? 0) != rows.lastSeq || (chat != nil && rows.count == 0) {
-            differences.append(Difference("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, mend: mend))
+            differences.append(Difference("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, repair: repair))
         }
         if let chat, rows.count > 0, hasDeletions ? chat.updatedAt < rows.lastAt : chat.updatedAt != rows.lastAt {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.lastAt.iso)"

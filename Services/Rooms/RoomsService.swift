@@ -60,7 +60,7 @@ extension RoomsService: OwnsMembership {
     }
 }
 
-/// Rooms, who is in them, and their names. Each use case is an extension in a file of its own.
+/// Rooms, who is in them, and their names. `RoomQueries` has the reads; the other use cases have a file each.
 struct Rooms: Sendable {
     let database: any Database
     let people: PeopleDirectory

@@ -1,4 +1,3 @@
-import Contracts
 import EventLog
 import GatewayPresence
 import Reactor
@@ -17,7 +16,7 @@ package final class Fanout: BroadcastSink {
 
     package init() {}
 
-    /// Set once, before anything is delivered.
+    /// Set before anything is delivered; emptied when the gateway has stopped.
     package var loops: [LoopDelivery] {
         get { all.withLock { $0 } }
         set { all.withLock { $0 = newValue } }

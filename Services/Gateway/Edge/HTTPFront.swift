@@ -22,7 +22,7 @@ package actor HTTPFront: LoopPart {
     private let lists: RoomLists
     private let sync: SyncEndpoint
     private let operations: OperationsEndpoint
-    /// nil: there is none.
+    /// The web client; nil if none is served.
     private let page: WebPage?
     private let metrics: EdgeMetrics
     private let log: Logger
@@ -31,6 +31,7 @@ package actor HTTPFront: LoopPart {
 
     /// A shorter answer leaves its slots at once: what a client leaves unread of those is little.
     private static let longAnswer = 64 * 1024
+    private static let nothingHere = ServiceError(.routeNotFound, "There is nothing at this address.")
 
     package init(
         _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
@@ -97,7 +98,7 @@ package actor HTTPFront: LoopPart {
                 .error(
                     isPending
                         ? .unavailable("This part of the service")
-                        : ServiceError(.routeNotFound, "There is nothing at this address."), requestID: id),
+                        : Self.nothingHere, requestID: id),
                 to: client, responder)
         case .otherMethods(let methods): refuse(.methodNotAllowed(methods, requestID: id), to: client, responder)
         case .route(let route, let parameters):
@@ -128,7 +129,7 @@ package actor HTTPFront: LoopPart {
         if let response = await page.response(to: request) { return responder.send(response) }
         refuse(
             .error(
-                ServiceError(.routeNotFound, "There is nothing at this address."), requestID: responder.requestID),
+                Self.nothingHere, requestID: responder.requestID),
             to: client, responder)
     }
 

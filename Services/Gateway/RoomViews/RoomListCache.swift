@@ -148,7 +148,7 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// A person has opened a room, or closed it: services may say otherwise of it than the person's cached lists, in entries that are not
+    /// A person has opened a room: services may say otherwise of it than the person's cached lists, in entries that are not
     /// here yet.
     package func noteVisit(to roomID: String, by userID: String) {
         state.withLock { $0.note(roomID, of: userID, by: .all) }

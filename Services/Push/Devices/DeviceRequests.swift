@@ -29,7 +29,7 @@ struct Push: Sendable {
         return Reply(isNew ? .created : .ok)
     }
 
-    /// Forgets a device of the caller's; another's, or an unknown one, stays as it is, and nobody can tell which it was.
+    /// Forgets a device of the caller's. Another's, or an unknown one, stays as it is; the answer is the same.
     func unregisterDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let token = try request.fields.string("token")

@@ -1,6 +1,5 @@
 import Contracts
 import EventLog
-import ServiceKit
 import Storage
 
 /// What an instance found in messaging's log after a place, and the place up to which that is all.

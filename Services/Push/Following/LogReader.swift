@@ -83,7 +83,7 @@ struct LogReader: Sendable {
             return (head, false)
         }
         let doublings = min(pagesBehind / Self.pagesOfOneSize, Self.maxDoublings)
-        let page = try await page(after: place, limit: Self.pageSize << doublings)
+        let page = try await client.page(of: Self.stream, LogQuery(after: place, limit: Self.pageSize << doublings))
         // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
         guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
             metrics.logRestarts.add()
@@ -113,18 +113,14 @@ struct LogReader: Sendable {
 
     /// - Parameter context: of the request that this is done for; nil for the reader's own question.
     private func startAtHead(_ context: BusContext? = nil) async throws -> LogPosition {
-        let head =
-            if let context { try await client.page(of: Self.stream, .head, context).head } else {
-                try await page(after: nil, limit: 0).head
-            }
-        return try await start(at: head, after: nil)
+        try await start(at: head(context), after: nil)
     }
 
-    /// The end of the log, if all up to it was written before anybody registered a device: then there is nothing in it to be told,
-    /// and it is not read.
+    /// The end of the log, if all up to it was written before anybody registered a device: then nothing in it is to be sent, and it
+    /// is not read.
     private func headIfNobodyHasDevices() async throws -> LogPosition? {
         guard try await !hasDevices() else { return nil }
-        let head = try await page(after: nil, limit: 0).head
+        let head = try await head()
         // A device that came before the end was known may be one for what came before that end.
         return try await hasDevices() ? nil : head
     }
@@ -163,9 +159,10 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, stretch, plan) }
     }
 
-    private func page(after place: LogPosition?, limit: Int) async throws -> LogPage {
-        let query = place.map { LogQuery(after: $0, limit: limit) } ?? LogQuery(limit: limit)
-        return try await client.page(of: Self.stream, query)
+    /// Where the log ends.
+    private func head(_ context: BusContext? = nil) async throws -> LogPosition {
+        guard let context else { return try await client.page(of: Self.stream, .head).head }
+        return try await client.page(of: Self.stream, .head, context).head
     }
 
     private var client: LogClient { LogClient(bus, requestID: "push-follow", owner: "Messaging") }

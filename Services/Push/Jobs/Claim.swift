@@ -5,7 +5,7 @@ struct Claim: Sendable {
     let job: Job
     let device: Device
     let attempts: Int
-    /// Rises when there is something new to tell meanwhile.
+    /// Rises when there is something new to send meanwhile.
     let revision: Int
     /// By which it was taken. It is another one each time: what comes of an earlier attempt settles no later one.
     let lease: String

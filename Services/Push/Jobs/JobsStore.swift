@@ -160,7 +160,7 @@ struct JobsStore {
 
     // MARK: The jobs of one device
 
-    /// A message is told to a device once. A silent update that waits already is the newer one's, too; one that is being sent
+    /// A device is notified of a message once. A silent update that waits already is the newer one's, too; one that is being sent
     /// is followed by another.
     func insert(_ job: Job, for device: DevicesStore.Reachable) throws {
         try connection.execute(

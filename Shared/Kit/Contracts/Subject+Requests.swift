@@ -5,7 +5,7 @@ extension Subject {
 
     /// The participants of a room, whoever asks.
     public static let membership = "rooms.membership"
-    /// The ids of the people with whom a person shares a room, in pages.
+    /// The ids of the people who share a room with a person, in pages.
     public static let partners = "rooms.partners"
     /// The rooms that two people share, in pages.
     public static let sharedRooms = "rooms.shared"

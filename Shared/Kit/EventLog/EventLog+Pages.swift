@@ -14,9 +14,11 @@ extension EventLog {
         return try await database.read { [database] connection in
             let newest = try Self.newest(on: connection)
             let head = LogPosition(after: newest, in: database.databaseID)
-            let isKnown =
-                try query.digest.map { try Self.has(query.since, digest: $0, newest: newest, on: connection) } ?? true
             let oldest = try Self.oldest(on: connection) ?? head.seq + 1
+            let isKnown =
+                try query.digest.map {
+                    try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)
+                } ?? true
             let last = min(query.through ?? .max, head.seq)
             let (entries, isWhole) =
                 (isKnown || query.since < oldest) && limit > 0
@@ -30,11 +32,11 @@ extension EventLog {
     }
 
     private static func has(
-        _ seq: Int, digest: Int, newest: LogEntry?, on connection: any Connection
+        _ seq: Int, digest: Int, oldest: Int, newest: LogEntry?, on connection: any Connection
     ) throws -> Bool {
         guard seq > 0 else {
             // The beginning is known as long as nothing was pruned.
-            return try oldest(on: connection) ?? 1 == 1
+            return oldest == 1
         }
         if let newest, newest.seq == seq { return newest.digest == digest }
         return try entry(at: seq, on: connection)?.digest == digest

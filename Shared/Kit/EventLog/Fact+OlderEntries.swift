@@ -5,12 +5,12 @@ import JSON
 // such entries during a rolling upgrade, for a day after it, and as the newest entry of a log in which nothing happens.
 // This file can go when no log is read any more that such a process wrote: a day after the last of them has ended.
 extension Fact {
-    /// Derives the fact of an older entry from its first emission; nil if that is none which tells a fact.
+    /// Derives the fact of an older entry from its first emission; nil if that stands for no fact.
     ///
     /// The first is enough: those processes put `message:new` and `messages:read` before all else. An entry without a fact,
     /// of a deletion say, costs no more than the name of its first event.
     ///
-    /// - Parameter element: the first of the entry's array. A fact, be it unknown here, tells that the entry is not an older one.
+    /// - Parameter element: the first of the entry's array. If it is a fact, known here or not, the entry is not an older one.
     init?(olderEmission element: JSONValue) {
         guard let emission = element.object, emission["fact"] == nil else { return nil }
         switch emission["event"]?.string {

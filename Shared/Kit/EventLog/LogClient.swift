@@ -53,21 +53,13 @@ public struct LogClient: Sendable {
         of stream: String, _ query: LogQuery, _ context: BusContext,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
-        let (subject, data) = (Subject.logPage(of: stream), query.json)
-        let isLong = data.bytes.count > BusLimits.maxLine / 2
-        bus.request(subject, data, context) { [owner, log] answer in
-            do throws(ServiceError) {
-                switch answer {
-                case .success(let payload):
-                    guard let page = try LogPage(payload) else { throw .unavailable(owner) }
-                    completion(.success(page))
-                case .failure(let error):
-                    throw ServiceError(error, asking: owner, subject, context, isLong: isLong, log: log)
-                }
-            } catch {
-                completion(.failure(error))
-            }
+        let read = { @Sendable [owner] (payload: any BusPayload) throws(ServiceError) in
+            guard let page = try LogPage(payload) else { throw ServiceError.unavailable(owner) }
+            return page
         }
+        bus.ask(
+            Subject.logPage(of: stream), query.json, context, of: owner, log: log, reading: read,
+            completion: completion)
     }
 
     /// Where each of these logs ends: the owner answers after it was asked, so nothing that was answered before stands

@@ -8,9 +8,9 @@ import Synchronization
 ///
 /// Entries come by the bus as they are committed. When a gap stays open, or an announcement or a reply names a later entry,
 /// it asks the owner for what is missing, until it has it. All of it happens on one loop.
-public actor LogFollower {
+public actor LogFollower: LoopActor {
     public nonisolated let service: String
-    private nonisolated let loop: EventLoop
+    public nonisolated let loop: EventLoop
     private let bus: any MessageBus
     private let client: LogClient
     private let log: Logger
@@ -77,31 +77,27 @@ public actor LogFollower {
         let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
             if let self, let entry = LogEntry.read(message) { take(entry) }
         }
-        loop.execute { self.assumeIsolated { $0.subscriptions.append(subscription) } }
+        enqueue { $0.subscriptions.append(subscription) }
     }
 
     public nonisolated func stop() {
-        loop.execute {
-            self.assumeIsolated { follower in
-                follower.isStopped = true
-                for subscription in follower.subscriptions { subscription.cancel() }
-                follower.gapTimer?.cancel()
-            }
+        enqueue { follower in
+            follower.isStopped = true
+            for subscription in follower.subscriptions { subscription.cancel() }
+            follower.gapTimer?.cancel()
         }
     }
 
     /// The owner has announced where its log ends.
     public nonisolated func announced(_ head: LogPosition) {
-        loop.execute { self.assumeIsolated { $0.noteHead(head) } }
+        enqueue { $0.noteHead(head) }
     }
 
     /// A reply names this entry: it is fetched if it does not come by itself.
     public nonisolated func expect(_ seq: Int) {
-        loop.execute {
-            self.assumeIsolated { follower in
-                follower.cursor.expect(seq)
-                follower.fetchIfBehind(after: Self.patience)
-            }
+        enqueue { follower in
+            follower.cursor.expect(seq)
+            follower.fetchIfBehind(after: Self.patience)
         }
     }
 
@@ -112,12 +108,12 @@ public actor LogFollower {
             return arrived.count == 1
         }
         guard isFirst else { return }
-        loop.execute {
-            let entries = self.arrived.withLock { arrived in
+        enqueue { follower in
+            let entries = follower.arrived.withLock { arrived in
                 defer { arrived = [] }
                 return arrived
             }
-            self.assumeIsolated { $0.receive(entries) }
+            follower.receive(entries)
         }
     }
 
@@ -166,12 +162,11 @@ public actor LogFollower {
 
     private func fetchIfBehind(after delay: Duration) {
         guard cursor.isBehind, !isFetching, !isStopped, gapTimer == nil else { return }
-        gapTimer = loop.schedule(after: delay) { [weak self] in
-            self?.assumeIsolated { follower in
-                follower.gapTimer = nil
-                follower.fetch()
-            }
+        let fetch = weakly { follower in
+            follower.gapTimer = nil
+            follower.fetch()
         }
+        gapTimer = loop.schedule(after: delay, fetch)
     }
 
     private func fetch(evenIfNothingIsMissing: Bool = false) {
@@ -179,10 +174,8 @@ public actor LogFollower {
         isFetching = true
         let (known, expected) = (known, cursor.highest)
         let digest = known?.seq == last ? known?.digest : nil
-        client.page(of: service, LogQuery(since: last, digest: digest)) { [self, loop, databaseID] answer in
-            loop.execute {
-                self.assumeIsolated { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
-            }
+        client.page(of: service, LogQuery(since: last, digest: digest)) { [self, databaseID] answer in
+            enqueue { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
         }
     }
 

@@ -40,7 +40,7 @@ public struct LogPosition: Sendable, Equatable {
 }
 
 extension LogEntry {
-    /// Tells this entry from any other that could have had its number: 52 bits of its time and emissions, which have random
+    /// Distinguishes this entry from any other that could have had its number: 52 bits of its time and emissions, which have random
     /// ids in them, eight bytes at a time; of one without emissions the time alone. Against accidents; a cursor that clients hold is
     /// signed besides.
     public var digest: Int {

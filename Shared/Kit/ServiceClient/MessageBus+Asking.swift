@@ -27,11 +27,23 @@ extension MessageBus {
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
     ) {
+        let read = { @Sendable (payload: any BusPayload) throws(ServiceError) in try Reply(payload) }
+        ask(subject, data, context, of: owner, log: log, reading: read, completion: completion)
+    }
+
+    /// The same for an answer that is not read as a `Reply`.
+    ///
+    /// - Parameter read: reads what the owner has sent, and throws its error.
+    public func ask<Answer: Sendable>(
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
+        reading read: @escaping @Sendable (any BusPayload) throws(ServiceError) -> Answer,
+        completion: @escaping @Sendable (Result<Answer, ServiceError>) -> Void
+    ) {
         let isLong = data.bytes.count > BusLimits.maxLine / 2
         request(subject, data, context) { answer in
             do throws(ServiceError) {
                 switch answer {
-                case .success(let payload): completion(.success(try Reply(payload)))
+                case .success(let payload): completion(.success(try read(payload)))
                 case .failure(let error):
                     throw ServiceError(error, asking: owner, subject, context, isLong: isLong, log: log)
                 }
@@ -89,7 +101,7 @@ extension MessageBus {
 
     /// Returns when the bus knows of all that was subscribed: whoever hears of the service from then on may ask it.
     ///
-    /// A bus that goes meanwhile is waited for, however long, as at the start of a program: it is told anew once it is back.
+    /// If the bus goes away meanwhile, this waits until it is back, however long: all subscriptions are sent again then.
     /// - Throws: `CancellationError`; what `flush` throws, but for `BusError.disconnected`.
     public func settle() async throws {
         while true {
@@ -108,7 +120,7 @@ extension ServiceError {
     /// - Parameters:
     ///   - owner: as in `MessageBus.ask`.
     ///   - isLong: whether the question is so long that it, and not the answer, is what has no room on the bus.
-    public init(
+    fileprivate init(
         _ error: BusError, asking owner: String, _ subject: String, _ context: BusContext, isLong: Bool, log: Logger
     ) {
         switch error {

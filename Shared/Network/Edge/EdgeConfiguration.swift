@@ -32,11 +32,11 @@ public struct EdgeConfiguration: Sendable {
 }
 
 extension EdgeConfiguration {
-    /// Whom a request comes from: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
+    /// The client of a request: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
     /// theirs, or the farthest if all are.
     ///
-    /// Each proxy writes whom it heard from behind what it was given, so that only what follows the first stranger, from the
-    /// end, was written by someone who is trusted. An entry there that is no address makes the peer count.
+    /// Each proxy appends the address of its own peer. So from the end up to the first stranger, all was written by trusted
+    /// proxies. An entry there that is no address makes the peer count.
     func client(of request: HTTPRequest, from peer: IPAddress) -> IPAddress {
         guard isTrusted(peer) else { return peer }
         var client = peer
@@ -103,16 +103,13 @@ public struct EdgeEndpoint: Sendable {
 /// An endpoint as it is served: one object for all the sockets that it has.
 final class ServedEndpoint {
     let settings: EdgeEndpoint
-    let engine: EngineConfiguration
-    let socketIO: SocketIOConfiguration
-    /// nil: Socket.IO takes the messages.
-    let takeMessage: (@Sendable (Socket, EnginePacket) -> Void)?
 
-    init(_ settings: EdgeEndpoint) {
-        self.settings = settings
-        (engine, socketIO) = (settings.content.engine, settings.content.socketIO)
-        takeMessage = settings.content.takeMessage
-    }
+    init(_ settings: EdgeEndpoint) { self.settings = settings }
+
+    var engine: EngineConfiguration { settings.content.engine }
+    var socketIO: SocketIOConfiguration { settings.content.socketIO }
+    /// nil: Socket.IO takes the messages.
+    var takeMessage: (@Sendable (Socket, EnginePacket) -> Void)? { settings.content.takeMessage }
 
     /// Whether a socket has to connect to a namespace.
     var needsConnect: Bool { takeMessage == nil }

@@ -214,7 +214,7 @@ final class EdgeLoop {
         try usage.addUnconnectedSocket(of: client.subscriber)
     }
 
-    /// It is no unconnected socket any more, and it is about to go.
+    /// It is no longer an unconnected socket, and is about to be released.
     func retire(_ session: EngineConnection) { unconnectedSockets.retire(session) }
 
     func noteUnconnected(_ session: EngineConnection) { unconnectedSockets.append(session) }

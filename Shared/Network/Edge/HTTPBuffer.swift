@@ -12,7 +12,7 @@ struct HTTPBuffer {
     private var counted = ClientUsage.Buffered()
     /// The request that is being answered, without its body, or was last, while its answer has not gone out.
     private var latest: HTTPRequest?
-    /// nil while that made no difference.
+    /// nil until it makes a difference.
     private var standing: ClientUsage.Standing?
 
     init(of peer: IPAddress, countedAs address: IPAddress?, edge: EdgeLoop) {

@@ -203,8 +203,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// What is worth receiving before it is looked at. Whoever has to wait for their share of the loop's time has no more kept of a head than
-    /// anybody may have, so that nobody is refused for it.
+    /// How much to receive before looking at it. While somebody waits for their share of the loop's time, no more of a head is kept than
+    /// anybody may have: so nobody is refused for it.
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
         return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer

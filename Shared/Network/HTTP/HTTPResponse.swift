@@ -133,7 +133,7 @@ public enum HTTPDate {
     }
 }
 
-/// Tells one representation of a resource from all others (RFC 9110, section 8.8.3). A strong one.
+/// Distinguishes one representation of a resource from all others (RFC 9110, section 8.8.3). A strong one.
 public struct EntityTag: Sendable, Equatable {
     private let opaque: String
 

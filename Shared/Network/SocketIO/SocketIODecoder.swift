@@ -2,7 +2,7 @@ import JSON
 
 /// Puts packets together with the binary messages that follow them.
 ///
-/// Also for a server that takes no attachments: a client may send them, and what follows has to be told from the next packet.
+/// Also for a server that takes no attachments: a client may send them, and it has to be known where the next packet begins.
 public struct SocketIODecoder: Sendable {
     private let maxAttachments: Int
     private let maxBytes: Int

@@ -47,10 +47,10 @@ public struct SocketIOSession: Sendable {
         return checked
     }
 
-    /// What an event is called that a message brings, without its arguments, which are not read: an application can refuse a large one by
-    /// that, in place of `receive`, and then it does not come.
+    /// The name of the event in a message, without its arguments, which are not read: an application can refuse a large event by its name,
+    /// and not pass it to `receive`.
     ///
-    /// - Returns: nil if the message is none that may be left out: no event of a namespace that is connected, or one with attachments.
+    /// - Returns: nil if the message has to be received: it is no event of a connected namespace, or it has attachments.
     public func preview(of message: EnginePacket) -> SocketIOEvent? {
         guard !isClosed, !message.isBinary, decoder.isIdle, let packet = SocketIOPacket(previewing: message.payload),
             isConnected(to: packet.namespace)

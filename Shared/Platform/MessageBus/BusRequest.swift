@@ -5,7 +5,7 @@ import Synchronization
 public protocol BusPayload: Sendable {
     var json: JSONValue { get }
 
-    /// No less than what `json` has: it tells most that are short enough for the bus before any JSON is made.
+    /// No less than `json` has. Most payloads are known by it to fit the bus before any JSON is made.
     var maxBytes: Int { get }
 }
 
@@ -76,7 +76,7 @@ public struct BusContext: Sendable {
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?
-    /// It only asks: where nobody tells when a responder is gone (NATS), it is asked again after a second without a reply,
+    /// It only asks: where the bus does not report that a responder is gone (NATS), it is asked again after a second without a reply,
     /// and so on while nobody serves it; of many that are late only some are. It does not travel.
     public var isQuestion: Bool
 

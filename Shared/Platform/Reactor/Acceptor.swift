@@ -77,7 +77,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
             } catch {
                 switch error.code {
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause(after: error)
-                // The socket itself is unusable, which nothing mends.
+                // The socket itself is unusable, which nothing repairs.
                 case EBADF, EINVAL, ENOTSOCK: return release()
                 // Errors of the one connection, which the kernel hands over in its place (accept(2)).
                 default: continue

@@ -3,9 +3,7 @@ import Synchronization
 /// Collects what comes, from any thread, and lets a test wait for it.
 public final class Collector<Item: Sendable>: Sendable {
     private struct State {
-        public init() {}
-
-        public var items: [Item] = []
+        var items: [Item] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<[Item], Never>)] = []
     }
 

@@ -35,7 +35,7 @@ public final class FakeBus: MessageBus {
     /// The pattern that cannot be subscribed to from now on; nil: any can.
     public func refuse(_ pattern: String?) { troubles.withLock { $0.refusedPattern = pattern } }
 
-    /// Loses the events that match from now on, and tells nobody.
+    /// Loses the events that match from now on, without an error.
     public func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { troubles.withLock { $0.isLost = isLost } }
 
     /// The next flushes fail, as if the connection were lost in them.

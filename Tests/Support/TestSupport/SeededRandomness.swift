@@ -3,19 +3,13 @@ import Synchronization
 
 /// The same bytes for the same seed (SplitMix64), so that a test's ids and tokens are known. Never for a secret.
 public final class SeededRandomness: Randomness {
-    private let state: Mutex<UInt64>
+    private let generator: Mutex<SeededGenerator>
 
-    public init(seed: UInt64) { state = Mutex(seed) }
+    public init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
 
     public func bytes(_ count: Int) -> [UInt8] {
-        state.withLock { state in
-            (0..<count).map { _ in
-                state &+= 0x9E37_79B9_7F4A_7C15
-                var mixed = state
-                mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-                mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-                return UInt8(truncatingIfNeeded: mixed >> 56)
-            }
+        generator.withLock { generator in
+            (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next() >> 56) }
         }
     }
 }

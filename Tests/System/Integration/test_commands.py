@@ -91,8 +91,8 @@ async def test_damage_is_named_and_mended_under_load(start):
         ]
         found = await asyncio.to_thread(parlor, "verify", "--data", running.data)
         assert found.returncode == 1 and [line for line in found.stdout.splitlines() if " kept, " in line] == lines
-        mended = await asyncio.to_thread(parlor, "verify", "--data", running.data, "--repair")
-        assert mended.returncode == 0 and mended.stdout.count("; mended") == 4, mended
+        repaired = await asyncio.to_thread(parlor, "verify", "--data", running.data, "--repair")
+        assert repaired.returncode == 0 and repaired.stdout.count("; repaired") == 4, repaired
         assert (await asyncio.to_thread(parlor, "verify", "--data", running.data)).returncode == 0
         seen = await dave.view(room)
         assert (seen["badges"], seen["elementCount"]) == ({"messages": 2, "elements": 1}, 1)

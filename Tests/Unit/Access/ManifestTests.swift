@@ -48,7 +48,7 @@ struct ManifestTests {
             isBusShared: false, group: group, log: .silent)
         let component = try #require(try await factory.start(node, []))
         await component.stop(within: .seconds(1))
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
         return try #require(heard.withLock { $0 })
     }
 }

@@ -89,7 +89,7 @@ struct RoguePeerTests {
             try bus.respond(to: "accounts.>", queue: "accounts") { _ in Issue.record("it was asked") }
             #expect(try await troubles.next().contains("`push` may not serve `accounts.>`"))
             await bus.close()
-            await Task.detached { group.shutdown() }.value
+            await finish(group)
         }
     }
 }

@@ -48,7 +48,7 @@ struct SocketEndTests {
             let client = try server.client()
             #expect(try client.request("POST", target, body: "40").status == 200)
             #expect(try client.request("POST", target, body: "42[\"leave\"]").status == 200)
-            func end() async -> Told? {
+            func end() async -> DelegateCall? {
                 await server.first {
                     switch $0 {
                     case .left, .closed: true
@@ -124,7 +124,7 @@ struct SocketEndTests {
             #expect(try webSocket.receiveFrame() == "close 1001" && webSocket.isClosed())
             let released = try poller.response()
             #expect(released.status == 200 && released.body == "6" && released.header("Connection") == "close")
-            var reasons: [Told] = []
+            var reasons: [DelegateCall] = []
             for _ in 0..<2 {
                 if let told = await server.first(where: { if case .closed = $0 { true } else { false } }) {
                     reasons.append(told)

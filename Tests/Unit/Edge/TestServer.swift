@@ -7,8 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a delegate was told.
-enum Told: Sendable, Equatable {
+/// A call of a delegate.
+enum DelegateCall: Sendable, Equatable {
     case asked(namespace: String, auth: String?, query: String?, authorization: String?)
     case event(String, [String], ack: Int?)
     case refused(String, ack: Int?, SocketIORefusal)
@@ -17,7 +17,7 @@ enum Told: Sendable, Equatable {
     case closed(SocketCloseReason)
 }
 
-/// Tells a test what it was told, and does what the test says.
+/// Reports its calls to a test, and does what the test says.
 final class TestDelegate: EdgeDelegate {
     struct Behaviour: Sendable {
         var onRequest: @Sendable (HTTPRequest, IPAddress, HTTPResponder) -> Void = { _, _, responder in
@@ -34,18 +34,18 @@ final class TestDelegate: EdgeDelegate {
     }
 
     private let behaviour: Behaviour
-    private let told: AsyncStream<Told>.Continuation
+    private let calls: AsyncStream<DelegateCall>.Continuation
 
-    init(_ behaviour: Behaviour, told: AsyncStream<Told>.Continuation) {
+    init(_ behaviour: Behaviour, calls: AsyncStream<DelegateCall>.Continuation) {
         self.behaviour = behaviour
-        self.told = told
+        self.calls = calls
     }
 
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         guard request.path == "/ws" else { return behaviour.onRequest(request, client, responder) }
-        responder.openWebSocket(for: request, maxMessageBytes: 1 << 20) { [told, behaviour] webSocket, message, _ in
+        responder.openWebSocket(for: request, maxMessageBytes: 1 << 20) { [calls, behaviour] webSocket, message, _ in
             let text = String(decoding: message, as: UTF8.self)
-            told.yield(.message(text))
+            calls.yield(.message(text))
             behaviour.onMessage(webSocket, text)
         }
     }
@@ -59,7 +59,7 @@ final class TestDelegate: EdgeDelegate {
     func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
 
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {
-        told.yield(
+        calls.yield(
             .asked(
                 namespace: namespace, auth: auth?.text, query: socket.handshake.token,
                 authorization: socket.handshake.authorization))
@@ -73,25 +73,25 @@ final class TestDelegate: EdgeDelegate {
     }
 
     func socket(_ socket: Socket, received event: SocketIOEvent) {
-        told.yield(.event(event.name, event.arguments.map(\.text), ack: event.ackID))
+        calls.yield(.event(event.name, event.arguments.map(\.text), ack: event.ackID))
         behaviour.onEvent(socket, event)
     }
 
     func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
-        told.yield(.refused(event.name, ack: event.ackID, refusal))
+        calls.yield(.refused(event.name, ack: event.ackID, refusal))
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
     }
 
-    func socket(_ socket: Socket, leftNamespace namespace: String) { told.yield(.left(namespace)) }
+    func socket(_ socket: Socket, leftNamespace namespace: String) { calls.yield(.left(namespace)) }
 
-    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { told.yield(.closed(reason)) }
+    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { calls.yield(.closed(reason)) }
 }
 
-/// A server on a port of its own, and what its delegates are told.
+/// A server on a port of its own, and the calls of its delegates.
 struct TestServer {
     let edge: EdgeServer
     let group: EventLoopGroup
-    private let told: AsyncStream<Told>
+    private let calls: AsyncStream<DelegateCall>
 
     /// Runs a test, then drains the server.
     static func run(
@@ -99,13 +99,13 @@ struct TestServer {
         _ test: (TestServer) async throws -> Void
     ) async throws {
         // Kept without limit: a test reads all it makes.
-        let (stream, continuation) = AsyncStream.makeStream(of: Told.self, bufferingPolicy: .unbounded)
+        let (stream, continuation) = AsyncStream.makeStream(of: DelegateCall.self, bufferingPolicy: .unbounded)
         let group = try EventLoopGroup(loopCount: loops)
         let edge = try await EdgeServer.start(host: "127.0.0.1", port: 0, on: group, configuration: configuration) {
             _ in
-            TestDelegate(behaviour, told: continuation)
+            TestDelegate(behaviour, calls: continuation)
         }
-        let server = TestServer(edge: edge, group: group, told: stream)
+        let server = TestServer(edge: edge, group: group, calls: stream)
         do {
             try await test(server)
         } catch {
@@ -119,14 +119,14 @@ struct TestServer {
         #expect(edge.counters.unconnectedSockets == 0 && edge.counters.bufferedBytes == 0)
     }
 
-    func next() async -> Told? {
-        for await event in told { return event }
+    func next() async -> DelegateCall? {
+        for await event in calls { return event }
         return nil
     }
 
     /// Waits for the first that is of interest.
-    func first(where matches: (Told) -> Bool) async -> Told? {
-        for await event in told where matches(event) { return event }
+    func first(where matches: (DelegateCall) -> Bool) async -> DelegateCall? {
+        for await event in calls where matches(event) { return event }
         return nil
     }
 

@@ -126,8 +126,6 @@ struct ElementsWorld: ServiceWorld {
             return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
         }
     }
-
-    func takeEmissions() -> [Emission] { takeEntries().flatMap(\.emissions) }
 }
 
 extension ElementsService {

@@ -85,28 +85,10 @@ struct GatewayWatchTests {
         }
     }
 
-    @Test("rooms that could not be closed are closed later")
-    func failingDatabase() async throws {
-        let bus = InProcessBus()
-        let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
-        let watch = GatewayWatch(
-            database: database, membership: GatewayMembership(bus, turn: .seconds(86_400)), bus: bus, log: .silent)
-        let group = try EventLoopGroup(loopCount: 1)
-        let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
-        _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }
-        try watch.start(on: group.loops[0])
-        watch.renew("g")
-        database.failNextWrite()
-        for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
-        #expect(try await database.read { try OpenRoomsStore($0).gateways() } == [])
-        #expect(!database.isFailing)
-        await watch.stop()
-        await database.close()
-        await Task.detached { group.shutdown() }.value
-    }
-
-    @Test("a gateway that comes back between its death and the write that closes its rooms keeps them")
-    func backBeforeClosing() async throws {
+    /// A gateway died that had a room open, and closing it is a write that the test may meddle with: it takes the turns.
+    private func watching(
+        _ test: (GatewayWatch, FailingDatabase, GatewayMembership) async throws -> Void
+    ) async throws {
         let bus = InProcessBus()
         let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
         let membership = GatewayMembership(bus, turn: .seconds(86_400))
@@ -116,18 +98,36 @@ struct GatewayWatchTests {
         _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }
         try watch.start(on: group.loops[0])
         watch.renew("g")
-        let wasDead = Atomic(false)
-        database.beforeNextWrite {
-            wasDead.store(!membership.isAlive("g"), ordering: .relaxed)
-            watch.renew("g")
-        }
-        for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
-        let wasClosing = wasDead.load(ordering: .relaxed)
-        #expect(wasClosing)
-        #expect(try await database.read { try OpenRoomsStore($0).gateways() } == ["g"])
+        try await test(watch, database, membership)
         await watch.stop()
         await database.close()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
+    }
+
+    @Test("rooms that could not be closed are closed later")
+    func failingDatabase() async throws {
+        try await watching { watch, database, _ in
+            database.failNextWrite()
+            for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
+            let kept = try await database.read { try OpenRoomsStore($0).gateways() }
+            #expect(kept == [])
+            #expect(!database.isFailing)
+        }
+    }
+
+    @Test("a gateway that comes back between its death and the write that closes its rooms keeps them")
+    func backBeforeClosing() async throws {
+        try await watching { watch, database, membership in
+            let wasDead = Mutex(false)
+            database.beforeNextWrite {
+                wasDead.withLock { $0 = !membership.isAlive("g") }
+                watch.renew("g")
+            }
+            for _ in 0..<GatewayMembership.maxSilentTurns { await watch.takeTurn() }
+            #expect(wasDead.withLock { $0 })
+            let kept = try await database.read { try OpenRoomsStore($0).gateways() }
+            #expect(kept == ["g"])
+        }
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Elements
 
-/// Rows are damaged by hand; what is found and mended is compared with what the service said before.
+/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
 @Suite("Counting elements again")
 struct VerifyElementsTests {
     private static let room = ElementsWorld.room
@@ -24,10 +24,10 @@ struct VerifyElementsTests {
         _ = try await world.ask("elements.delete", #"{"elementId":"\#(gone)"}"#)
     }
 
-    private func mend(_ world: ElementsWorld) async throws {
+    private func repair(_ world: ElementsWorld) async throws {
         try await world.database.write { connection in
             for difference in try ElementsService.differences(in: Self.room, members: [], on: connection) {
-                try difference.mend?(connection)
+                try difference.repair?(connection)
             }
         }
     }
@@ -53,7 +53,7 @@ struct VerifyElementsTests {
     }
 
     @Test(
-        "a number that is wrong is named, and mended to what it was",
+        "a number that is wrong is named, and repaired to what it was",
         arguments: [
             ("UPDATE boards SET element_count = 9", "elements: 9 kept, 4 counted"),
             ("UPDATE boards SET element_count = -1", "elements: -1 kept, 4 counted"),
@@ -68,7 +68,7 @@ struct VerifyElementsTests {
             try await fill(world)
             try await world.database.write { try $0.execute(sql) }
             #expect(try await world.countedAgain() == [text])
-            try await mend(world)
+            try await repair(world)
             #expect(try await world.countedAgain() == [])
             #expect(try await world.badge(of: Self.bob) == 4)
             #expect(try await world.badge(of: ElementsWorld.alice) == 1)
@@ -83,8 +83,8 @@ struct VerifyElementsTests {
             // Four creations and one update of what is still there.
             try await world.database.write { try $0.execute("UPDATE boards SET rev = 4") }
             #expect(try await world.countedAgain().first == "revision: 4 kept, at least 5 counted")
-            try await mend(world)
-            try await mend(world)
+            try await repair(world)
+            try await repair(world)
             #expect(try await world.countedAgain() == [])
         }
     }
@@ -103,14 +103,14 @@ struct VerifyElementsTests {
                 } else {
                     #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                 }
-                try await mend(world)
+                try await repair(world)
                 #expect(try await world.countedAgain() == [])
             }
         }
     }
 
     @Test(
-        "an account that is wrong is named, and mended to what it was",
+        "an account that is wrong is named, and repaired to what it was",
         arguments: [
             (
                 "UPDATE people SET element_count = 9, bytes = 7 WHERE user_id = 'alice'",
@@ -140,14 +140,14 @@ struct VerifyElementsTests {
             #expect(try await world.countedAgain() == texts)
             try await world.database.write { connection in
                 for difference in try ElementsService.differencesOfPeople(on: connection) {
-                    try difference.mend?(connection)
+                    try difference.repair?(connection)
                 }
             }
             #expect(try await world.countedAgain() == [])
         }
     }
 
-    @Test("what an instance of an earlier version wrote meanwhile is counted by what it is, and mended")
+    @Test("what an instance of an earlier version wrote meanwhile is counted by what it is, and repaired")
     func earlierVersion() async throws {
         try await ElementsWorld.serving { world in
             try await fill(world)
@@ -170,10 +170,10 @@ struct VerifyElementsTests {
             #expect(found.contains("bytes of element \(other): 525 kept, 514 counted"))
             #expect(found.contains("who element old counts for: nobody kept, bob counted"))
             #expect(found.contains("bytes of elements: 2581 kept, 3095 counted"))
-            try await mend(world)
+            try await repair(world)
             try await world.database.write { connection in
                 for difference in try ElementsService.differencesOfPeople(on: connection) {
-                    try difference.mend?(connection)
+                    try difference.repair?(connection)
                 }
             }
             #expect(try await world.countedAgain() == [])
@@ -198,7 +198,7 @@ struct VerifyElementsTests {
             }
             let text = "unseen elements of bob, who has the room open: 3 kept, 0 counted"
             #expect(try await world.countedAgain() == [text])
-            try await mend(world)
+            try await repair(world)
             #expect(try await world.countedAgain() == [])
             #expect(try await world.badge(of: Self.bob) == 0)
         }
@@ -213,7 +213,7 @@ struct VerifyElementsTests {
             #expect(try await world.countedAgain() == ["elements: nothing kept, 4 counted"])
             let rooms = try await world.database.read { try ElementsService.rooms(after: "", limit: 9, on: $0) }
             #expect(rooms == [Self.room, ElementsWorld.otherRoom])
-            try await mend(world)
+            try await repair(world)
             #expect(try await world.countedAgain() == [])
             #expect(try await world.countedAgain(ElementsWorld.otherRoom) == [])
         }

@@ -102,7 +102,7 @@ struct LogEntryTests {
         ),
     ]
 
-    @Test("entries from before facts keep their digests, and tell what happened", arguments: Engine.allCases)
+    @Test("entries from before facts keep their digests, and their facts are derived", arguments: Engine.allCases)
     func olderEntries(engine: Engine) async throws {
         let folder = TemporaryFolder()
         let database = try engine.open(in: folder)

@@ -86,10 +86,21 @@ struct LogFollowerTests {
         static func run(_ body: (World) async throws -> Void) async throws {
             let world = try World()
             try world.follower.start()
-            try await body(world)
+            var failure: (any Error)?
+            do { try await body(world) } catch { failure = error }
             world.follower.stop()
             await world.settled()
-            world.group.shutdown()
+            await finish(world.group)
+            if let failure { throw failure }
+        }
+
+        /// With a follower that has started, at the end of an empty log.
+        static func following(_ body: (World) async throws -> Void) async throws {
+            try await run { world in
+                world.announce()
+                await world.settled()
+                try await body(world)
+            }
         }
 
         private init() throws {
@@ -103,6 +114,14 @@ struct LogFollowerTests {
 
         func announce() {
             follower.announced(owner.head)
+        }
+
+        /// The first question, for entries that are committed now: the owner leaves it unanswered.
+        func holdQuestion(committing seqs: ClosedRange<Int>) async throws -> BusRequest {
+            owner.log.withLock { $0.holds = true }
+            owner.commit(seqs)
+            announce()
+            return try #require(await owner.asked.first(1).first)
         }
 
         /// Returns when the loop has done all that it was given before.
@@ -125,9 +144,7 @@ struct LogFollowerTests {
 
     @Test("entries in any order and repeated are handed on once and in order, without asking")
     func inOrder() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(1...6)
             try world.owner.publish(2, 1, 1, 2, 3, 5, 4, 6, 6)
             #expect(await world.given.first(6).map(\.seq) == Array(1...6))
@@ -138,9 +155,7 @@ struct LogFollowerTests {
 
     @Test("a gap that stays open is fetched")
     func gap() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(1...4)
             try world.owner.publish(1, 4)
             #expect(await world.given.first(4).map(\.seq) == [1, 2, 3, 4])
@@ -150,9 +165,7 @@ struct LogFollowerTests {
 
     @Test("what an announcement says is there is fetched, page by page")
     func announcedHead() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(1...1200)
             world.announce()
             #expect(await world.given.first(1200).map(\.seq) == Array(1...1200))
@@ -162,9 +175,7 @@ struct LogFollowerTests {
 
     @Test("more early entries than are kept are fetched, too")
     func flood() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(1...5000)
             for seq in 2...5000 { try world.owner.publish(seq) }
             #expect(await world.given.first(5000).map(\.seq) == Array(1...5000))
@@ -173,8 +184,7 @@ struct LogFollowerTests {
 
     @Test("an entry that somebody was told of is fetched if it does not come")
     func expected() async throws {
-        try await World.run { world in
-            world.announce()
+        try await World.following { world in
             world.owner.commit(1...1)
             world.follower.expect(1)
             #expect(await world.given.first(1).map(\.seq) == [1])
@@ -183,12 +193,8 @@ struct LogFollowerTests {
 
     @Test("what is expected while an older answer is on its way is asked for again")
     func expectedMeanwhile() async throws {
-        try await World.run { world in
-            world.announce()
-            world.owner.log.withLock { $0.holds = true }
-            world.owner.commit(1...1)
-            world.announce()
-            let request = try #require(await world.owner.asked.first(1).first)
+        try await World.following { world in
+            let request = try await world.holdQuestion(committing: 1...1)
             let older = world.owner.answer(request)
             world.owner.commit(2...2)
             world.follower.expect(2)
@@ -201,9 +207,7 @@ struct LogFollowerTests {
 
     @Test("an owner with another database is followed from its head, and nothing early is taken for its own")
     func anotherDatabase() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.log.withLock { $0.holds = true }
             world.owner.commit(1...12)
             try world.owner.publish(12)
@@ -225,9 +229,7 @@ struct LogFollowerTests {
 
     @Test("an answer that is of another database starts there as an announcement does")
     func anotherDatabaseAnswers() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
             world.follower.expect(3)
             await world.owner.asked.first(1)
@@ -240,9 +242,7 @@ struct LogFollowerTests {
 
     @Test("a restored backup, whose log has another past under the same name, is followed from its head")
     func restoredBackup() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(1...5)
             try world.owner.publish(1, 2, 3, 4, 5)
             #expect(await world.given.first(5).count == 5)
@@ -281,10 +281,8 @@ struct LogFollowerTests {
 
     @Test("an announcement that comes late changes nothing")
     func lateAnnouncement() async throws {
-        try await World.run { world in
-            world.announce()
+        try await World.following { world in
             let early = world.owner.head
-            await world.settled()
             world.owner.commit(1...3)
             try world.owner.publish(1, 2, 3)
             #expect(await world.given.first(3).count == 3)
@@ -300,9 +298,7 @@ struct LogFollowerTests {
 
     @Test("an owner that is away is asked until it is back")
     func away() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.goAway()
             world.owner.commit(1...3)
             try world.owner.publish(3)
@@ -315,12 +311,9 @@ struct LogFollowerTests {
 
     @Test("an owner that answers with an error, or with nonsense, is asked again")
     func trouble() async throws {
-        try await World.run { world in
-            world.announce()
-            world.owner.log.withLock { $0.holds = true }
-            world.owner.commit(1...1)
-            world.announce()
-            await world.owner.asked.first(1)[0].reply(ServiceError.unavailable("It").json)
+        try await World.following { world in
+            let first = try await world.holdQuestion(committing: 1...1)
+            first.reply(ServiceError.unavailable("It").json)
             await world.owner.asked.first(2)[1].reply(Reply(.ok, .emptyArray).json)
             let third = await world.owner.asked.first(3)[2]
             third.reply(world.owner.answer(third))
@@ -330,9 +323,7 @@ struct LogFollowerTests {
 
     @Test("entries that the owner no longer has are passed over")
     func pruned() async throws {
-        try await World.run { world in
-            world.announce()
-            await world.settled()
+        try await World.following { world in
             world.owner.commit(8...10)
             world.announce()
             #expect(await world.given.first(3).map(\.seq) == [8, 9, 10])
@@ -341,12 +332,8 @@ struct LogFollowerTests {
 
     @Test("once stopped it hands nothing on and asks for nothing, also when it was waiting for an answer")
     func stopped() async throws {
-        try await World.run { world in
-            world.announce()
-            world.owner.log.withLock { $0.holds = true }
-            world.owner.commit(1...2)
-            world.announce()
-            let request = await world.owner.asked.first(1)[0]
+        try await World.following { world in
+            let request = try await world.holdQuestion(committing: 1...2)
             world.follower.stop()
             request.reply(world.owner.answer(request))
             try world.owner.publish(1, 2)

@@ -106,7 +106,7 @@ struct GatewayWorld: Sendable {
         }
         await gateway.stop(within: .seconds(1))
         await workers.close()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
         // Last: on its loops the gateway may still have told them of those who left.
         for service in [rooms, chat] { service.stop() }
         try outcome.get()

@@ -27,7 +27,7 @@ struct PresenceExchangeTests {
         var open: Set<String> = []
         var waiting = first[...]
         while open != expected {
-            let change = if let next = waiting.popFirst() { next } else { try await side.told.next() }
+            let change = if let next = waiting.popFirst() { next } else { try await side.delivered.next() }
             let words = change.split(separator: " ").map(String.init)
             let isNews = words[2] == "on" ? open.insert(words[1]).inserted : open.remove(words[1]) != nil
             #expect(isNews, "clients are told what they know: \(change)")
@@ -41,7 +41,7 @@ struct PresenceExchangeTests {
             await b.presence.setTyping(true, bob, socketID: "2")
             try await a.hears("presence ada@r on", "typing bob@r on")
             await b.presence.stop()
-            let forgotten = Set(try await a.told.next(2))
+            let forgotten = Set(try await a.delivered.next(2))
             #expect(forgotten == ["presence ada@r off", "typing bob@r off"])
         }
     }
@@ -53,7 +53,7 @@ struct PresenceExchangeTests {
             await a.presence.join(ada, socketID: "1")
             await a.presence.setTyping(true, bob, socketID: "2")
             try await PresenceSide.runLate(on: bus) { late in
-                let known = Set(try await late.told.next(2))
+                let known = Set(try await late.delivered.next(2))
                 #expect(known == ["presence ada@r on", "typing bob@r on"])
             }
         }
@@ -87,11 +87,11 @@ struct PresenceExchangeTests {
         // Each has heard of the other since, and has told its clients nothing.
         for (side, place) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, place, socketID: "3") }
         for side in sides {
-            let told = Set(try await side.told.next(2))
-            #expect(told == ["typing ada@r on", "typing bob@r on"])
+            let delivered = Set(try await side.delivered.next(2))
+            #expect(delivered == ["typing ada@r on", "typing bob@r on"])
         }
         for side in sides { await side.presence.stop() }
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
@@ -111,7 +111,7 @@ struct PresenceExchangeTests {
         await other.presence.leave(ada, socketID: "1")
         try await side.hears("presence ada@r off")
         for side in [side, other] { await side.presence.stop() }
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     @Test("signs that were lost are made good: nobody types or stays for ever", arguments: ["typing", "presence"])
@@ -123,7 +123,7 @@ struct PresenceExchangeTests {
             for side in [a, b] { try await side.hears("presence ada@r on", "typing ada@r on") }
             bus.lose { $0.subject == "gateways.\(kind)" && $0.data["isOn"]?.bool == false }
             await a.presence.disconnect(socketID: "1")
-            let ended = Set(try await b.told.next(2))
+            let ended = Set(try await b.delivered.next(2))
             #expect(ended == ["typing ada@r off", "presence ada@r off"])
         }
     }
@@ -189,14 +189,14 @@ struct PresenceExchangeTests {
         for place in all[..<30_000] { await sides[0].presence.join(place, socketID: "1") }
         try sides[0].presence.start()
         try sides[1].presence.start()
-        let heard = try await sides[1].told.next(1000)
+        let heard = try await sides[1].delivered.next(1000)
         for place in all[..<1000] { await sides[0].presence.leave(place, socketID: "1") }
         for place in all[30_000...] { await sides[0].presence.join(place, socketID: "1") }
         try await hear(sides[1], after: heard, until: names(Array(all[1000...])))
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }
         await server.drain(timeout: .zero)
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     @Test("over a broker, too, each hears of the other")
@@ -226,6 +226,6 @@ struct PresenceExchangeTests {
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }
         await server.drain(timeout: .zero)
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 }

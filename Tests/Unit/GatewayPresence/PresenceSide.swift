@@ -8,17 +8,17 @@ import Testing
 
 @testable import GatewayPresence
 
-/// A gateway's presence, and what its clients are told.
+/// A gateway's presence, and what it delivers to its clients.
 struct PresenceSide: Sendable {
     let presence: Presence
-    let told = Arrivals<String>()
+    let delivered = Arrivals<String>()
 
     /// - Parameter typingTimeout: by default longer than any test takes.
     init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
-        let told = told
+        let delivered = delivered
         presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
             let place = "\(change.member.userID)@\(change.member.roomID)"
-            told.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
+            delivered.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
         }
     }
 
@@ -38,7 +38,7 @@ struct PresenceSide: Sendable {
             Issue.record("\(error)")
         }
         for side in [a, b] { await side.presence.stop() }
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     /// Another gateway, on a loop of its own, which starts now.
@@ -52,11 +52,11 @@ struct PresenceSide: Sendable {
             Issue.record("\(error)")
         }
         await late.presence.stop()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let heard = try await told.next(expected.count)
+        let heard = try await delivered.next(expected.count)
         #expect(heard == expected, sourceLocation: sourceLocation)
     }
 }

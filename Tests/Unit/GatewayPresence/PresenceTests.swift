@@ -164,8 +164,8 @@ struct PresenceTests {
             await a.presence.leave(bob, socketID: "bob")
             let back = try slowService()
             a.presence.learn(back.manifest)
-            let told = [try await back.answer(), try await back.answer()]
-            #expect(Set(told) == ["open ada@r", "closed bob@r"])
+            let delivered = [try await back.answer(), try await back.answer()]
+            #expect(Set(delivered) == ["open ada@r", "closed bob@r"])
         }
     }
 
@@ -212,11 +212,11 @@ struct PresenceTests {
             let places = request.data["rooms"]?.array?.map {
                 "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
             }
-            let told =
+            let delivered =
                 (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (places ?? []).joined(separator: " ")
             request.reply(Reply().json)
-            if let expected { #expect(told == expected) }
-            return told
+            if let expected { #expect(delivered == expected) }
+            return delivered
         }
     }
 

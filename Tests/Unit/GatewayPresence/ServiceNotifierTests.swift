@@ -29,7 +29,7 @@ struct ServiceNotifierTests {
         }
         await notifier.learn(manifest)
         try await test(notifier)
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     private func request(isOpen: Bool) -> String {

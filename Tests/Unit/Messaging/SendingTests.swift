@@ -223,9 +223,9 @@ struct SendingTests {
                 }
                 try await group.waitForAll()
             }
-            let told = world.takeEntries().map { $0.emissions[0].data["message"] ?? .null }
-            #expect(told.ints("seq") == Array(1...100))
-            #expect(try await world.list(by: "bob", in: room, ["limit": "200"]).messages == told)
+            let emitted = world.takeEntries().map { $0.emissions[0].data["message"] ?? .null }
+            #expect(emitted.ints("seq") == Array(1...100))
+            #expect(try await world.list(by: "bob", in: room, ["limit": "200"]).messages == emitted)
             #expect(try await world.unread(of: "alice", in: room) == 50)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-/// Rows are damaged by hand; what is found and mended is compared with what the service said before.
+/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
 @Suite("Counting messages again")
 struct VerifyMessagingTests {
     /// A room of Ada and Ben with a bit of everything in it.
@@ -29,12 +29,12 @@ struct VerifyMessagingTests {
         }
     }
 
-    private func mend(_ world: MessagingWorld, _ room: String) async throws {
+    private func repair(_ world: MessagingWorld, _ room: String) async throws {
         try await world.database.write { connection in
             for difference in try MessagingService.differences(
                 in: room, members: ["ada", "ben"], on: connection)
             {
-                try difference.mend?(connection)
+                try difference.repair?(connection)
             }
         }
     }
@@ -48,7 +48,7 @@ struct VerifyMessagingTests {
     }
 
     @Test(
-        "a number that is wrong is named, and mended to what it was",
+        "a number that is wrong is named, and repaired to what it was",
         arguments: [
             ("UPDATE chats SET last_seq = 9", "last seq: 9 kept, 5 counted"),
             ("UPDATE chats SET last_seq = 2", "last seq: 2 kept, 5 counted"),
@@ -62,7 +62,7 @@ struct VerifyMessagingTests {
             let before = [try await world.unread(of: "ada", in: room), try await world.unread(of: "ben", in: room)]
             try await world.database.write { try $0.execute(sql) }
             #expect(try await differences(world, room) == [text])
-            try await mend(world, room)
+            try await repair(world, room)
             #expect(try await differences(world, room) == [])
             let after = [try await world.unread(of: "ada", in: room), try await world.unread(of: "ben", in: room)]
             #expect(after == before)
@@ -88,7 +88,7 @@ struct VerifyMessagingTests {
                         #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                         #expect(deleting || found[0].contains(last))
                     }
-                    try await mend(world, room)
+                    try await repair(world, room)
                     #expect(try await differences(world, room) == [])
                 }
             }
@@ -107,7 +107,7 @@ struct VerifyMessagingTests {
             #expect(try await differences(world, "ghost") == ["last seq: 3 kept, 0 counted"])
             let rooms = try await world.database.read { try MessagingService.rooms(after: "", limit: 10, on: $0) }
             #expect(rooms == [room, "ghost"].sorted())
-            for room in rooms { try await mend(world, room) }
+            for room in rooms { try await repair(world, room) }
             for room in rooms { #expect(try await differences(world, room) == []) }
             #expect(try await world.send(by: "ben", in: room).data["seq"]?.int == 6)
         }
@@ -120,7 +120,7 @@ struct VerifyMessagingTests {
             try await world.database.write { try $0.execute("DELETE FROM messages WHERE seq = 2") }
             let texts = ["messages up to seq 5: 4 kept, 5 counted", "unread messages of ada: 2 kept, 1 counted"]
             #expect(try await differences(world, room) == texts)
-            try await mend(world, room)
+            try await repair(world, room)
             #expect(try await differences(world, room) == [texts[0]])
         }
     }

@@ -54,7 +54,7 @@ struct WaitingTests {
         let found = await gateways.sockets(at: [place])[place] ?? []
         #expect(found.map(\.age).sorted() == [10, 20])
         membership.stop()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     @Test("a gateway that does not answer is left alone for a while")

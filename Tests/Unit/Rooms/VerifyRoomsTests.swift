@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Counting rooms again")
 struct VerifyRoomsTests {
-    @Test("rooms that an instance of an earlier version made meanwhile are missing from the counts, and mended")
+    @Test("rooms that an instance of an earlier version made meanwhile are missing from the counts, and repaired")
     func earlierVersion() async throws {
         try await RoomsWorld.serving { world in
             for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
@@ -36,7 +36,7 @@ struct VerifyRoomsTests {
                 ])
             try await database.write { connection in
                 for difference in try RoomsService.differencesOfPeople(on: connection) {
-                    try difference.mend?(connection)
+                    try difference.repair?(connection)
                 }
             }
             #expect(try await found() == [])

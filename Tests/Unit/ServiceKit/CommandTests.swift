@@ -42,11 +42,11 @@ struct CommandTests {
         ) throws -> [Difference] {
             let kept = try connection.first("SELECT count FROM counts WHERE room = $1", room) { $0.int(0) }
             guard kept != members.count else { return [] }
-            // A negative one stands for what cannot be mended.
-            let mend: (any Connection) throws -> Void = {
+            // A negative one stands for what cannot be repaired.
+            let repair: (any Connection) throws -> Void = {
                 try $0.execute("UPDATE counts SET count = $2 WHERE room = $1", room, members.count)
             }
-            return [Difference("items", kept: kept, counted: members.count, mend: kept ?? 0 < 0 ? nil : mend)]
+            return [Difference("items", kept: kept, counted: members.count, repair: kept ?? 0 < 0 ? nil : repair)]
         }
     }
 
@@ -102,8 +102,8 @@ struct CommandTests {
         }
     }
 
-    @Test("each difference has a line, wherever it is, and stays until it is to be mended")
-    func mending() async throws {
+    @Test("each difference has a line, wherever it is, and stays until it is to be repaired")
+    func repairing() async throws {
         var counts = Array(repeating: 1, count: 450)
         (counts[0], counts[200], counts[449]) = (0, 2, 7)
         try await serve(counts) { items in
@@ -112,10 +112,12 @@ struct CommandTests {
             }
             let total = "items: 450 rooms counted, 3 differences"
             try await verify(expecting: .found)
-            #expect(printed.items == lines + [total, "3 differences, 0 mended"])
+            #expect(printed.items == lines + [total, "3 differences, 0 repaired"])
             try await verify("--repair", expecting: .done)
             #expect(
-                Array(printed.items.dropFirst(5)) == lines.map { "\($0); mended" } + [total, "3 differences, 3 mended"])
+                Array(printed.items.dropFirst(5)) == lines.map { "\($0); repaired" } + [
+                    total, "3 differences, 3 repaired",
+                ])
             try await verify(expecting: .done)
             // Whoever keeps what was answered of these rooms goes by the log.
             let entries = try await EventLog(items).entries(since: 0, limit: 10)
@@ -124,12 +126,12 @@ struct CommandTests {
         }
     }
 
-    @Test("what cannot be mended is said, and stays found")
+    @Test("what cannot be repaired is said, and stays found")
     func unmendable() async throws {
         try await serve([-1, 2]) { _ in
             try await verify("--repair", expecting: .found)
-            #expect(printed.items.filter { $0.hasSuffix("; cannot be mended") }.count == 1)
-            #expect(printed.items.last == "2 differences, 1 mended")
+            #expect(printed.items.filter { $0.hasSuffix("; cannot be repaired") }.count == 1)
+            #expect(printed.items.last == "2 differences, 1 repaired")
         }
     }
 

@@ -24,7 +24,7 @@ struct GatewayMembershipTests {
         try membership.start(on: group.loops[0]) { changes.add($0) }
         try await test(membership, group.loops[0])
         membership.stop()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     private func beat(_ gateway: String) throws {

@@ -204,8 +204,8 @@ struct ServiceHostStreamTests {
     @Test("of a commit's entries those that the bus has room for are told at once, the others announced")
     func partlyUnpublished() async throws {
         let world = try await HostWorld.started()
-        let (told, announced) = (Collector<Int>(), Collector<Int>())
-        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { told.add($0.data["seq"]?.int ?? -1) }
+        let (published, announced) = (Collector<Int>(), Collector<Int>())
+        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.data["seq"]?.int ?? -1) }
         try world.bus.subscribe(Subject.announcements, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
         world.bus.refusePublishing(.slowConsumer, after: 2)
         try await world.database.write { connection in
@@ -216,7 +216,7 @@ struct ServiceHostStreamTests {
         }
         // Two pass of each call: of the entries, and the announcement, which is one by itself.
         #expect(await announced.first(1) == [5])
-        #expect(told.items == [1, 2])
+        #expect(published.items == [1, 2])
         let line = await world.log.first(1)[0]
         #expect(line.contains("entries were not published") && line.contains("\"count\":3"))
         await world.stop()

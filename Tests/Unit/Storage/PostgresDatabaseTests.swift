@@ -124,9 +124,9 @@ struct PostgresDatabaseTests {
     @Test("several programs write one log without gaps, and whoever reads it sees a whole beginning of it")
     func sharedLog() async throws {
         let databases = try (0..<3).map { _ in try open() }
-        let told = databases.map { _ in Collector<String>() }
-        for (database, told) in zip(databases, told) {
-            database.onCommit { told.add($0.compactMap { ($0 as? LogEntry).map { "\($0.seq)" } }) }
+        let reported = databases.map { _ in Collector<String>() }
+        for (database, reported) in zip(databases, reported) {
+            database.onCommit { reported.add($0.compactMap { ($0 as? LogEntry).map { "\($0.seq)" } }) }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, database) in databases.enumerated() {
@@ -152,7 +152,7 @@ struct PostgresDatabaseTests {
             }
             try await group.waitForAll()
         }
-        let seqs = told.map { $0.items.compactMap(Int.init) }
+        let seqs = reported.map { $0.items.compactMap(Int.init) }
         for seqs in seqs { #expect(seqs.count == 100 && seqs == seqs.sorted()) }
         #expect(seqs.flatMap(\.self).sorted() == Array(1...300))
         for database in databases { await database.close() }

@@ -115,10 +115,10 @@ struct SQLiteDatabaseTests {
     @Test("the hook of a later commit lies no deeper in the stack than that of the first")
     func hookDepth() async throws {
         let database = try open()
-        let told = Collector<String>()
+        let reported = Collector<String>()
         database.onCommit { _ in
             var here = 0
-            withUnsafeMutablePointer(to: &here) { told.add(["\(UInt(bitPattern: $0))"]) }
+            withUnsafeMutablePointer(to: &here) { reported.add(["\(UInt(bitPattern: $0))"]) }
         }
         for n in 0..<100 {
             try await database.write { connection in
@@ -126,8 +126,8 @@ struct SQLiteDatabaseTests {
                     at: Timestamp(milliseconds: n), roomID: "room", participants: [], emissions: [], on: connection)
             }
         }
-        #expect(told.items.count == 100)
-        #expect(Set(told.items).count == 1)
+        #expect(reported.items.count == 100)
+        #expect(Set(reported.items).count == 1)
     }
 
     @Test("a commit that fails fails all that is in it, tells nobody, and the next one works")
@@ -140,8 +140,8 @@ struct SQLiteDatabaseTests {
                 INSERT INTO parents (id) VALUES ('fine')
                 """)
         let database = try open([deferred])
-        let told = Collector<String>()
-        database.onCommit { told.add(entries: $0) }
+        let reported = Collector<String>()
+        database.onCommit { reported.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         struct Refused: Error {}
@@ -159,7 +159,7 @@ struct SQLiteDatabaseTests {
         try await blocked.value
         for write in writes { await #expect(throws: StorageError.self) { try await write.value } }
         #expect(try await database.ids() == [])
-        #expect(told.items == [])
+        #expect(reported.items == [])
         #expect(database.statistics.failedCommits == 1)
         try await database.insert("fine")
         #expect(try await database.ids() == ["fine"])

@@ -37,8 +37,8 @@ struct WriteConformanceTests {
     func isolation(engine: Engine) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
-        let told = Collector<String>()
-        database.onCommit { told.add(entries: $0) }
+        let reported = Collector<String>()
+        database.onCommit { reported.add(entries: $0) }
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let writes = (0..<10).map { n in
@@ -48,7 +48,7 @@ struct WriteConformanceTests {
                     try EventLog.append(
                         at: Timestamp(milliseconds: n), roomID: "room \(n)", participants: [], emissions: [],
                         on: connection)
-                    connection.afterCommit { told.add(["hook \(n)"]) }
+                    connection.afterCommit { reported.add(["hook \(n)"]) }
                     if n.isMultiple(of: 3) { throw Refused() }
                 }
             }
@@ -63,7 +63,7 @@ struct WriteConformanceTests {
         }
         let kept = [1, 2, 4, 5, 7, 8]
         #expect(try await database.ids() == kept.map { "\($0)" })
-        #expect(told.items == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
+        #expect(reported.items == kept.map { "hook \($0)" } + kept.map { "room \($0)" })
         let entries = try await EventLog(database).entries(since: 0, limit: 100)
         #expect(entries.map(\.seq) == Array(1...6))
         #expect(entries.map(\.at.milliseconds) == kept)
@@ -107,7 +107,7 @@ struct WriteConformanceTests {
     enum Trace: CaseIterable {
         case row, returnedRow, rowOfAThrowingBody, changedRow, hook, failedStatement
 
-        func leave(on connection: any Connection, in told: Collector<String>) throws {
+        func leave(on connection: any Connection, in reported: Collector<String>) throws {
             let insert = "INSERT INTO items (id, n) VALUES ($1, 1) RETURNING id"
             switch self {
             case .row: try connection.execute("INSERT INTO items (id) VALUES ($1)", "trace")
@@ -117,7 +117,7 @@ struct WriteConformanceTests {
                 _ = try connection.first(
                     "INSERT INTO items (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET n = 1 RETURNING n", "first"
                 ) { $0.int(0) }
-            case .hook: connection.afterCommit { told.add(["hook"]) }
+            case .hook: connection.afterCommit { reported.add(["hook"]) }
             case .failedStatement: try connection.execute("INSERT INTO items (id) VALUES ($1)", "first")
             }
         }
@@ -129,20 +129,20 @@ struct WriteConformanceTests {
     func undone(engine: Engine, trace: Trace) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
-        let told = Collector<String>()
+        let reported = Collector<String>()
         let gate = DatabaseGate()
         let blocked = await database.close(gate)
         let first = Task.immediate { try await database.insert("first") }
         let refused = Task.immediate {
             try await database.write { _ in
-                told.add(["refused"])
+                reported.add(["refused"])
                 throw Refused()
             }
         }
         // The last of its batch: nothing that comes after it finds the transaction useless.
         let undone = Task.immediate {
             try await database.write { connection in
-                try? trace.leave(on: connection, in: told)
+                try? trace.leave(on: connection, in: reported)
                 throw Refused()
             }
         }
@@ -150,7 +150,7 @@ struct WriteConformanceTests {
         try await blocked.value
         try await first.value
         for write in [refused, undone] { await #expect(throws: Refused.self) { try await write.value } }
-        #expect(told.items == ["refused", "refused"])
+        #expect(reported.items == ["refused", "refused"])
         let rows = try await database.read { try $0.all("SELECT id, n FROM items") { ($0.text(0), $0.isNull(1)) } }
         #expect(rows.map(\.0) == ["first"] && rows.allSatisfy { $0.1 })
     }
@@ -200,8 +200,8 @@ struct WriteConformanceTests {
     @Test("writes run and are told in the order they were made", arguments: Engine.allCases)
     func order(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let told = Collector<String>()
-        database.onCommit { told.add(entries: $0) }
+        let reported = Collector<String>()
+        database.onCommit { reported.add(entries: $0) }
         let writes = (0..<300).map { n in
             Task.immediate {
                 try await database.write { connection in
@@ -213,20 +213,20 @@ struct WriteConformanceTests {
         var positions: [Int] = []
         for write in writes { positions.append(try await write.value) }
         #expect(positions == Array(1...300))
-        #expect(told.items == (0..<300).map { "\($0)" })
+        #expect(reported.items == (0..<300).map { "\($0)" })
     }
 
     @Test("the hook has been told before the write returns", arguments: Engine.allCases)
     func toldBeforeTheAnswer(engine: Engine) async throws {
         let database = try engine.open(in: folder)
-        let told = Collector<String>()
-        database.onCommit { told.add(entries: $0) }
+        let reported = Collector<String>()
+        database.onCommit { reported.add(entries: $0) }
         for n in 1...50 {
             try await database.write {
                 try EventLog.append(
                     at: Timestamp(milliseconds: 0), roomID: "\(n)", participants: [], emissions: [], on: $0)
             }
-            #expect(told.items.count == n)
+            #expect(reported.items.count == n)
         }
     }
 

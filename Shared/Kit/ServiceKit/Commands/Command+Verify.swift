@@ -3,9 +3,9 @@ import Storage
 
 extension Command {
     private static let repair = Setting(
-        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Whether what differs is mended")
+        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Whether what differs is repaired")
 
-    /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be mended.
+    /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be repaired.
     ///
     /// - Parameter services: all of the program's; one of them has to own memberships.
     public static func verify(_ services: [any Service.Type]) -> Command {
@@ -13,11 +13,11 @@ extension Command {
             name: "verify",
             summary: """
                 Counts every badge and count again from the rows, also while Parlor runs, and prints what differs.
-                It ends with 0 if nothing does or all was mended, with 1 if something does, with 2 if it could not be done.
+                It ends with 0 if nothing does or all was repaired, with 1 if something does, with 2 if it could not be done.
                 """,
             settings: [Setting.data, Setting.databaseURL, repair]
         ) { configuration, print in
-            let mending = configuration[repair]
+            let repairing = configuration[repair]
             guard let owner = services.lazy.compactMap({ $0 as? any OwnsMembership.Type }).first else {
                 preconditionFailure("no service owns memberships")
             }
@@ -34,7 +34,7 @@ extension Command {
             }
             var total = Recount.Outcome()
             for recount in recounts {
-                let outcome = try recount.run(mending: mending)
+                let outcome = try recount.run(repairing: repairing)
                 print("\(recount.service.name): \(outcome.rooms) rooms counted, \(outcome.differences) differences")
                 total.differences += outcome.differences
                 total.left += outcome.left
@@ -42,7 +42,7 @@ extension Command {
             print(
                 total.differences == 0
                     ? "all counts are right"
-                    : "\(total.differences) differences, \(total.differences - total.left) mended")
+                    : "\(total.differences) differences, \(total.differences - total.left) repaired")
             return total.left == 0 ? .done : .found
         }
     }

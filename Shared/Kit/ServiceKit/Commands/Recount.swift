@@ -14,7 +14,7 @@ struct Recount {
     struct Outcome: Equatable {
         var rooms = 0
         var differences = 0
-        /// Those that stay: all, unless they were to be mended.
+        /// Those that stay: all, unless they were to be repaired.
         var left = 0
     }
 
@@ -22,7 +22,7 @@ struct Recount {
     /// write-ahead log of a running program from being copied, which then grows.
     private static let roomsInSnapshot = 200
 
-    func run(mending: Bool) throws -> Outcome {
+    func run(repairing: Bool) throws -> Outcome {
         var outcome = Outcome()
         var last = ""
         while true {
@@ -39,44 +39,44 @@ struct Recount {
             outcome.rooms += page.count
             for (room, members, texts) in page where !texts.isEmpty {
                 outcome.differences += texts.count
-                if mending {
-                    outcome.left += try mend(room, members)
+                if repairing {
+                    outcome.left += try repair(room, members)
                 } else {
                     outcome.left += texts.count
                     for text in texts { say(text, room) }
                 }
             }
         }
-        try recountPeople(mending: mending, &outcome)
+        try recountPeople(repairing: repairing, &outcome)
         return outcome
     }
 
-    private func recountPeople(mending: Bool, _ outcome: inout Outcome) throws {
+    private func recountPeople(repairing: Bool, _ outcome: inout Outcome) throws {
         let texts = try database.read { try service.differencesOfPeople(on: $0).map(\.text) }
         guard !texts.isEmpty else { return }
         outcome.differences += texts.count
-        guard mending else {
+        guard repairing else {
             outcome.left += texts.count
             for text in texts { say(text) }
             return
         }
         let (found, left) = try database.write { connection in
             let found = try service.differencesOfPeople(on: connection)
-            for difference in found { try difference.mend?(connection) }
+            for difference in found { try difference.repair?(connection) }
             return (found, try service.differencesOfPeople(on: connection).map(\.text))
         }
         for difference in found { say(difference, left: left) }
         outcome.left += left.count
     }
 
-    /// Counts once more where nobody else writes, and mends what is still different then.
+    /// Counts once more where nobody else writes, and repairs what is still different then.
     ///
     /// - Returns: how many differences stay.
-    private func mend(_ room: String, _ members: [String]) throws -> Int {
+    private func repair(_ room: String, _ members: [String]) throws -> Int {
         let (found, left) = try database.write { connection in
             let found = try service.differences(in: room, members: members, on: connection)
-            for difference in found { try difference.mend?(connection) }
-            if found.contains(where: { $0.mend != nil }) {
+            for difference in found { try difference.repair?(connection) }
+            if found.contains(where: { $0.repair != nil }) {
                 // There is no event for it, but who keeps what a service has answered goes by its log.
                 try EventLog.append(
                     at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
@@ -88,7 +88,7 @@ struct Recount {
     }
 
     private func say(_ difference: Difference, _ room: String? = nil, left: [String]) {
-        say("\(difference.text); \(left.contains(difference.text) ? "cannot be mended" : "mended")", room)
+        say("\(difference.text); \(left.contains(difference.text) ? "cannot be repaired" : "repaired")", room)
     }
 
     private func say(_ text: String, _ room: String? = nil) {

@@ -17,7 +17,7 @@ public protocol Recounted: Service {
     ) throws -> [Difference]
 
     /// What of people, in all rooms together, is not as its rows say. It counts all of them in one snapshot, or while nobody else
-    /// writes if they are to be mended: that takes about as long as all rooms together.
+    /// writes if they are to be repaired: that takes about as long as all rooms together.
     static func differencesOfPeople(on connection: any Connection) throws -> [Difference]
 }
 
@@ -39,20 +39,20 @@ public struct Difference {
     public let kept: String
     public let counted: String
     /// Makes it as it was counted, in the transaction that counted; nil if the rows don't tell how.
-    public let mend: ((any Connection) throws -> Void)?
+    public let repair: ((any Connection) throws -> Void)?
 
     public init(
-        _ what: String, kept: String, counted: String, mend: ((any Connection) throws -> Void)? = nil
+        _ what: String, kept: String, counted: String, repair: ((any Connection) throws -> Void)? = nil
     ) {
         self.what = what
         self.kept = kept
         self.counted = counted
-        self.mend = mend
+        self.repair = repair
     }
 
     /// - Parameter kept: nil if there is no row for it.
-    public init(_ what: String, kept: Int?, counted: Int, mend: ((any Connection) throws -> Void)? = nil) {
-        self.init(what, kept: kept.map { "\($0)" } ?? "nothing", counted: "\(counted)", mend: mend)
+    public init(_ what: String, kept: Int?, counted: Int, repair: ((any Connection) throws -> Void)? = nil) {
+        self.init(what, kept: kept.map { "\($0)" } ?? "nothing", counted: "\(counted)", repair: repair)
     }
 
     public var text: String { "\(what): \(kept) kept, \(counted) counted" }

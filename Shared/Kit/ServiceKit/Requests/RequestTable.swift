@@ -25,7 +25,7 @@ public struct RequestTable: Sendable {
 
     private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
         for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
-            // A gateway would pass it over, and count the calls against nothing that was meant.
+            // A gateway would ignore it, and limit the calls by its standard limits alone.
             precondition(limitNames.contains(name), "\(endpoint.subject) names a rate limit that is nobody's: \(name)")
         }
         entries.append((endpoint, entry))

@@ -62,7 +62,7 @@ public struct Node: Sendable {
 
 /// Makes a component: its settings are known before anything runs.
 public struct ComponentFactory: Sendable {
-    /// Starts a component beside those of the program that run already; nil if the settings want none.
+    /// Starts a component; `running` are those of the program that have started before it. nil if the settings want none.
     public typealias Start = @Sendable (Node, _ running: [any Component]) async throws -> (any Component)?
 
     public let settings: [any AnySetting]

@@ -144,7 +144,7 @@ public struct Program: Sendable {
         for component in components {
             if let started = try await component.start(node, running) { running.append(started) }
         }
-        running.append(try StatusTeller.start(for: running, in: node))
+        running.append(try StatusReporter.start(for: running, in: node))
         return Started(components: running, bus: bus, busAddress: address)
     }
 

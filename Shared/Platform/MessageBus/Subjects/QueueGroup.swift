@@ -51,7 +51,7 @@ package enum RendezvousHash {
         return hash
     }
 
-    /// The finalizer of SplitMix64: members are small numbers in sequence, and every bit of them has to tell.
+    /// The finalizer of SplitMix64: members are small numbers in sequence, and every bit of them has to matter.
     private static func mix(_ value: UInt64) -> UInt64 {
         var value = value &+ 0x9e37_79b9_7f4a_7c15
         value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9

@@ -2,12 +2,12 @@ import JSON
 import Reactor
 import Synchronization
 
-/// A `TCPBus`' link to its broker: being connected, coming back, and what the broker says. On the loop, but for `say` and the first
-/// attempt.
+/// A `TCPBus`' link to its broker: connecting, reconnecting, and what the broker says. On the loop, except for `say`, `drained`, `giveUp`,
+/// a reply, and the first attempt.
 ///
 /// When the connection is lost it is made again, for ever, and the subscriptions are made again before anything else is said.
 final class TCPBusLink: Sendable {
-    /// After which a question is asked again, if nobody tells of responders that are gone.
+    /// How long a question waits for its reply before it is asked again, if the bus does not report that its responder is gone.
     static let patience: Duration = .seconds(1)
 
     let loop: EventLoop
@@ -94,16 +94,20 @@ final class TCPBusLink: Sendable {
     ///
     /// - Returns: false if the bus was closed meanwhile.
     func connected(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> Bool {
-        let told = say { state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
+        let opened = say { state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
             guard !state.isClosed else { return nil }
             return (Array(state.watchers.values), state.connect(connection, welcome))
         }
-        guard let told else { return false }
+        guard let opened else { return false }
         if let longest = welcome.maxMessage {
             trouble(
                 "the bus takes \(longest) bytes at most, where Parlor may say \(BusLimits.maxLine): more is refused")
         }
-        if let first = told.first { first(.success(())) } else { for watcher in told.watchers { watcher(.connected) } }
+        if let first = opened.first {
+            first(.success(()))
+        } else {
+            for watcher in opened.watchers { watcher(.connected) }
+        }
         return true
     }
 
@@ -147,7 +151,7 @@ final class TCPBusLink: Sendable {
         if let delay { loop.schedule(after: delay) { self.attempt() } }
     }
 
-    /// Told once a connection, and once while there is none.
+    /// Reported once per connection, and once while there is none.
     func trouble(_ reason: String) {
         if state.withLock({ $0.note(trouble: reason) }) { onTrouble(reason) }
     }

@@ -219,7 +219,7 @@ public struct TCPBusCounters: Sendable, Equatable {
     public internal(set) var reconnections = 0
     /// Published while there was no connection.
     public internal(set) var droppedEvents = 0
-    /// Not sent because too much waited already; whoever asked is told `slowConsumer` in their place.
+    /// Not sent because too much waited already; `slowConsumer` is sent in their place.
     public internal(set) var refusedReplies = 0
     /// The same when even that had no room; their requests end by deadline.
     public internal(set) var droppedReplies = 0

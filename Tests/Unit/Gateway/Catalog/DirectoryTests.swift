@@ -47,7 +47,7 @@ struct DirectoryTests {
             Issue.record("\(error)")
         }
         await directory.stop()
-        await Task.detached { group.shutdown() }.value
+        await finish(group)
     }
 
     @Test("who offers what another has is refused, until that one has it no more", .timeLimit(.minutes(1)))

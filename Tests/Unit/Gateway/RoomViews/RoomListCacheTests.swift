@@ -58,7 +58,7 @@ struct RoomListCacheTests {
         #expect(cache.list(key(), at: ["board": start], after: ["board": start]) == nil)
     }
 
-    @Test("the rooms that were changed count for what is kept, until the list is mended")
+    @Test("the rooms that were changed count for what is kept, until the list is repaired")
     func sizeOfChanges() {
         keep(key())
         let before = cache.size

@@ -3,12 +3,12 @@ import Glibc
 import MessageBus
 
 /// Answers `parlor status` for all parts of a program: whoever asks on the bus is told by everyone on it.
-struct StatusTeller: Component {
+struct StatusReporter: Component {
     private let subscription: BusSubscription
 
     var address: String? { nil }
 
-    static func start(for components: [any Component], in node: Node) throws(BusError) -> StatusTeller {
+    static func start(for components: [any Component], in node: Node) throws(BusError) -> StatusReporter {
         let (bus, log) = (node.bus, node.log)
         let started = ContinuousClock.now
         let instance = "\(hostName)/\(getpid())"
@@ -27,7 +27,7 @@ struct StatusTeller: Component {
                 }
             }
         }
-        return StatusTeller(subscription: subscription)
+        return StatusReporter(subscription: subscription)
     }
 
     private static var hostName: String {
