@@ -40,19 +40,37 @@ struct SessionsStore {
 
     // MARK: Going on
 
+    /// What becomes of a refresh token that is presented. The texts are the names of sessions.
+    enum Exchange: Sendable {
+        case done(Account, id: String)
+        /// An attempt that was made before; its first answer stands.
+        case repeated(RefreshAttempt, Account, id: String)
+        /// The token is not, or no longer, good.
+        case refused
+    }
+
     /// Puts the next token in the place of one that is presented. Of several who present the same, one gets through; it
-    /// ends the session for all.
+    /// ends the session for all, unless they repeat its attempt.
     ///
-    /// - Returns: whose session it is, and its name; nil if the token is not, or no longer, good.
-    func exchange(_ presented: RefreshToken, for next: NewSession) throws -> (account: Account, id: String)? {
-        guard let session = try session(of: presented, at: next.now) else { return nil }
+    /// - Parameter attempt: nil if the client has not named one.
+    func exchange(
+        _ presented: RefreshToken, for next: NewSession, _ attempt: RefreshAttempt? = nil
+    ) throws -> Exchange {
+        guard let session = try session(of: presented, at: next.now),
+            let account = try PeopleStore(connection).account(session.personID)
+        else { return .refused }
+        let attempts = RefreshAttemptsStore(connection)
         guard constantTimeEquals(session.hash, presented.hash) else {
+            if let attempt, let first = try attempts.first(of: attempt, with: presented) {
+                return .repeated(first, account, id: session.publicID)
+            }
             try end(session.publicID, of: session.personID, at: next.now)
-            return nil
+            return .refused
         }
+        if let attempt { try attempts.insert(attempt, with: presented) }
         try prolong(presented.sessionID, next)
         try GuessesStore(connection).noteNetwork(next.client.network, of: session.personID, at: next.now)
-        return try PeopleStore(connection).account(session.personID).map { ($0, session.publicID) }
+        return .done(account, id: session.publicID)
     }
 
     private struct Stored {
@@ -120,6 +138,16 @@ struct SessionsStore {
         }
     }
 
+    /// Those of some sessions that have not ended.
+    func live(of ids: [String], at now: Timestamp) throws -> [String] {
+        try connection.all(
+            """
+            SELECT public_id FROM sessions
+            WHERE public_id IN (SELECT value FROM json_each($1)) AND expires_at > $2
+            """, SQLValue.list(ids), now.milliseconds
+        ) { $0.text(0) }
+    }
+
     // MARK: Ending
 
     /// Ends the token's session, if this is its newest token, or it is the session that asks. Any other token ends none.
@@ -156,11 +184,10 @@ struct SessionsStore {
                 personID, publicID ?? "", body: Ended.init), of: personID, at: now)
     }
 
-    /// Gateways need to know only of those that have a token out.
+    /// Also of those without a token that could be good: a device of theirs is notified no more.
     private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
-        let alive = sessions.filter { $0.tokensUntil > now.milliseconds }
-        guard let until = alive.map(\.tokensUntil).max() else { return }
-        let ended = SessionsEnded(sessionIDs: alive.map(\.id), tokensUntil: Timestamp(milliseconds: until))
+        guard let until = sessions.map(\.tokensUntil).max() else { return }
+        let ended = SessionsEnded(sessionIDs: sessions.map(\.id), tokensUntil: Timestamp(milliseconds: until))
         try EventLog.append(
             at: now, roomID: "", participants: [], emissions: [ended.emission(to: personID)], on: connection)
     }

@@ -6,9 +6,11 @@ import Storage
 struct Push: Sendable {
     let database: any Database
     let reader: LogReader
+    let sessions: DeviceSessions
     let clock: any WallClock
 
-    /// Takes in a device of the caller's: `{token, platform, environment}`. It belongs to whoever registered it last, and what
+    /// Takes in a device of the caller's: `{token, platform, environment}`. It belongs to whoever registered it last, goes with the
+    /// session that it was registered in, and what
     /// was to be sent to it as another's is not sent. It is notified of every message that is sent after the reply.
     ///
     /// - Throws: `service_unavailable` if messaging does not answer before the first registration ever: push does not know yet
@@ -25,7 +27,10 @@ struct Push: Sendable {
         }
         try await reader.startIfNew(request.onward())
         let device = Device(token: token, userID: caller.id, environment: environment, registeredAt: clock.now())
-        let isNew = try await database.write { try DevicesStore($0).register(device) }
+        let sessionID = request.fields[ClientInfo.member].flatMap(ClientInfo.init)?.sessionID
+        let isNew = try await database.write { try DevicesStore($0).register(device, in: sessionID) }
+        // Its end may have come before the device.
+        if let sessionID { sessions.check(sessionID) }
         return Reply(isNew ? .created : .ok)
     }
 

@@ -16,6 +16,8 @@ extension Subject {
 
     /// People by their ids.
     public static let people = "accounts.people"
+    /// Which of some sessions have not ended.
+    public static let liveSessions = "accounts.live-sessions"
 
     // MARK: Messaging
 

@@ -1,0 +1,146 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import ServiceKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Push
+
+/// Which sessions there are, as accounts would say; it can be away.
+private final class FakeAccounts: Sendable {
+    private struct State {
+        var live: Set<String> = []
+        var asked: [[String]] = []
+        var isAway = false
+    }
+
+    private let state = Mutex(State())
+
+    init(_ live: String..., on bus: any MessageBus) throws {
+        state.withLock { $0.live = Set(live) }
+        try bus.respond(to: Subject.liveSessions, queue: "accounts") { [self] request in
+            request.reply(answer(request.data))
+        }
+    }
+
+    var asked: [[String]] { state.withLock { $0.asked } }
+    func end(_ session: String) { state.withLock { _ = $0.live.remove(session) } }
+    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+
+    private func answer(_ data: JSONValue) -> JSONValue {
+        state.withLock { state in
+            let ids = data["ids"]?.array?.compactMap(\.string) ?? []
+            if state.isAway { return ServiceError.unavailable("Accounts").json }
+            state.asked.append(ids)
+            let live = ids.filter(state.live.contains)
+            return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } }).json
+        }
+    }
+}
+
+@Suite("Devices of sessions")
+struct DeviceSessionTests {
+    private func register(_ token: String, in session: String?, by person: String = PushWorld.ben, on world: PushWorld)
+        async throws
+    {
+        _ = try await world.ask("push.register", by: person) {
+            $0.member("token", token)
+            $0.member("platform", "ios")
+            $0.member("environment", "production")
+            if let session {
+                $0.member(
+                    ClientInfo.member,
+                    ClientInfo(address: "192.0.2.1", userAgent: "", sessionID: session, isLimited: false).json)
+            }
+        }
+    }
+
+    private func entry(_ sessions: String..., at seq: Int = 1) -> LogEntry {
+        let ended = SessionsEnded(sessionIDs: sessions, tokensUntil: Timestamp(milliseconds: 0))
+        return LogEntry(
+            seq: seq, at: Timestamp(milliseconds: 0), roomID: "", participants: [],
+            emissions: [ended.emission(to: PushWorld.ben)], fact: nil, requestID: nil)
+    }
+
+    @Test(
+        "a device goes with the session that registered it last, and what was to be sent to it goes too",
+        arguments: EngineTests.Engine.allCases)
+    func ended(engine: EngineTests.Engine) async throws {
+        let place = EngineTests.Place()
+        try await PushWorld.serving(on: try engine.open(place)) { world in
+            let accounts = try FakeAccounts("phone", "tablet", "old", on: world.harness.bus)
+            try await world.follow()
+            try await register("moved", in: "old", on: world)
+            for (token, session) in [("moved", "tablet"), ("a", "phone"), ("b", "phone"), ("c", "tablet")] {
+                try await register(token, in: session, on: world)
+            }
+            try await register("none", in: nil, on: world)
+            try await world.service.sessions.step()
+            #expect(try await world.devices() == ["a", "b", "c", "moved", "none"])
+
+            _ = world.send()
+            try await world.follow()
+            #expect(try await world.jobs(for: "a") == 1)
+            accounts.end("phone")
+            world.service.sessions.take([entry("phone", "old")])
+            try await world.service.sessions.step()
+            #expect(try await world.devices() == ["c", "moved", "none"])
+            #expect(try await world.jobs(for: "a") == 0)
+            #expect(try await world.jobs(for: "c") == 1)
+        }
+    }
+
+    @Test("a session that ended before its device was registered takes it along")
+    func endedBefore() async throws {
+        try await PushWorld.serving { world in
+            let accounts = try FakeAccounts("phone", on: world.harness.bus)
+            try await world.follow()
+            try await world.service.sessions.step()
+            try await register("late", in: "gone", on: world)
+            try await register("good", in: "phone", on: world)
+            try await world.service.sessions.step()
+            #expect(try await world.devices() == ["good"])
+            #expect(accounts.asked == [["gone", "phone"]])
+        }
+    }
+
+    @Test("what ended while push was away is found at the next start, in pages")
+    func sweep() async throws {
+        try await PushWorld.serving { world in
+            let accounts = try FakeAccounts("s-0007", on: world.harness.bus)
+            try await world.follow()
+            for number in 0..<1100 {
+                let text = String(number)
+                let id = "s-" + String(repeating: "0", count: 4 - text.count) + text
+                try await register("t-\(number)", in: id, by: "person-\(number)", on: world)
+            }
+            let sessions = DeviceSessions(
+                database: world.database, bus: world.harness.bus, log: .silent)
+            #expect(try await sessions.step())
+            #expect(accounts.asked.map(\.count) == [500, 500, 100])
+            let left = try await world.database.read { connection in
+                try connection.all("SELECT token FROM devices") { $0.text(0) }
+            }
+            #expect(left == ["t-7"])
+            #expect(try await !sessions.step())
+        }
+    }
+
+    @Test("what could not be done is done later")
+    func trouble() async throws {
+        try await PushWorld.serving { world in
+            let accounts = try FakeAccounts(on: world.harness.bus)
+            try await world.follow()
+            try await register("t", in: "gone", on: world)
+            accounts.setAway(true)
+            await #expect(throws: ServiceError.self) { try await world.service.sessions.step() }
+            #expect(try await world.devices() == ["t"])
+            accounts.setAway(false)
+            try await world.service.sessions.step()
+            #expect(try await world.devices() == [])
+        }
+    }
+}
