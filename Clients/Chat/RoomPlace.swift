@@ -64,7 +64,7 @@ final class RoomPlace {
 
     /// What the last frame drew can be seen.
     func noteShown() {
-        if let drawn { conversation.noteVisible(drawn) }
+        if let drawn { conversation.setVisible(drawn) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {

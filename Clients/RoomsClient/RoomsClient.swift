@@ -26,6 +26,10 @@ public final class RoomsClient {
     @ObservationIgnored let backing: Conversation.Backing
     /// Of all that is asked from here.
     @ObservationIgnored private let access: StoppableAccess
+    @ObservationIgnored private let tokens: any TokenProvider
+    @ObservationIgnored let folder: URL
+    /// As the app registered it.
+    @ObservationIgnored private var deviceToken: String?
     @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored private let conversationSettings: Conversation.Settings
     @ObservationIgnored private let clock: any ClientClock
@@ -39,9 +43,6 @@ public final class RoomsClient {
     /// For good: nothing begins any more.
     @ObservationIgnored private var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
-
-    /// A system gives an app about five seconds on its way to the background.
-    private static let backgroundTime: Duration = .seconds(3)
 
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
@@ -64,6 +65,8 @@ public final class RoomsClient {
         self.user = user
         self.clock = clock
         self.access = access
+        self.tokens = tokens
+        self.folder = folder
         self.socket = socket
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
@@ -98,6 +101,8 @@ public final class RoomsClient {
     }
 
     private func start(_ wish: Int) async {
+        // Signed out of before, and ended in the middle of it.
+        if isToBeForgotten { await forgetAll() }
         access.open()
         await startOutbox()
         guard wish == lastWish else { return }
@@ -122,19 +127,37 @@ public final class RoomsClient {
         await order { await $0.stop() }
     }
 
-    /// To be called when the app goes to the background, and may not come back: keeps and tells what waits for it, for at most
-    /// three seconds, and disconnects.
-    public func enterBackground() async {
+    /// To be called when the app goes to the background, and may not come back: sends what is not sent, keeps and sends what waits
+    /// for it, and disconnects.
+    ///
+    /// An app asks its system for time before, and gives the rest of it here; iOS has about thirty seconds. What could not be done is
+    /// done when the app comes back, or starts again.
+    @discardableResult
+    public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let wish = makeWish()
-        let (conversations, receipts) = (Array(open.values), backing.receipts)
-        // Telling is cut short then, and goes on when the app comes back; what is left to write is written beside the rest.
-        try? await within(Self.backgroundTime, by: clock, else: "there was no more time") {
-            for conversation in conversations { await conversation.enterBackground() }
-            // Of rooms that were closed just before, too.
-            await receipts.flush()
+        let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
+        let mayAsk = access.isAllowed
+        var result = BackgroundResult.settled
+        do {
+            // What is cut short goes on when the app comes back; what is left to write is written beside the rest.
+            try await within(limit, by: clock, else: "there was no more time") {
+                // What belongs on the disk first: the network may take all the time that there is.
+                for conversation in conversations { await conversation.keepAll() }
+                await withTaskGroup { group in
+                    for conversation in conversations { group.addTask { await conversation.typing.settle() } }
+                    // Of rooms that were closed just before, too.
+                    group.addTask { await receipts.flush() }
+                    // The answer to a refresh is the session.
+                    group.addTask { await tokens.settle() }
+                    if mayAsk { group.addTask { await outbox.settle() } }
+                }
+            }
+        } catch {
+            result = .outOfTime(unsent: (try? await outbox.unsentCount()) ?? 0)
         }
-        guard wish == lastWish else { return }
+        guard wish == lastWish else { return .overtaken }
         await order { await $0.stop() }
+        return result
     }
 
     /// To be called when the app comes to the foreground, and when the network is back.
@@ -148,15 +171,21 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server is not waited
-    /// for: what was read and not told yet is told no more. It is final: nothing connects or is kept by this client again, and rooms
-    /// opened from now on stay empty.
+    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server ends the session,
+    /// and with it the pushes to this device.
+    ///
+    /// The server is not waited for: the tokens ask it to as soon as it can be reached, also after a restart
+    /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
+    /// or is kept by this client again, and rooms opened from now on stay empty.
     ///
     /// - Throws: what the file system says; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = makeWish()
         access.close()
+        noteToBeForgotten()
+        // First of all: an app that ends in the middle has signed out.
+        await tokens.signOut(device: deviceToken)
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
@@ -167,6 +196,18 @@ public final class RoomsClient {
             await attempt { try await roomCache.removeAll() },
         ]
         for removal in removals { try removal.get() }
+        try removeMark()
+    }
+
+    // MARK: Pushes
+
+    /// Has this person's pushes sent to this device, until they sign out. An app calls it at each start, with what the system gives it.
+    ///
+    /// - Throws: `ClientFailure`.
+    public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
+        let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        deviceToken = text
+        try await api.registerDevice(token: text, environment: environment)
     }
 
     private func makeWish() -> Int {
@@ -203,7 +244,10 @@ public final class RoomsClient {
         if isSignedOut { return conversation }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1
-        if screens[room.id] == 1 { rooms.enter(room.id) }
+        if screens[room.id] == 1 {
+            conversation.unreadAtOpening = rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
+            rooms.enter(room.id)
+        }
         conversation.beginVisit()
         return conversation
     }

@@ -40,16 +40,6 @@ extension Conversation {
         }
     }
 
-    /// These can be seen: others' that were unread are read now.
-    public func noteVisible(_ visible: some Sequence<MessageItem>) {
-        let unread = visible.compactMap(\.message).filter { message in
-            message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
-        }
-        guard !unread.isEmpty else { return }
-        let messageIDs = unread.map(\.id)
-        Task { await backing.receipts.add(messageIDs, in: roomID) }
-    }
-
     private func showTypists() {
         if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
         guard pruning == nil, typists.nextEnd != nil else { return }

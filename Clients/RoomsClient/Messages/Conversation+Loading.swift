@@ -62,6 +62,19 @@ extension Conversation {
             guard epoch == asked else { return }
             change { $0.merge(page, asked: .newest) }
             var fetched = page.items.count
+            var unread = page.items.count(where: isUnread)
+            // Up to the first unread one: that is where the room opens.
+            while unread < unreadAtOpening, fetched < settings.refetchLimit, let first = page.items.first?.seq,
+                page.next != nil
+            {
+                page = try await backing.server.messages(
+                    in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
+                guard epoch == asked else { return }
+                change { $0.merge(page, asked: .before(first)) }
+                fetched += page.items.count
+                unread += page.items.count(where: isUnread)
+            }
+            unreadAtOpening = 0
             while let oldest, let first = page.items.first?.seq, first > oldest, page.next != nil,
                 fetched < settings.refetchLimit
             {
@@ -78,6 +91,7 @@ extension Conversation {
             // All is shown that there was; what came since, when there is somebody to tell.
             if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
+            noteFirstUnread()
             writeCacheSoon()
         } catch {
             guard epoch == asked else { return }

@@ -77,6 +77,12 @@ public final class Conversation {
     public internal(set) var failure: ClientFailure?
     /// Others who type, in the order they began.
     public internal(set) var typistIDs: [String] = []
+    /// The first message that was unread as the room came up, in this visit; nil if there was none.
+    public internal(set) var firstUnread: MessageItem.ID?
+    /// So many messages were unread when the room was opened, as far as the list of rooms knows: they are loaded with it.
+    @ObservationIgnored var unreadAtOpening = 0
+    @ObservationIgnored var visible = VisibleMessages()
+    @ObservationIgnored var reading: Task<Void, Never>?
 
     @ObservationIgnored let backing: Backing
     @ObservationIgnored let settings: Settings
@@ -167,6 +173,8 @@ public final class Conversation {
         endLoading()
         wasVerified = false
         typing.stopped()
+        stopReading()
+        firstUnread = nil
         typists.removeAll()
         typistIDs = []
         pruning?.cancel()
@@ -199,10 +207,16 @@ public final class Conversation {
 
     /// The app goes to the background, and may not come back: what waits to be written or told is so now.
     public func enterBackground() async {
+        await keepAll()
+        await typing.settle()
+        await backing.receipts.flush()
+    }
+
+    /// What waits to be written is on the disk when this returns.
+    func keepAll() async {
         typing.stopped()
         await keeping?.value
         await writeCache()
-        await backing.receipts.flush()
     }
 
     /// The person has changed the text.

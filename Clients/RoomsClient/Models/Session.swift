@@ -7,11 +7,14 @@ public struct Session: Codable, Equatable, Sendable {
     /// Works once.
     public var refreshToken: String
     public var user: Person
+    /// The name of the refresh that is under way with ``refreshToken``; nil if there is none. It is to be kept with the rest.
+    public var refreshAttemptID: String?
 
-    public init(token: String, expiresAt: Date, refreshToken: String, user: Person) {
+    public init(token: String, expiresAt: Date, refreshToken: String, user: Person, refreshAttemptID: String? = nil) {
         self.token = token
         self.expiresAt = expiresAt
         self.refreshToken = refreshToken
         self.user = user
+        self.refreshAttemptID = refreshAttemptID
     }
 }

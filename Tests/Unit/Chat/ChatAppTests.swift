@@ -53,6 +53,7 @@ struct ChatAppTests {
         try world.server.post("Hello", in: world.roomID, by: world.ben.id)
         await enterRoom()
         await world.untilShown("ben: Hello")
+        await world.clock.advance(by: .milliseconds(500))
         world.write("Hi!")
         world.press(.escape, .character("q"))
         await world.untilOver()

@@ -31,9 +31,12 @@ struct SessionTokensTests {
         let server = ScriptedHTTP(steps)
         // Unbounded: a test tells it a handful.
         let (told, telling) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
-        let tokens = SessionTokens(session, accounts: AccountsAPI(transport: server), clock: clock) {
-            telling.yield($0?.token)
-        }
+        let tokens = SessionTokens(
+            session, accounts: AccountsAPI(transport: server), clock: clock, makeAttemptID: { "attempt" },
+            onChange: {
+                // What has a name only was there before.
+                if $0?.refreshAttemptID == nil { telling.yield($0?.token) }
+            })
         return (tokens, told.makeAsyncIterator(), server)
     }
 
@@ -49,7 +52,7 @@ struct SessionTokensTests {
         var (tokens, told, server) = tokens(session("a", for: 59), [answer("b")])
         #expect(try await tokens.token() == "b")
         #expect(await told.next() == "b")
-        #expect(await server.requests.first?.body == Data(#"{"refreshToken":"r-a"}"#.utf8))
+        #expect(await server.requests.first?.body == Data(#"{"attemptId":"attempt","refreshToken":"r-a"}"#.utf8))
         #expect(await tokens.session?.refreshToken == "r-b")
     }
 
