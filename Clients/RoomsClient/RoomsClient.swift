@@ -12,6 +12,8 @@ import Observation
 @Observable
 public final class RoomsClient {
     public private(set) var connection = Connection.idle
+    /// WebSockets do not get through, as behind some proxies, and the connection goes by HTTP long-polling: slower, but live.
+    public private(set) var isPolling = false
     /// Unsent messages that could not be read from the disk, and were put aside.
     public private(set) var troubles: [OutboxTrouble] = []
     /// Why unsent messages cannot be kept on this device; each says so too, and can be sent again.
@@ -25,8 +27,17 @@ public final class RoomsClient {
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     /// Of all that is asked from here.
+    @ObservationIgnored private let boardFiles: BoardFiles
+    @ObservationIgnored private var boards: [String: Board] = [:]
+    @ObservationIgnored private let relay = EventBroadcast()
+    /// nil if the sockets are an app's own.
+    @ObservationIgnored private let fallback: FallbackTransport?
+    @ObservationIgnored private let paths: any NetworkPaths
+    @ObservationIgnored private var watchingPaths: Task<Void, Never>?
     @ObservationIgnored private let access: StoppableAccess
     @ObservationIgnored private let tokens: any TokenProvider
+    /// Asks nothing after ``stop()``.
+    @ObservationIgnored private let stoppableAPI: RoomsAPI
     @ObservationIgnored let folder: URL
     /// As the app registered it.
     @ObservationIgnored private var deviceToken: String?
@@ -41,7 +52,7 @@ public final class RoomsClient {
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
     @ObservationIgnored private var lastWish = 0
     /// For good: nothing begins any more.
-    @ObservationIgnored private var isSignedOut = false
+    @ObservationIgnored private(set) var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
     /// - Parameters:
@@ -49,19 +60,25 @@ public final class RoomsClient {
     ///   - user: who is signed in, by these tokens.
     ///   - tokens: `SessionTokens`, unless the app signs in elsewhere.
     ///   - http: by default a `URLSessionTransport`.
+    ///   - sockets: by default WebSockets, and HTTP long-polling where they do not get through.
+    ///   - paths: which networks there are; by default the system's word, where it has one.
     ///   - folder: where unsent messages, and rooms and messages for the next start, are kept; one for each person on each server.
     public init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
-        sockets: any SocketTransport = WebSocketTransport(), clock: any ClientClock = SystemClock(), folder: URL,
-        settings: Settings = Settings()
+        sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
+        paths: (any NetworkPaths)? = nil, settings: Settings = Settings()
     ) {
         let door = Door()
         let http = http ?? URLSessionTransport(base: server)
         let access = StoppableAccess(http, tokens)
+        fallback = sockets == nil ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : nil
+        let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
+        self.paths = paths ?? SystemNetworkPaths()
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
             await door.client?.take($0)
         }
-        let connection = ServerConnection(api: RoomsAPI(transport: access, tokens: access), socket: socket)
+        stoppableAPI = RoomsAPI(transport: access, tokens: access)
+        let connection = ServerConnection(api: stoppableAPI, socket: socket)
         self.user = user
         self.clock = clock
         self.access = access
@@ -78,7 +95,8 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
-        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory))
+        boardFiles = BoardFiles(folder: folder.appending(path: "boards", directoryHint: .isDirectory))
+        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         door.client = self
@@ -107,6 +125,10 @@ public final class RoomsClient {
         await startOutbox()
         guard wish == lastWish else { return }
         rooms.loadFirst()
+        watchPaths()
+        // Boards that have changes from another time: they are sent without being shown.
+        for roomID in await boardFiles.roomsWithChanges() where wish == lastWish { _ = makeBoard(of: roomID) }
+        guard wish == lastWish else { return }
         await order { await $0.start() }
     }
 
@@ -135,6 +157,7 @@ public final class RoomsClient {
     @discardableResult
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let wish = makeWish()
+        let boards = Array(boards.values)
         let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
         var result = BackgroundResult.settled
@@ -143,13 +166,16 @@ public final class RoomsClient {
             try await within(limit, by: clock, else: "there was no more time") {
                 // What belongs on the disk first: the network may take all the time that there is.
                 for conversation in conversations { await conversation.keepAll() }
+                for board in boards { await board.keepAll() }
                 await withTaskGroup { group in
                     for conversation in conversations { group.addTask { await conversation.typing.settle() } }
                     // Of rooms that were closed just before, too.
                     group.addTask { await receipts.flush() }
                     // The answer to a refresh is the session.
                     group.addTask { await tokens.settle() }
-                    if mayAsk { group.addTask { await outbox.settle() } }
+                    guard mayAsk else { return }
+                    group.addTask { await outbox.settle() }
+                    for board in boards { group.addTask { await board.settle() } }
                 }
             }
         } catch {
@@ -191,8 +217,12 @@ public final class RoomsClient {
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Before the cache is removed, so that none is written after.
         for conversation in open.values { await leave(conversation) }
+        for board in boards.values { board.end() }
+        boards = [:]
+        watchingPaths?.cancel()
         let removals = [
-            unsent, await attempt { try await backing.cache.removeAll() },
+            unsent, await attempt { try await boardFiles.removeAll() },
+            await attempt { try await backing.cache.removeAll() },
             await attempt { try await roomCache.removeAll() },
         ]
         for removal in removals { try removal.get() }
@@ -277,8 +307,20 @@ public final class RoomsClient {
         }
     }
 
+    func openConversation(of roomID: String) -> Conversation? { open[roomID] }
+
+    func makeBoard(of roomID: String) -> Board {
+        if let board = boards[roomID] { return board }
+        let board = Board(
+            roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
+        if !isSignedOut { boards[roomID] = board }
+        return board
+    }
+
     /// A room that one is no longer part of leaves no trace.
     private func forget(_ roomID: String) async {
+        boards.removeValue(forKey: roomID)?.end()
+        await boardFiles.remove(roomID)
         await open[roomID]?.end()
         await backing.cache.remove(roomID)
         await outbox.removeAll(in: roomID)
@@ -286,17 +328,49 @@ public final class RoomsClient {
 
     // MARK: What happens
 
+    /// Every event that the server sends, in its order, from now on: for what this library does not show.
+    ///
+    /// Each call makes a sequence of its own. Who is slow misses the oldest events beyond so many; what they change is in
+    /// ``rooms``, conversations and boards all the same.
+    public func events(bufferingNewest limit: Int = 1_000) -> AsyncStream<RoomEvent> {
+        relay.stream(bufferingNewest: limit)
+    }
+
+    /// A better network is used at once, in place of after a pause.
+    private func watchPaths() {
+        guard watchingPaths == nil else { return }
+        watchingPaths = Task { [weak self, paths] in
+            for await _ in paths.improvements() {
+                guard let self, !Task.isCancelled else { return }
+                await self.socket.reconnectNow()
+            }
+        }
+    }
+
+    deinit {
+        // Nobody is left to see what it brings.
+        watchingPaths?.cancel()
+        Task { [socket] in await socket.stop() }
+    }
+
     private func take(_ happening: SocketHappening) async {
         switch happening {
         case .connecting: connection = .connecting
-        case .connected: connection = .connected
+        case .connected:
+            connection = .connected
+            isPolling = fallback?.isPolling ?? false
         case .disconnected(let failure):
             isAway = true
             connection = Connection(endedBy: failure)
         case .recovered: isAway = false
-        case .event: break
+        case .event(let event):
+            relay.send(event)
+            if let roomID = event.messageRoomID, open[roomID]?.isEntered != true {
+                backing.fresh.note(nil, of: roomID)
+            }
         }
         rooms.apply(happening)
+        for board in boards.values { board.apply(happening) }
         for conversation in open.values { conversation.apply(happening) }
         if happening == .connected {
             await outbox.noteConnection()

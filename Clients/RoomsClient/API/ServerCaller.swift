@@ -12,13 +12,17 @@ struct ServerCaller: Sendable {
     /// - Throws: `ClientFailure.refused` for what the server refuses in its own words. What has answered in others is not the
     ///   server, but a proxy, or a hotel's login page: then it is `offline`, for that passes.
     @concurrent
-    func answer(to request: HTTPRequest, token: String? = nil) async throws -> HTTPResponse {
+    ///
+    /// - Parameter tag: of an answer that one has: one that is the same comes as its status alone, 304.
+    func answer(to request: HTTPRequest, token: String? = nil, unless tag: String? = nil) async throws -> HTTPResponse {
         var request = request
         request.headers["Accept"] = "application/json"
         request.headers["X-Request-Id"] = makeRequestID()
         if request.body != nil { request.headers["Content-Type"] = "application/json" }
+        if let tag { request.headers["If-None-Match"] = tag }
         if let token { request.headers["Authorization"] = "Bearer \(token)" }
         let response = try await transport.send(request)
+        if tag != nil, response.status == 304 { return response }
         guard (200..<300).contains(response.status) else {
             guard let refusal = Refusal(response, to: request, decoder) else { throw Self.isForeign(response) }
             throw ClientFailure.refused(refusal)

@@ -21,6 +21,7 @@ public final class Conversation {
         public var makeID: @Sendable () -> String
         /// From 0 up to 1.
         public var random: @Sendable () -> Double
+        let fresh = FreshRooms()
 
         public init(
             server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
@@ -81,6 +82,12 @@ public final class Conversation {
     public internal(set) var firstUnread: MessageItem.ID?
     /// So many messages were unread when the room was opened, as far as the list of rooms knows: they are loaded with it.
     @ObservationIgnored var unreadAtOpening = 0
+    /// Something was sent to the room after it was left here.
+    @ObservationIgnored var hasMissed = false
+    /// The connection on which all that is shown has been known; nil if something may have been missed.
+    @ObservationIgnored var verifiedCursor: String?
+    /// What the cache has, if that is what the server has.
+    @ObservationIgnored var freshPage: Page<Message>?
     @ObservationIgnored var visible = VisibleMessages()
     @ObservationIgnored var reading: Task<Void, Never>?
 
@@ -153,6 +160,8 @@ public final class Conversation {
         change { $0.showCached(cached) }
         cachedVersion = version
         isCacheShown = true
+        freshPage = backing.fresh.page(of: cached, in: roomID, on: await backing.server.connectionCursor())
+        guard visit == entered else { return }
         let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
@@ -167,9 +176,12 @@ public final class Conversation {
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
+        let cursor = isVerified && store.firstGap == nil ? verifiedCursor : nil
         isEntered = false
+        hasMissed = false
         visit += 1
         losses += 1
+        (verifiedCursor, freshPage) = (nil, nil)
         endLoading()
         wasVerified = false
         typing.stopped()
@@ -187,12 +199,21 @@ public final class Conversation {
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
         guard visit == left else { return nil }
+        if let cursor, !hasMissed { noteFresh(on: cursor) }
         let telling = Task { [backing, roomID] in await backing.server.leave(roomID) }
         Task { [receipts = backing.receipts] in
             await telling.value
             await receipts.flush()
         }
         return telling
+    }
+
+    private func noteFresh(on cursor: String) {
+        let newest = store.newest(backing.cache.messageLimit)
+        let note = FreshRooms.Note(
+            cursor: cursor, count: newest.count, newestID: newest.last?.id,
+            hasOlder: store.hasOlder || store.items.storedCount > newest.count)
+        backing.fresh.note(note, of: roomID)
     }
 
     /// The room is no longer one's own: it is left, and nothing of it is shown any more.

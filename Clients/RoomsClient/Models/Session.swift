@@ -1,7 +1,7 @@
 import Foundation
 
 /// What registering, logging in and refreshing answer with.
-public struct Session: Codable, Equatable, Sendable {
+public struct Session: Codable, Hashable, Sendable {
     public var token: String
     public var expiresAt: Date
     /// Works once.

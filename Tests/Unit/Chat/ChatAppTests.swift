@@ -69,8 +69,11 @@ struct ChatAppTests {
         await world.untilShown("(30)")
         world.press(.enter)
         await world.untilShown { $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.") }
+        // As long as it takes to read.
+        await world.clock.advance(by: .milliseconds(600))
         world.press(.pageUp)
         await world.untilShown { $0.contains("number 24.") && $0.contains("number 16.") && !$0.contains("number 25.") }
+        await world.clock.advance(by: .milliseconds(600))
         world.press(.escape)
         await world.untilShown("Rooms of ada")
         await world.clock.advance(by: .seconds(1))

@@ -24,7 +24,7 @@ extension Command {
                 guard let report = StatusReport(message.data) else { return }
                 reports.withLock { $0.append(report) }
             }
-            try await bus.settle()
+        } then: { bus in
             try bus.publish(Subject.statusWanted, JSONValue.emptyObject)
             try await Task.sleep(for: configuration[patience])
         }
@@ -46,6 +46,7 @@ extension Command {
         name: "tail",
         summary: """
             Shows what is published on the bus, a line for each: the time, the subject and the data. Until Ctrl-C.
+            It ends with 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in
@@ -54,22 +55,63 @@ extension Command {
                 let time = SystemClock().now().iso
                 print("\(time) \(message.subject) \(String(decoding: message.data.bytes, as: UTF8.self))")
             }
-            try await bus.settle()
+        } then: { _ in
             while true { try await Task.sleep(for: .seconds(86_400)) }
         }
         return .done
     }
 
+    /// A person waits for the answer. A service would wait for the bus as long as it takes.
+    private static let busPatience: Duration = .seconds(5)
+
+    private struct NoBus: Error, CustomStringConvertible {
+        var description: String { "there is no bus: nobody has answered for 5 s" }
+    }
+
     /// Connects to the configured bus for as long as the body runs.
+    ///
+    /// - Parameter subscribe: what it does with the bus before, of which the bus has taken notice when the body begins.
+    /// - Throws: `NoBus` if that takes too long.
     private static func onBus(
-        _ configuration: Configuration, name: String, _ body: (any MessageBus) async throws -> Void
+        _ configuration: Configuration, name: String,
+        _ subscribe: @escaping @Sendable (any MessageBus) throws -> Void,
+        then body: (any MessageBus) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
-            Program.write("waiting for the bus: \(trouble)", to: 2)
+        let loop = group.loops[0]
+        let bus = try await inTime {
+            let bus = try await configuration.connectBus(name: name, on: loop) { trouble in
+                Program.write("waiting for the bus: \(trouble)", to: 2)
+            }
+            try subscribe(bus)
+            try await bus.settle()
+            return bus
         }
         try await body(bus)
         await bus.close()
+    }
+
+    /// What comes too late is given up with the process, which ends then.
+    private static func inTime(_ work: @escaping @Sendable () async throws -> any MessageBus) async throws
+        -> any MessageBus
+    {
+        let isOver = Mutex(false)
+        return try await withCheckedThrowingContinuation { continuation in
+            let end = { @Sendable (outcome: Result<any MessageBus, any Error>) in
+                let isFirst = isOver.withLock { isOver in
+                    defer { isOver = true }
+                    return !isOver
+                }
+                if isFirst { continuation.resume(with: outcome) }
+            }
+            Task {
+                do { end(.success(try await work())) } catch { end(.failure(error)) }
+            }
+            Task {
+                try? await Task.sleep(for: busPatience)  // nobody cancels it
+                end(.failure(NoBus()))
+            }
+        }
     }
 }
 
