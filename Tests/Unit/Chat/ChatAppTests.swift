@@ -180,6 +180,46 @@ struct ChatAppTests {
         await quit()
     }
 
+    @Test("the board is live, and its elements are changed and deleted one by one")
+    func liveBoard() async throws {
+        await enterRoom()
+        world.write("/board")
+        await world.untilShown("The board is empty.")
+        for text in ["milk", "bread"] {
+            let fields: JSON = [
+                "roomId": .string(world.roomID), "type": .string("note"), "content": ["text": .string(text)],
+            ]
+            try world.server.act(as: world.ben.id, "element:create", fields)
+        }
+        await world.untilShown { $0.contains("• milk  #1") && $0.contains("• bread  #2") }
+        world.press(.escape)
+        world.write("/edit 1 oats")
+        await world.untilShown("The element is changed.")
+        world.write("/remove 2")
+        await world.untilShown("The element is gone.")
+        world.write("/board")
+        await world.untilShown { $0.contains("• oats  #1") && !$0.contains("bread") && !$0.contains("…") }
+        world.press(.escape)
+        await quit()
+    }
+
+    @Test("long messages scroll by lines, and none is passed over")
+    func scrolling() async throws {
+        let long = (1...40).map { "word\($0)." }.joined(separator: " ")
+        try world.server.post(long, in: world.roomID, by: world.ben.id)
+        for number in 1...8 { try world.server.post("short \(number)", in: world.roomID, by: world.ben.id) }
+        await enterRoom()
+        await world.untilShown("short 8")
+        var seen = Set<String>()
+        for _ in 0..<30 {
+            for number in 1...40 where world.display.text.contains("word\(number).") { seen.insert("word\(number).") }
+            world.press(.up)
+            await TestClock.settle()
+        }
+        #expect(seen.count == 40)
+        await quit()
+    }
+
     @Test("people come page by page, and a name is searched as it is typed")
     func strangers() async throws {
         for number in 100..<180 { _ = world.server.addPerson("person\(number)") }
