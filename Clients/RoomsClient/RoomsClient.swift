@@ -27,28 +27,28 @@ public final class RoomsClient {
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     /// Of all that is asked from here.
-    @ObservationIgnored private let boardFiles: BoardFiles
-    @ObservationIgnored private var boards: [String: Board] = [:]
+    @ObservationIgnored let boardFiles: BoardFiles
+    @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
-    /// nil if the sockets are an app's own.
+    /// nil if the sockets are an app's own that never poll.
     @ObservationIgnored private let fallback: FallbackTransport?
     @ObservationIgnored private let paths: any NetworkPaths
     @ObservationIgnored private var watchingPaths: Task<Void, Never>?
     @ObservationIgnored private let access: StoppableAccess
     @ObservationIgnored private let tokens: any TokenProvider
     /// Asks nothing after ``stop()``.
-    @ObservationIgnored private let stoppableAPI: RoomsAPI
+    @ObservationIgnored let stoppableAPI: RoomsAPI
     @ObservationIgnored let folder: URL
     /// As the app registered it.
     @ObservationIgnored private var deviceToken: String?
     @ObservationIgnored private let roomCache: RoomListCache
-    @ObservationIgnored private let conversationSettings: Conversation.Settings
-    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored let conversationSettings: Conversation.Settings
+    @ObservationIgnored let clock: any ClientClock
     /// Until this connection has told what was missed.
-    @ObservationIgnored private var isAway = true
-    @ObservationIgnored private var open: [String: Conversation] = [:]
+    @ObservationIgnored var isAway = true
+    @ObservationIgnored var open: [String: Conversation] = [:]
     /// How many screens show each open room; none while it is being left.
-    @ObservationIgnored private var screens: [String: Int] = [:]
+    @ObservationIgnored var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
     @ObservationIgnored private var lastWish = 0
     /// For good: nothing begins any more.
@@ -71,7 +71,9 @@ public final class RoomsClient {
         let door = Door()
         let http = http ?? URLSessionTransport(base: server)
         let access = StoppableAccess(http, tokens)
-        fallback = sockets == nil ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : nil
+        fallback =
+            sockets == nil
+            ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : sockets as? FallbackTransport
         let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
         self.paths = paths ?? SystemNetworkPaths()
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
@@ -257,73 +259,6 @@ public final class RoomsClient {
 
     private func attempt(_ body: () async throws -> Void) async -> Result<Void, any Error> {
         do { return .success(try await body()) } catch { return .failure(error) }
-    }
-
-    // MARK: Rooms
-
-    /// Opens a room: its conversation shows what is kept at once, and what the server has as soon as it answers; its badge of
-    /// elements is gone.
-    ///
-    /// - Returns: for all screens of one room the same. Each has to ``close(_:)`` it.
-    public func open(_ room: Room) -> Conversation {
-        let conversation =
-            open[room.id]
-            ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
-                backing: backing, settings: conversationSettings)
-        if isSignedOut { return conversation }
-        open[room.id] = conversation
-        screens[room.id, default: 0] += 1
-        if screens[room.id] == 1 {
-            conversation.unreadAtOpening = rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
-            rooms.enter(room.id)
-        }
-        conversation.beginVisit()
-        return conversation
-    }
-
-    /// The room's screen is gone. With the last one the room is left; the network is not waited for.
-    public func close(_ conversation: Conversation) async {
-        let roomID = conversation.roomID
-        guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
-        screens[roomID] = count - 1
-        if count == 1 { await leave(conversation) }
-    }
-
-    private func leave(_ conversation: Conversation) async {
-        let roomID = conversation.roomID
-        screens[roomID] = 0
-        rooms.beginLeaving(roomID)
-        // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
-        let before = conversation.visit
-        let telling = await conversation.leave()
-        // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
-        guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
-        (open[roomID], screens[roomID]) = (nil, nil)
-        Task {
-            await telling?.value
-            // Somebody may have come back meanwhile.
-            if open[roomID] == nil { rooms.leave(roomID) }
-        }
-    }
-
-    func openConversation(of roomID: String) -> Conversation? { open[roomID] }
-
-    func makeBoard(of roomID: String) -> Board {
-        if let board = boards[roomID] { return board }
-        let board = Board(
-            roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
-        if !isSignedOut { boards[roomID] = board }
-        return board
-    }
-
-    /// A room that one is no longer part of leaves no trace.
-    private func forget(_ roomID: String) async {
-        boards.removeValue(forKey: roomID)?.end()
-        await boardFiles.remove(roomID)
-        await open[roomID]?.end()
-        await backing.cache.remove(roomID)
-        await outbox.removeAll(in: roomID)
     }
 
     // MARK: What happens
