@@ -6,7 +6,8 @@ import Observation
 /// ``enter()`` shows what is kept on this device at once, with ``isVerified`` false, and then what the server has. From then on
 /// ``apply(_:)-(RoomEvent)`` keeps it up to date. Own messages appear as they are typed, and go through the ``Outbox``.
 ///
-/// Redraw by ``version``: it rises with every change of ``items``, and with nothing else.
+/// ``version`` rises with every change of ``items``, and with nothing else. It is no identity for a view: a list that is given it
+/// loses its scroll position with each receipt.
 @MainActor
 @Observable
 public final class Conversation {
