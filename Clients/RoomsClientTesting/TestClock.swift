@@ -120,8 +120,8 @@ public final class TestClock: ClientClock {
             guard !state.cancelled.contains(id) else { return nil }
             let sleeper = Sleeper(
                 id: id, length: duration, wakesAt: state.elapsed + duration, continuation: continuation)
-            let place = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
-            state.sleepers.insert(sleeper, at: place)
+            let index = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
+            state.sleepers.insert(sleeper, at: index)
             return state.takeSatisfiedWatchers()
         }
         guard let watchers else { return continuation.resume(throwing: CancellationError()) }

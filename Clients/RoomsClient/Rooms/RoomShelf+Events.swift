@@ -132,11 +132,11 @@ extension RoomShelf {
     /// of this second. Whether that holds for other rooms, of which an answer may have said more, an answer has to say.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
         var newest: Date?
-        for place in rooms.indices {
-            let date = rooms[place].lastActivityDate
+        for index in rooms.indices {
+            let date = rooms[index].lastActivityDate
             guard (0..<1).contains(date.timeIntervalSince(second)) else { continue }
             newest = max(newest ?? date, date)
-            if rooms[place].id != roomID { need(.answer, of: roomID) }
+            if rooms[index].id != roomID { need(.answer, of: roomID) }
         }
         return newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) } ?? second
     }

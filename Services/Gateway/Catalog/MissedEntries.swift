@@ -30,7 +30,7 @@ package struct MissedEntries: Sendable {
     ///
     /// - Returns: some, and up to where they are all there are; nil if the log does not know that place any more.
     package func entries(
-        of stream: String, since place: LogPosition, through end: Int, ofRooms roomIDs: [String],
+        of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String],
         by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [LogEntry], through: Int)? {
         // Nothing of nobody's rooms; and more rooms than one question can name are many questions, each to the end.
@@ -40,9 +40,9 @@ package struct MissedEntries: Sendable {
         repeat {
             let rooms = roomIDs[first..<min(first + Self.maxRooms, roomIDs.count)]
             first += Self.maxRooms
-            let query = LogQuery(after: place, through: end, roomIDs: rooms)
+            let query = LogQuery(after: position, through: end, roomIDs: rooms)
             let page = try await client.page(of: stream, query, within: deadline - .now())
-            guard page.isKnown, page.head.databaseID == place.databaseID else { return nil }
+            guard page.isKnown, page.head.databaseID == position.databaseID else { return nil }
             entries += page.entries
             through = min(through, page.through)
         } while first < roomIDs.count

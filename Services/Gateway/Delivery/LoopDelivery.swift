@@ -141,7 +141,7 @@ package actor LoopDelivery: LoopPart {
                 // back with its cursor, and learns which.
                 subscriber.socket.closeTransport()
             } else {
-                subscriber.continuesFrom?.places[stream] = .init(bookmark: position)
+                subscriber.continuesFrom?.streams[stream] = .init(position: position)
             }
         }
         // Now, so that none reaches a socket that is closed: it was not sent the event, which it finds when it is back.
@@ -253,8 +253,8 @@ package actor LoopDelivery: LoopPart {
     /// The sockets of this loop that have joined each of the rooms for the person asked about.
     func evidence(for question: OpenRoomQuestion) -> [[SocketEvidence]] {
         let now = LoopInstant.now()
-        return question.places.map { place in
-            audience.room(place.roomID).lazy.filter { $0.caller.id == place.userID }
+        return question.members.map { member in
+            audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
                 .prefix(OpenRoomQuestion.maxSockets).map { subscriber in
                     SocketEvidence(
                         age: (now - subscriber.liveness.heardAt).milliseconds,

@@ -133,8 +133,8 @@ package actor SocketFront: LoopPart {
 
     private func register(_ session: SocketSession) {
         sessions.add(session)
-        let place = PersonSockets.Place(front: self, socketID: session.id)
-        guard let oldest = personSockets.add(place, of: session.caller.id) else { return }
+        let entry = PersonSockets.Entry(front: self, socketID: session.id)
+        guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
         // Later, also on this loop: this one is not connected yet.
         oldest.front.enqueue { $0.replace(oldest.socketID) }

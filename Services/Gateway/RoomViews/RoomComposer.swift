@@ -147,8 +147,8 @@ package final class RoomComposer: Sendable {
         all.reserveCapacity(8)
         for share in shares {
             let values = share.rooms[index]?.array ?? []
-            for (place, field) in share.contribution.fields.enumerated() {
-                all.append(place < values.count ? values[place] : field.zero)
+            for (fieldIndex, field) in share.contribution.fields.enumerated() {
+                all.append(fieldIndex < values.count ? values[fieldIndex] : field.zero)
             }
         }
         return all

@@ -26,11 +26,11 @@ struct CursorsStore {
     ///
     /// - Parameter known: nil before the first start.
     /// - Returns: where the cursor is.
-    func restart(_ stream: String, at place: LogPosition, after known: LogPosition?) throws -> LogPosition {
+    func restart(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try cursor(of: stream)
         if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
-        try setCursor(of: stream, place)
-        return place
+        try setCursor(of: stream, position)
+        return position
     }
 
     /// Makes the jobs of a stretch and moves the cursor to its end, as far as no other instance has done so.
@@ -60,12 +60,12 @@ struct CursorsStore {
         return stretch.end
     }
 
-    private func setCursor(of stream: String, _ place: LogPosition) throws {
+    private func setCursor(of stream: String, _ position: LogPosition) throws {
         try connection.execute(
             """
             INSERT INTO cursors (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)
             ON CONFLICT (stream) DO UPDATE SET database_id = $2, seq = $3, digest = $4
-            """, stream, place.databaseID, place.seq, place.digest)
+            """, stream, position.databaseID, position.seq, position.digest)
     }
 }
 

@@ -76,25 +76,25 @@ struct LogReader: Sendable {
     /// - Parameter pagesBehind: how many pages were read that were not the last.
     /// - Returns: where it has come to, and whether there is more.
     func step(from known: LogPosition?, after pagesBehind: Int = 0) async throws -> (LogPosition, isBehind: Bool) {
-        guard let place = try await place(known) else { return (try await startAtHead(), false) }
-        if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID,
-            head.seq >= place.seq
+        guard let position = try await position(known) else { return (try await startAtHead(), false) }
+        if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == position.databaseID,
+            head.seq >= position.seq
         {
             return (head, false)
         }
         let doublings = min(pagesBehind / Self.pagesOfOneSize, Self.maxDoublings)
-        let page = try await client.page(of: Self.stream, LogQuery(after: place, limit: Self.pageSize << doublings))
+        let page = try await client.page(of: Self.stream, LogQuery(after: position, limit: Self.pageSize << doublings))
         // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
-        guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
+        guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
                 "messaging's log does not have the past that push knows; messages before its head are not told",
-                ["known": place.seq, "oldest": page.oldest, "head": page.head.seq])
-            return (try await start(at: page.head, after: place), false)
+                ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])
+            return (try await start(at: page.head, after: position), false)
         }
-        guard let last = page.entries.last else { return (place, false) }
+        guard let last = page.entries.last else { return (position, false) }
         let stretch = LogStretch(
-            start: place, end: LogPosition(after: last, in: place.databaseID),
+            start: position, end: LogPosition(after: last, in: position.databaseID),
             events: page.entries.compactMap { entry in PushEvent(entry).map { (entry.seq, $0) } })
         return (try await take(stretch), page.through < page.head.seq)
     }
@@ -107,7 +107,7 @@ struct LogReader: Sendable {
     /// - Parameter context: of the request that this is done for.
     func startIfNew(_ context: BusContext) async throws {
         guard !logStart.isKnown else { return }
-        if try await place(nil) == nil { _ = try await startAtHead(context) }
+        if try await position(nil) == nil { _ = try await startAtHead(context) }
         logStart.note()
     }
 
@@ -129,7 +129,7 @@ struct LogReader: Sendable {
         try await database.read { try DevicesStore($0).hasDevices() }
     }
 
-    private func place(_ known: LogPosition?) async throws -> LogPosition? {
+    private func position(_ known: LogPosition?) async throws -> LogPosition? {
         if let known { return known }
         return try await database.read { try CursorsStore($0).cursor(of: Self.stream) }
     }
@@ -145,14 +145,14 @@ struct LogReader: Sendable {
         guard !people.isEmpty,
             try await database.read({ try DevicesStore($0).isAnyReachable(of: Array(people), at: plan.now) })
         else { return stretch.end }
-        let place = try await write(stretch, plan)
+        let position = try await write(stretch, plan)
         onJobs()
-        return place
+        return position
     }
 
     /// Writes down that it has come so far.
-    func keep(_ place: LogPosition) async throws {
-        _ = try await write(LogStretch(start: place, end: place, events: []), plan())
+    func keep(_ position: LogPosition) async throws {
+        _ = try await write(LogStretch(start: position, end: position, events: []), plan())
     }
 
     private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> LogPosition {

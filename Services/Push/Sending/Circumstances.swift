@@ -78,13 +78,13 @@ struct Circumstances: Sendable {
 
 extension Circumstances {
     /// Who has the message's room open, by what evidence; of messages alone.
-    func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Place: [SocketEvidence]] {
-        await gateways.sockets(at: Array(Set(jobs.map(\.place))))
+    func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+        await gateways.sockets(at: Array(Set(jobs.map(\.member))))
     }
 }
 
 extension Job {
-    var place: OpenRoomQuestion.Place { OpenRoomQuestion.Place(roomID: roomID, userID: userID) }
+    var member: OpenRoomQuestion.Member { OpenRoomQuestion.Member(roomID: roomID, userID: userID) }
 }
 
 /// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.

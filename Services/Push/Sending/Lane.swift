@@ -129,7 +129,7 @@ final class Lane: Sendable {
         // Names first: they may take a while, and do not get old.
         let names = await circumstances.names(of: Set(alerts.map(\.roomID)))
         let unread: [String: Circumstances.Unread]
-        let sockets: [OpenRoomQuestion.Place: [SocketEvidence]]
+        let sockets: [OpenRoomQuestion.Member: [SocketEvidence]]
         let current: [String: Claim]
         let now = clock.now()
         do {
@@ -166,11 +166,11 @@ final class Lane: Sendable {
     }
 
     private func judgement(
-        of job: Job, _ unread: Circumstances.Unread, _ sockets: [OpenRoomQuestion.Place: [SocketEvidence]],
+        of job: Job, _ unread: Circumstances.Unread, _ sockets: [OpenRoomQuestion.Member: [SocketEvidence]],
         at now: Timestamp
     ) -> Judgement {
         if job.isBadge { return Judgement.isExpired(job, at: now) ? .drop(.expired) : .send }
-        return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.place] ?? [], at: now)
+        return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
     }
 
     /// Another instance may be better off.

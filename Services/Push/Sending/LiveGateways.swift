@@ -21,18 +21,18 @@ final class LiveGateways: Sendable {
 
     /// For each place, the sockets of all gateways that have the room open there. What a gateway that does not answer would say
     /// is not known, and counts as nothing: better woken in vain than not at all.
-    func sockets(at places: [OpenRoomQuestion.Place]) async -> [OpenRoomQuestion.Place: [SocketEvidence]] {
-        guard !places.isEmpty else { return [:] }
-        let question = OpenRoomQuestion(stream: LogReader.stream, places: places)
+    func sockets(at members: [OpenRoomQuestion.Member]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+        guard !members.isEmpty else { return [:] }
+        let question = OpenRoomQuestion(stream: LogReader.stream, members: members)
         // One that is asked though it has died costs nothing.
         let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
             for id in gateways { group.addTask { await self.ask(id, question) } }
-            var found: [OpenRoomQuestion.Place: [SocketEvidence]] = [:]
+            var found: [OpenRoomQuestion.Member: [SocketEvidence]] = [:]
             for await answer in group {
                 guard let answer else { continue }
-                for (place, sockets) in zip(places, answer) where !sockets.isEmpty {
-                    found[place, default: []] += sockets
+                for (member, sockets) in zip(members, answer) where !sockets.isEmpty {
+                    found[member, default: []] += sockets
                 }
             }
             return found

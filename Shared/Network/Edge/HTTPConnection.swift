@@ -43,7 +43,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     let countedAddress: IPAddress?
     private var isProxys: Bool { countedAddress == nil }
     private var buffer: HTTPBuffer
-    var place = WaitingPlace<HTTPConnection>()
+    var link = WaitingLink<HTTPConnection>()
 
     /// - Parameter parser: what has come already, on another loop.
     init(_ channel: Channel, edge: EdgeLoop, parser: HTTPRequestParser? = nil) {

@@ -23,7 +23,7 @@ struct FairQueue<Job> {
         let deadline: ContinuousClock.Instant
     }
 
-    private enum Place {
+    private enum Admission {
         case free
         case of(index: Int)
         case none(FairPoolRefusal)
@@ -49,14 +49,14 @@ struct FairQueue<Job> {
 
     /// Why this party could not wait now; nil if it could.
     func refusal(of party: Party?) -> FairPoolRefusal? {
-        if case .none(let refusal) = place(for: party) { refusal } else { nil }
+        if case .none(let refusal) = admission(for: party) { refusal } else { nil }
     }
 
     /// Takes a job, or refuses it.
     ///
     /// - Returns: the job that is not to be done: this one, or the one whose place it took.
     mutating func add(_ new: Waiting) -> (job: Job, refusal: FairPoolRefusal)? {
-        switch place(for: new.party) {
+        switch admission(for: new.party) {
         case .none(let refusal): return (new.job, refusal)
         case .free:
             waiting.append(new)
@@ -68,18 +68,18 @@ struct FairQueue<Job> {
         }
     }
 
-    private func place(for party: Party?) -> Place {
+    private func admission(for party: Party?) -> Admission {
         if let party {
             let ofNetwork = waiting.indices.filter { waiting[$0].party?.network == party.network }
             let ofAddress = ofNetwork.count { waiting[$0].party == party }
             if ofAddress >= limits.waitingOfAddress { return .none(.share) }
             if ofNetwork.count >= limits.waitingOfNetwork {
-                return heaviest(of: ofNetwork, by: \.address, than: ofAddress).map(Place.of) ?? .none(.share)
+                return heaviest(of: ofNetwork, by: \.address, than: ofAddress).map(Admission.of) ?? .none(.share)
             }
         }
         guard waiting.count >= limits.waiting else { return .free }
         let own = waiting.count { $0.party?.network == party?.network }
-        return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Place.of) ?? .none(.busy)
+        return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Admission.of) ?? .none(.busy)
     }
 
     /// The latest job of who has most of these, if that is more than the newcomer would have.

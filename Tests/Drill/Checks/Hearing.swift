@@ -36,11 +36,11 @@ struct HearingVerdict: Sendable, Equatable {
 
     /// - Parameter log: what the room was told, in order, from the first that the client was to hear on.
     init(_ hearing: Hearing = Hearing(), of log: [EventKey] = []) {
-        enum Place { case missing, heard, excused }
+        enum EntryState { case missing, heard, excused }
         // Clearing a room twice is told in the same words: the places of each.
-        var places: [EventKey: [Int]] = [:]
-        for (index, key) in log.enumerated() { places[key, default: []].append(index) }
-        var states = [Place](repeating: .missing, count: log.count)
+        var indices: [EventKey: [Int]] = [:]
+        for (index, key) in log.enumerated() { indices[key, default: []].append(index) }
+        var states = [EntryState](repeating: .missing, count: log.count)
         var next = 0
         var isAfterGap = false
         for (position, item) in hearing.items.enumerated() {
@@ -48,12 +48,12 @@ struct HearingVerdict: Sendable, Equatable {
                 isAfterGap = true
                 continue
             }
-            guard let known = places[key] else {
+            guard let known = indices[key] else {
                 unknown += 1
                 continue
             }
             let following = hearing.items.dropFirst(position + 1).first
-            if let index = Self.place(of: known.filter { $0 >= next }, before: following, isAfterGap, log) {
+            if let index = Self.index(of: known.filter { $0 >= next }, before: following, isAfterGap, log) {
                 if isAfterGap { for passed in next..<index { states[passed] = .excused } }
                 isAfterGap = false
                 states[index] = .heard
@@ -78,7 +78,7 @@ struct HearingVerdict: Sendable, Equatable {
     }
 
     /// Behind a gap, words that were told more than once may be those of any time: what follows them tells which.
-    private static func place(
+    private static func index(
         of candidates: [Int], before following: Hearing.Item?, _ isAfterGap: Bool, _ log: [EventKey]
     ) -> Int? {
         guard isAfterGap, candidates.count > 1, case .event(let next) = following else { return candidates.first }

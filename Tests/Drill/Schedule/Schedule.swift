@@ -34,12 +34,12 @@ struct Schedule: Sendable {
             var point: String?
             let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
             let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
-            let place = crashPoints.randomElement(using: &random) ?? "after-commit"
+            let moment = crashPoints.randomElement(using: &random) ?? "after-commit"
             // Rooms are made less often than messages.
             let count = Int.random(in: 1...(writer == .rooms ? 5 : 60), using: &random)
             if isCrash, kinds.contains(.crashes) {
                 name = writer
-                point = "\(place):\(count)"
+                point = "\(moment):\(count)"
             }
             let away = Duration.milliseconds(Int.random(in: 0...600, using: &random))
             items.append(Item(at: at, trouble: .kill(name, away: away, crashPoint: point)))

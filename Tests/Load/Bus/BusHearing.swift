@@ -57,8 +57,8 @@ struct BusHearing {
     }
 
     private func number(at digits: UnsafeRawPointer) -> Int {
-        (0..<Self.digits).reduce(0) { number, place in
-            number &* 10 &+ Int(digits.load(fromByteOffset: place, as: UInt8.self) & 15)
+        (0..<Self.digits).reduce(0) { number, offset in
+            number &* 10 &+ Int(digits.load(fromByteOffset: offset, as: UInt8.self) & 15)
         }
     }
 

@@ -51,23 +51,23 @@ struct BusStream {
         private(set) var begun = 0
         private var bytes: [UInt8]
         private var written: Int
-        private let places: [Int]
+        private let offsets: [Int]
 
         init(_ speech: BusSpeech, count: Int) {
             let event = Array(speech.publication(of: BusHearing.payload(0)).utf8)
             let payload = Array(BusHearing.payload(0).utf8)
-            let place = event.indices.first { event[$0...].starts(with: payload) } ?? 0
+            let offset = event.indices.first { event[$0...].starts(with: payload) } ?? 0
             bytes = Array(repeatElement(event, count: count).joined())
-            places = (0..<count).map { $0 * event.count + place }
+            offsets = (0..<count).map { $0 * event.count + offset }
             written = bytes.count
         }
 
         var isWritten: Bool { written == bytes.count }
 
         mutating func begin() {
-            for place in places {
+            for offset in offsets {
                 var number = begun
-                for digit in stride(from: place + BusHearing.digits - 1, through: place, by: -1) {
+                for digit in stride(from: offset + BusHearing.digits - 1, through: offset, by: -1) {
                     bytes[digit] = UInt8(ascii: "0") + UInt8(number % 10)
                     number /= 10
                 }

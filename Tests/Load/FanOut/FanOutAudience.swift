@@ -82,9 +82,9 @@ final class FanOutAudience {
 
     /// - Parameter number: how many messages this socket had heard before.
     func heard(_ packet: UnsafeRawBufferPointer, number: Int) {
-        let place = sample?.mark ?? takeSample(packet)
+        let offset = sample?.mark ?? takeSample(packet)
         // One without an id is no message that anybody else has heard.
-        let mark = place + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: place, as: UInt64.self) : 0
+        let mark = offset + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: offset, as: UInt64.self) : 0
         if number == marks.count {
             marks.append(mark)
             heardBy.append(0)
@@ -107,9 +107,9 @@ final class FanOutAudience {
     private func takeSample(_ packet: UnsafeRawBufferPointer) -> Int {
         let name = Array("\"messageId\":\"".utf8)
         let start = packet.indices.first { packet[$0...].starts(with: name) } ?? packet.count
-        let place = start + name.count + 36 - 8
-        sample = (Array(packet), place)
-        return place
+        let offset = start + name.count + 36 - 8
+        sample = (Array(packet), offset)
+        return offset
     }
 
     /// A frame like those that it heard, of a message with this number.

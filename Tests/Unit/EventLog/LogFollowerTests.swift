@@ -59,10 +59,10 @@ struct LogFollowerTests {
 
         var head: LogPosition {
             let log = log.withLock { $0 }
-            return place(log.seqs.last ?? 0, of: log)
+            return position(log.seqs.last ?? 0, of: log)
         }
 
-        func place(_ seq: Int, of log: Log) -> LogPosition {
+        func position(_ seq: Int, of log: Log) -> LogPosition {
             seq == 0
                 ? LogPosition(databaseID: log.databaseID, seq: 0, digest: 0)
                 : LogPosition(after: entry(seq, of: log), in: log.databaseID)
@@ -135,7 +135,7 @@ struct LogFollowerTests {
         try await World.run { world in
             world.owner.commit(1...7)
             try world.owner.publish(5, 6, 7)
-            world.follower.announced(world.owner.place(5, of: world.owner.log.withLock { $0 }))
+            world.follower.announced(world.owner.position(5, of: world.owner.log.withLock { $0 }))
             #expect(await world.given.first(2).map(\.seq) == [6, 7])
             #expect(world.starts.items == [5])
             #expect(world.owner.asked.items.isEmpty)

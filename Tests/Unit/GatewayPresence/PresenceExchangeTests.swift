@@ -14,13 +14,13 @@ struct PresenceExchangeTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let bob = RoomMember(roomID: "r", userID: "bob")
 
-    private func places(_ range: Range<Int>) -> [RoomMember] {
+    private func members(_ range: Range<Int>) -> [RoomMember] {
         range.map {
             RoomMember(roomID: "0190e1f0-5b7a-7c3e-8f00-00000000000\($0)", userID: "0190e1f0-5b7a-7c3e-8f01-ada")
         }
     }
 
-    private func names(_ places: [RoomMember]) -> Set<String> { Set(places.map { "\($0.userID)@\($0.roomID)" }) }
+    private func names(_ members: [RoomMember]) -> Set<String> { Set(members.map { "\($0.userID)@\($0.roomID)" }) }
 
     /// Takes in what clients are told until they know that these places are open, and no others.
     private func hear(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
@@ -85,7 +85,7 @@ struct PresenceExchangeTests {
             }
         }
         // Each has heard of the other since, and has told its clients nothing.
-        for (side, place) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, place, socketID: "3") }
+        for (side, member) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, member, socketID: "3") }
         for side in sides {
             let delivered = Set(try await side.delivered.next(2))
             #expect(delivered == ["typing ada@r on", "typing bob@r on"])
@@ -131,9 +131,9 @@ struct PresenceExchangeTests {
     @Test("a part of a snapshot that was lost is made good", arguments: [0, 1, 2])
     func lostPart(part: Int) async throws {
         let bus = FakeBus()
-        let there = places(0..<1400)
+        let there = members(0..<1400)
         try await PresenceSide.run(on: bus) { a, _ in
-            for place in there { await a.presence.join(place, socketID: "1") }
+            for member in there { await a.presence.join(member, socketID: "1") }
             let isLost = Mutex(false)
             bus.lose { message in
                 guard message.subject == "gateways.snapshot", message.data["part"]?.int == part,
@@ -154,9 +154,9 @@ struct PresenceExchangeTests {
     @Test("who comes between two snapshots is not in the first and stays with the second")
     func betweenSnapshots() async throws {
         let bus = FakeBus()
-        let there = places(0..<1400)
+        let there = members(0..<1400)
         try await PresenceSide.run(on: bus) { a, b in
-            for place in there { await a.presence.join(place, socketID: "1") }
+            for member in there { await a.presence.join(member, socketID: "1") }
             try await hear(b, until: names(there))
             let snapshots = Arrivals<Task<Void, Never>>()
             bus.lose { message in
@@ -185,13 +185,13 @@ struct PresenceExchangeTests {
             try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: "b", token: nil, on: group.loops[1]),
         ]
         let sides = zip(["a", "b"], zip(buses, group.loops)).map { PresenceSide($0, $1.0, on: $1.1) }
-        let all = places(0..<31_000)
-        for place in all[..<30_000] { await sides[0].presence.join(place, socketID: "1") }
+        let all = members(0..<31_000)
+        for member in all[..<30_000] { await sides[0].presence.join(member, socketID: "1") }
         try sides[0].presence.start()
         try sides[1].presence.start()
         let heard = try await sides[1].delivered.next(1000)
-        for place in all[..<1000] { await sides[0].presence.leave(place, socketID: "1") }
-        for place in all[30_000...] { await sides[0].presence.join(place, socketID: "1") }
+        for member in all[..<1000] { await sides[0].presence.leave(member, socketID: "1") }
+        for member in all[30_000...] { await sides[0].presence.join(member, socketID: "1") }
         try await hear(sides[1], after: heard, until: names(Array(all[1000...])))
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }

@@ -17,8 +17,8 @@ struct PresenceSide: Sendable {
     init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
         let delivered = delivered
         presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
-            let place = "\(change.member.userID)@\(change.member.roomID)"
-            delivered.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
+            let name = "\(change.member.userID)@\(change.member.roomID)"
+            delivered.add("\(change.kind.rawValue) \(name) \(change.isOn ? "on" : "off")")
         }
     }
 

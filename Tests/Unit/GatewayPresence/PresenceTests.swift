@@ -155,9 +155,9 @@ struct PresenceTests {
         try await run { a, _ in
             let asked = try slowService()
             a.presence.learn(asked.manifest)
-            for place in [ada, bob] {
-                async let joined: Void = a.presence.join(place, socketID: place.userID)
-                try await asked.answer("open \(place.userID)@r")
+            for member in [ada, bob] {
+                async let joined: Void = a.presence.join(member, socketID: member.userID)
+                try await asked.answer("open \(member.userID)@r")
                 await joined
             }
             asked.subscription.cancel()
@@ -209,11 +209,11 @@ struct PresenceTests {
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
             let request = try await requests.next()
-            let places = request.data["rooms"]?.array?.map {
+            let members = request.data["rooms"]?.array?.map {
                 "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
             }
             let delivered =
-                (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (places ?? []).joined(separator: " ")
+                (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (members ?? []).joined(separator: " ")
             request.reply(Reply().json)
             if let expected { #expect(delivered == expected) }
             return delivered

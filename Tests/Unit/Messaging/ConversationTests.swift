@@ -133,12 +133,12 @@ struct ConversationTests {
             let messaging = Messaging(
                 database: world.database, bus: world.bus, memberships: Memberships(world.bus), clock: world.clock,
                 ids: UUIDv7Generator(randomness: SystemRandomness()))
-            let end = ConversationPlace(createdAt: world.clock.now().adding(.seconds(1)), seq: .max, messageID: "m")
-            let place = isLaterPage ? end : nil
-            #expect(try await messaging.newest(3, in: rooms, before: place, until: .now + .seconds(3600)).count == 3)
+            let end = ConversationCursor(createdAt: world.clock.now().adding(.seconds(1)), seq: .max, messageID: "m")
+            let cursor = isLaterPage ? end : nil
+            #expect(try await messaging.newest(3, in: rooms, before: cursor, until: .now + .seconds(3600)).count == 3)
             _ = world.database.takeRows()
             await #expect(throws: ServiceError.unavailable("This part of the service")) {
-                _ = try await messaging.newest(3, in: rooms, before: place, until: .now)
+                _ = try await messaging.newest(3, in: rooms, before: cursor, until: .now)
             }
             #expect(world.database.takeRows() == (isLaterPage ? 0 : rooms.count), "the rooms' last changes at most")
         }

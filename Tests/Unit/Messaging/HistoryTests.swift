@@ -53,7 +53,7 @@ struct HistoryTests {
             let room = world.rooms.make("room", "alice", "bob")
             var ids: [String] = []
             for _ in 0..<28 { ids.append(try await world.sent(by: "alice", in: room)) }
-            for place in [27, 12, 0] { _ = try await world.delete(ids.remove(at: place), by: "alice", in: room) }
+            for index in [27, 12, 0] { _ = try await world.delete(ids.remove(at: index), by: "alice", in: room) }
 
             var (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)"])
             var back = page

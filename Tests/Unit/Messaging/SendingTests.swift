@@ -106,8 +106,8 @@ struct SendingTests {
         try await MessagingWorld.serving { world in
             let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
             try await world.expect(.invalidField) { try await world.send(" ", by: "alice", in: room, tempID: "key") }
-            for (person, place) in [("alice", room), ("bob", room), ("alice", other)] {
-                #expect(try await world.send(by: person, in: place, tempID: "key").status == .created)
+            for (person, roomID) in [("alice", room), ("bob", room), ("alice", other)] {
+                #expect(try await world.send(by: person, in: roomID, tempID: "key").status == .created)
             }
             for bad in ["", String(repeating: "x", count: 65)] {
                 try await world.expect(.invalidField) { try await world.send(by: "alice", in: room, tempID: bad) }

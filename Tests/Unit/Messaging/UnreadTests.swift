@@ -82,10 +82,10 @@ struct UnreadTests {
                 }
             }
             #expect(badges == 40)
-            let places = try await world.database.read { connection in
+            let lastSeqs = try await world.database.read { connection in
                 try connection.all("SELECT last_seq FROM chats ORDER BY room_id") { $0.int(0) }
             }
-            #expect(places == [220, 220])
+            #expect(lastSeqs == [220, 220])
         }
     }
 

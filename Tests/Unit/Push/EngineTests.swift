@@ -12,27 +12,27 @@ struct EngineTests {
     enum Engine: CaseIterable {
         case sqlite, postgres
 
-        func open(_ place: Place, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
+        func open(_ location: Location, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
             switch self {
-            case .sqlite: try SQLiteDatabase(.file(place.path), migrations: migrations)
-            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: place.name, migrations: migrations)
+            case .sqlite: try SQLiteDatabase(.file(location.path), migrations: migrations)
+            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: location.name, migrations: migrations)
             }
         }
     }
 
     /// A file and a schema that no other test has.
-    final class Place: Sendable {
+    final class Location: Sendable {
         let name = PostgresServer.newSchema()
         var path: String { "/tmp/parlor-\(name).db" }
 
         deinit { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
     }
 
-    private let place = Place()
+    private let location = Location()
 
     @Test("devices, jobs, leases and quarantines", arguments: Engine.allCases)
     func day(engine: Engine) async throws {
-        try await PushWorld.serving(on: try engine.open(place)) { world in
+        try await PushWorld.serving(on: try engine.open(location)) { world in
             world.prove()
             try await world.follow()
             for number in 10..<36 { _ = try await world.register("device-\(number)", by: PushWorld.eve) }
@@ -83,7 +83,7 @@ struct EngineTests {
 
     @Test("a database of before keeps its jobs and their leases", arguments: Engine.allCases)
     func migration(engine: Engine) async throws {
-        let old = try engine.open(place, Array(PushService.migrations.prefix(1)))
+        let old = try engine.open(location, Array(PushService.migrations.prefix(1)))
         try await old.write { connection in
             try connection.execute("INSERT INTO devices VALUES ('token', 'ben', 'ios', 'sandbox', 0, 0, 0)")
             try connection.execute(
@@ -91,7 +91,7 @@ struct EngineTests {
             try connection.execute("INSERT INTO workers VALUES ('worker', 5)")
         }
         await old.close()
-        let new = try engine.open(place)
+        let new = try engine.open(location)
         let now = Timestamp(milliseconds: 5)
         let claims = try await new.write { connection in
             let database = JobsStore(connection)

@@ -120,10 +120,10 @@ struct FollowingTests {
             try await world.follow()
             _ = try await world.register("token")
             let (one, other) = (world.service.reader, world.service.reader)
-            let place = try await one.step(from: nil).0
+            let position = try await one.step(from: nil).0
             for _ in 1...3 { _ = world.send() }
-            _ = try await one.step(from: place)
-            _ = try await other.step(from: place)
+            _ = try await one.step(from: position)
+            _ = try await other.step(from: position)
             #expect(try await world.jobs().held == 3)
         }
     }
@@ -133,12 +133,12 @@ struct FollowingTests {
         try await PushWorld.serving { world in
             try await world.follow()
             _ = world.send()
-            let place = try await world.service.reader.step(from: nil).0
-            #expect(place.seq == 1)
+            let position = try await world.service.reader.step(from: nil).0
+            #expect(position.seq == 1)
             #expect(try await storedSeq(world) == 0)
             _ = try await world.register("token")
             _ = world.send()
-            _ = try await world.service.reader.step(from: place)
+            _ = try await world.service.reader.step(from: position)
             #expect(try await world.jobs().held == 1)
         }
     }
@@ -148,12 +148,12 @@ struct FollowingTests {
         try await PushWorld.serving { world in
             try await world.follow()
             for _ in 1...5 { _ = world.send() }
-            let (place, isBehind) = try await world.service.reader.step(from: nil)
-            #expect(place.seq == 5 && !isBehind)
+            let (position, isBehind) = try await world.service.reader.step(from: nil)
+            #expect(position.seq == 5 && !isBehind)
             #expect(world.messaging.toldEntries == 0)
             _ = try await world.register("token")
             _ = world.send()
-            _ = try await world.service.reader.step(from: place)
+            _ = try await world.service.reader.step(from: position)
             #expect(try await world.jobs().held == 1)
             #expect(world.messaging.toldEntries == 1, "and nothing of before")
         }
@@ -168,11 +168,11 @@ struct FollowingTests {
         try await PushWorld.serving { world in
             try await world.follow()
             for _ in 1...2 { _ = world.send() }
-            let place = try await world.service.reader.step(from: nil).0
-            try await world.service.reader.keep(place)
+            let position = try await world.service.reader.step(from: nil).0
+            try await world.service.reader.keep(position)
             #expect(try await storedSeq(world) == 2)
             try await world.service.reader.keep(
-                LogPosition(databaseID: place.databaseID, seq: 1, digest: place.digest))
+                LogPosition(databaseID: position.databaseID, seq: 1, digest: position.digest))
             #expect(try await storedSeq(world) == 2)
         }
     }

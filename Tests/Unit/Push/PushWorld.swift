@@ -16,7 +16,7 @@ final class PushWorld: ServiceWorld {
     let provider: FakeProvider
     let messaging: FakeMessaging
     /// Where it has come to in messaging's log.
-    private let place = Mutex<LogPosition?>(nil)
+    private let position = Mutex<LogPosition?>(nil)
 
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")
@@ -98,8 +98,8 @@ final class PushWorld: ServiceWorld {
     func follow() async throws {
         var isBehind = true
         while isBehind {
-            let read = try await service.reader.step(from: place.withLock { $0 })
-            place.withLock { $0 = read.0 }
+            let read = try await service.reader.step(from: position.withLock { $0 })
+            position.withLock { $0 = read.0 }
             isBehind = read.isBehind
         }
     }

@@ -39,7 +39,7 @@ struct WaitingTests {
         let gateways = LiveGateways(bus, membership)
         let group = try EventLoopGroup(loopCount: 1)
         try membership.start(on: group.loops[0])
-        let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+        let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
         for (id, age) in [("g1", 10), ("g2", 20)] {
             try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
                 #expect(OpenRoomQuestion(request.data)?.stream == "messaging")
@@ -47,11 +47,11 @@ struct WaitingTests {
                 request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
             }
         }
-        #expect(await gateways.sockets(at: [place]).isEmpty, "none was heard of")
+        #expect(await gateways.sockets(at: [member]).isEmpty, "none was heard of")
         for id in ["g1", "g2", "gone"] {
             try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", id) })
         }
-        let found = await gateways.sockets(at: [place])[place] ?? []
+        let found = await gateways.sockets(at: [member])[member] ?? []
         #expect(found.map(\.age).sorted() == [10, 20])
         membership.stop()
         await finish(group)
@@ -69,12 +69,12 @@ struct WaitingTests {
         }
         for _ in 1...3 {
             membership.renew("g")
-            _ = await gateways.sockets(at: [OpenRoomQuestion.Place(roomID: "room", userID: "ben")])
+            _ = await gateways.sockets(at: [OpenRoomQuestion.Member(roomID: "room", userID: "ben")])
         }
         #expect(asked.load(ordering: .relaxed) == 1)
     }
 
-    private static let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+    private static let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
 
     @Test("after an outage of the bus, or before a gateway is back on it, the next turn asks the gateway")
     func outage() async throws {
@@ -88,7 +88,7 @@ struct WaitingTests {
         let unresponsive = Unresponsive(for: .seconds(3600))
         for (bus, count) in [(away, 0), (empty, 0), (back, 1)] {
             let gateways = LiveGateways(bus, membership, unresponsive: unresponsive)
-            #expect(await gateways.sockets(at: [Self.place])[Self.place, default: []].count == count)
+            #expect(await gateways.sockets(at: [Self.member])[Self.member, default: []].count == count)
         }
     }
 
@@ -104,7 +104,7 @@ struct WaitingTests {
         membership.renew("g")
         for isBack in [false, false, true, false] {
             if isBack { bus.comeBack() }
-            _ = await gateways.sockets(at: [Self.place])
+            _ = await gateways.sockets(at: [Self.member])
         }
         #expect(bus.requested.items.count == 2)
         listening.cancel()

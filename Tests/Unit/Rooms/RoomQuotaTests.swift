@@ -73,8 +73,8 @@ struct RoomQuotaTests {
             }
             for (room, creator, other) in [("1", "alice", "bob"), ("2", "alice", "bob"), ("3", "carol", "alice")] {
                 try connection.execute("INSERT INTO rooms VALUES ($1, NULL, $2, 0, 0)", room, creator)
-                for (place, person) in [creator, other].enumerated() {
-                    try connection.execute("INSERT INTO participants VALUES ($1, $2, $3, 0)", room, place, person)
+                for (index, person) in [creator, other].enumerated() {
+                    try connection.execute("INSERT INTO participants VALUES ($1, $2, $3, 0)", room, index, person)
                 }
             }
             for migration in RoomsService.migrations.dropFirst() {

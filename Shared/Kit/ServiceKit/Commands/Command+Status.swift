@@ -79,12 +79,12 @@ struct StatusTables {
 
     init(_ reports: [StatusReport]) {
         let ends = reports.reduce(into: [String: Int]()) { ends, report in
-            for place in report.places { ends[place.name] = max(ends[place.name] ?? 0, place.value) }
+            for position in report.positions { ends[position.name] = max(ends[position.name] ?? 0, position.value) }
         }
         var kinds: [[String]] = []
         var tables: [[String]: [[String]]] = [:]
         for report in reports.sorted(by: { ($0.part, $0.instance) < ($1.part, $1.instance) }) {
-            let behind = report.places.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
+            let behind = report.positions.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
             let header = ["part", "instance", "up"] + report.figures.map(\.name) + behind.map(\.name)
             let row =
                 [report.part, report.instance, Self.time(report.uptime)]

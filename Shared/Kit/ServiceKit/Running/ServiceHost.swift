@@ -100,6 +100,6 @@ public final class ServiceHost: Sendable {
                 .init("requests", requests.current), .init("failed", failures.current),
                 .init("under way", underWay.count), .init("queued reads", statistics.queuedReads),
                 .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
-            ], places: [.init(name, publisher.lastPublished)])
+            ], positions: [.init(name, publisher.lastPublished)])
     }
 }

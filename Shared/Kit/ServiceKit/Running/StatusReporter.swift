@@ -18,7 +18,7 @@ struct StatusReporter: Component {
                     guard let status = await component.status() else { continue }
                     let report = StatusReport(
                         part: status.part, instance: instance, uptime: .now - started, figures: status.figures,
-                        places: status.places)
+                        positions: status.positions)
                     do throws(BusError) {
                         try bus.publish(Subject.status, report.json)
                     } catch {

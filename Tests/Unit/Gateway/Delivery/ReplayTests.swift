@@ -29,7 +29,7 @@ struct ReplayTests {
         "notes": (1...6).map { entry("notes", $0, at: $0 * 10 + 5, room: $0 == 3 ? "other" : "r") },
     ]
 
-    private static func place(_ stream: String, _ seq: Int) -> LogPosition {
+    private static func position(_ stream: String, _ seq: Int) -> LogPosition {
         guard seq > 0, let entry = logs[stream]?[seq - 1].entry else {
             return LogPosition(databaseID: stream, seq: 0, digest: 0)
         }
@@ -37,10 +37,10 @@ struct ReplayTests {
     }
 
     private static func cursor(_ chat: Int, _ notes: Int) -> SyncCursor {
-        SyncCursor(["chat": place("chat", chat), "notes": place("notes", notes)])
+        SyncCursor(["chat": position("chat", chat), "notes": position("notes", notes)])
     }
 
-    private static var ends: [String: LogPosition] { ["chat": place("chat", 6), "notes": place("notes", 6)] }
+    private static var ends: [String: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
 
     /// Steps until a page comes; entries are given in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
@@ -121,7 +121,7 @@ struct ReplayTests {
     func end() throws {
         var replay = try #require(
             Replay(
-                from: Self.cursor(4, 6), to: ["chat": Self.place("chat", 5), "notes": Self.place("notes", 6)],
+                from: Self.cursor(4, 6), to: ["chat": Self.position("chat", 5), "notes": Self.position("notes", 6)],
                 for: "ada",
                 limit: 100, maxBytes: .max))
         #expect(Self.told(Self.page(&replay)) == ["room chat5"])
@@ -131,16 +131,16 @@ struct ReplayTests {
     @Test("a cursor of other streams, of another database, of another past or ahead recovers nothing")
     func broken() {
         var foreign = Self.cursor(1, 1)
-        foreign.places["chat"]?.bookmark = LogPosition(
-            databaseID: "restored", seq: 1, digest: Self.place("chat", 1).digest)
+        foreign.streams["chat"]?.position = LogPosition(
+            databaseID: "restored", seq: 1, digest: Self.position("chat", 1).digest)
         var otherPast = Self.cursor(6, 6)
-        otherPast.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 6, digest: 1)
+        otherPast.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 6, digest: 1)
         var ahead = Self.cursor(6, 6)
-        ahead.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 7, digest: 1)
+        ahead.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 7, digest: 1)
         var fewer = Self.cursor(1, 1)
-        fewer.places["notes"] = nil
+        fewer.streams["notes"] = nil
         var more = Self.cursor(1, 1)
-        more.places["polls"] = more.places["notes"]
+        more.streams["polls"] = more.streams["notes"]
         for cursor in [foreign, otherPast, ahead, fewer, more] {
             #expect(Replay(from: cursor, to: Self.ends, for: "ada", limit: 10, maxBytes: .max) == nil)
         }

@@ -76,7 +76,7 @@ struct RoomShelfTests {
             case 8: sorted.order = RoomOrder.allCases.randomElement(using: &generator) ?? .activity
             default: sorted.replaceAll(with: expected.values.shuffled(using: &generator))
             }
-            #expect(sorted.all == expected.values.sorted { sorted.order.places($0, before: $1) })
+            #expect(sorted.all == expected.values.sorted { sorted.order.sorts($0, before: $1) })
             #expect((0..<20).allSatisfy { sorted["r\($0)"] == expected["r\($0)"] })
             #expect((sorted.version != before.0) == (sorted.all != before.2))
             #expect((sorted.membership != before.1) == (Set(sorted.all.map(\.id)) != Set(before.2.map(\.id))))

@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 
 // What begins with a slash.
-extension RoomPlace {
+extension RoomController {
     /// - Returns: false if there is no such command.
     func begin(_ command: String, _ argument: String) -> Bool {
         switch command {
@@ -11,8 +11,8 @@ extension RoomPlace {
         case "note": run { try await $0.note(argument) }
         case "board": run { try await $0.showBoard() }
         case "name":
-            run { place in
-                try await place.client.rooms.rename(place.roomID, to: argument)
+            run { controller in
+                try await controller.client.rooms.rename(controller.roomID, to: argument)
                 return ""
             }
         case "retry", "discard": run { await $0.settleFailed(command == "retry") }
@@ -29,13 +29,13 @@ extension RoomPlace {
     func confirm(_ question: Question) {
         switch question {
         case .clear:
-            run { place in
-                let count = try await place.client.api.clear(place.roomID)
+            run { controller in
+                let count = try await controller.client.api.clear(controller.roomID)
                 return count == 1 ? "1 element is gone." : "\(count) elements are gone."
             }
         case .delete(let messageID):
-            run { place in
-                try await place.conversation.delete(messageID)
+            run { controller in
+                try await controller.conversation.delete(messageID)
                 return "The message is gone."
             }
         }
@@ -49,7 +49,7 @@ extension RoomPlace {
     /// Runs something behind what runs already.
     ///
     /// - Parameter command: returns what is said of it.
-    private func run(_ command: @escaping @MainActor (RoomPlace) async throws -> String) {
+    private func run(_ command: @escaping @MainActor (RoomController) async throws -> String) {
         notice = "…"
         running = Task { [previous = running] in
             await previous?.value

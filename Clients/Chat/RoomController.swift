@@ -6,7 +6,7 @@ import RoomsClient
 ///
 /// Commands run beside the keys, one after the other, and say in the notice what became of them.
 @MainActor @Observable
-final class RoomPlace {
+final class RoomController {
     let roomID: String
     let conversation: Conversation
     @ObservationIgnored let client: RoomsClient

@@ -3,7 +3,7 @@ import Security
 import ServiceKit
 
 /// Where a message stands in the conversation of two people over all rooms they share, and the cursor that says so.
-struct ConversationPlace: Sendable, Equatable, Comparable {
+struct ConversationCursor: Sendable, Equatable, Comparable {
     let createdAt: Timestamp
     let seq: Int
     /// Tells messages of different rooms apart that agree in the rest.
@@ -21,9 +21,9 @@ struct ConversationPlace: Sendable, Equatable, Comparable {
         self.messageID = messageID
     }
 
-    /// - Throws: `malformed_request` for anything that is not what `cursor` writes.
-    init(cursor: String) throws(ServiceError) {
-        let text = Base64URL.decode(cursor).map { String(decoding: $0, as: UTF8.self) }
+    /// - Throws: `malformed_request` for anything that is not what `encoded` writes.
+    init(encoded: String) throws(ServiceError) {
+        let text = Base64URL.decode(encoded).map { String(decoding: $0, as: UTF8.self) }
         let parts = text?.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false) ?? []
         guard parts.count == 3, let milliseconds = Int(parts[0]), let seq = Int(parts[1]), !parts[2].isEmpty,
             String(parts[2]).mayBeID
@@ -35,9 +35,9 @@ struct ConversationPlace: Sendable, Equatable, Comparable {
         messageID = String(parts[2])
     }
 
-    var cursor: String { Base64URL.encode(Array("\(createdAt.milliseconds).\(seq).\(messageID)".utf8)) }
+    var encoded: String { Base64URL.encode(Array("\(createdAt.milliseconds).\(seq).\(messageID)".utf8)) }
 
-    static func < (a: ConversationPlace, b: ConversationPlace) -> Bool {
+    static func < (a: ConversationCursor, b: ConversationCursor) -> Bool {
         (a.createdAt, a.seq, a.messageID) < (b.createdAt, b.seq, b.messageID)
     }
 }

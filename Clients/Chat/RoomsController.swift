@@ -6,7 +6,7 @@ import RoomsClient
 ///
 /// What keys ask of the server runs beside them, and the notice says what became of it.
 @MainActor @Observable
-final class RoomsPlace {
+final class RoomsController {
     enum Step {
         case stay, quit
         case open(Room)
@@ -165,11 +165,11 @@ final class RoomsPlace {
 
     private func move(by distance: Int) {
         let rows = rows
-        let places = rows.indices.filter { rows[$0].row.kind == .choice }
-        guard let current = places.firstIndex(of: selection(in: rows)) else { return }
-        let place = min(max(current + distance, 0), places.count - 1)
-        selectedID = rows[places[place]].id
-        if shown == .strangers, place + Self.ahead >= places.count {
+        let choices = rows.indices.filter { rows[$0].row.kind == .choice }
+        guard let current = choices.firstIndex(of: selection(in: rows)) else { return }
+        let index = min(max(current + distance, 0), choices.count - 1)
+        selectedID = rows[choices[index]].id
+        if shown == .strangers, index + Self.ahead >= choices.count {
             Task { await client.rooms.peopleWithoutRooms.loadMore() }
         }
     }
@@ -216,7 +216,7 @@ final class RoomsPlace {
     }
 }
 
-extension RoomsPlace.Question {
+extension RoomsController.Question {
     fileprivate var prompt: String {
         switch self {
         case .name: "Name (empty takes it away): "
