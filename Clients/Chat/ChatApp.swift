@@ -25,7 +25,7 @@ final class ChatApp {
     /// So that "now" becomes "1 min" while nothing else happens, and a window's new size is seen.
     private static let refreshInterval: Duration = .milliseconds(500)
     /// So long the server has to hear of the end, and the disk to keep what is shown. Nobody waits longer for a shell.
-    private static let farewell: Duration = .seconds(1)
+    private static let shutdownGrace: Duration = .seconds(1)
 
     init(
         _ client: RoomsClient, _ status: StatusLine, on display: any Display, clock: any ClientClock = SystemClock()
@@ -53,7 +53,7 @@ final class ChatApp {
         isOver = true
         ticking.cancel()
         connecting.cancel()
-        await sayFarewell()
+        await shutDown()
     }
 
     private func press(_ key: Key) {
@@ -83,7 +83,7 @@ final class ChatApp {
         await client.close(room.conversation)
     }
 
-    private func sayFarewell() async {
+    private func shutDown() async {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
             if case .room(let room) = controller { await client.close(room.conversation) }
@@ -93,7 +93,7 @@ final class ChatApp {
         }
         let waiting = Task {
             // Cancelled when all is said.
-            try? await clock.sleep(for: Self.farewell)
+            try? await clock.sleep(for: Self.shutdownGrace)
             continuation.finish()
         }
         for await _ in end {}

@@ -61,6 +61,6 @@ final class PushMetrics: Sendable {
         metrics.gauge(
             "parlor_push_paused", "1 while nothing gets through: a setting is wrong, or the provider is away.",
             labels: ["environment": health.environment.rawValue]
-        ) { health.isInTrouble ? 1 : 0 }
+        ) { health.isFailing ? 1 : 0 }
     }
 }

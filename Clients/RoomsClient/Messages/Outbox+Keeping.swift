@@ -7,7 +7,7 @@ extension Outbox {
     func takeOverKept() {
         guard keptFailure != nil, !isStopped else { return }
         do {
-            let kept = try files.readAll { troubles.append($0) }
+            let kept = try files.readAll { failures.append($0) }
             keptFailure = nil
             let last = kept.values.compactMap(\.last?.number).max() ?? 0
             lastNumber += last
@@ -26,7 +26,7 @@ extension Outbox {
         queues[roomID]?.version += 1
         wake(roomID)
         guard queues[roomID]?.followers.isEmpty == false else { return }
-        Task { await tell(.all(messages(in: roomID)), in: roomID) }
+        Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
     }
 
     /// - Parameter state: that of a message which cannot be kept is `failed` instead.
@@ -36,7 +36,7 @@ extension Outbox {
         queues[roomID]?.entries[index].message.state = state
         var state = state
         if before.isFailed || state.isFailed { state = keep(tempID, in: roomID) } else { queues[roomID]?.version += 1 }
-        await tell(.state(tempID: tempID, state), in: roomID)
+        await notifyObservers(.state(tempID: tempID, state), in: roomID)
     }
 
     func remove(_ tempID: String, in roomID: String) {
@@ -77,7 +77,7 @@ extension Outbox {
         return entry.message.state
     }
 
-    func tell(_ change: OutboxChange, in roomID: String) async {
+    func notifyObservers(_ change: OutboxChange, in roomID: String) async {
         let followers = (queues[roomID]?.followers ?? [:]).sorted { $0.key < $1.key }
         for follower in followers { await follower.value(change) }
     }

@@ -16,9 +16,9 @@ extension RoomsSocket {
     }
 
     /// Sends an event that wants no answer; a refusal comes as `RoomEvent.requestFailed`. Without a connection it is dropped.
-    public func tell(_ event: String, _ payload: JSON) async {
+    public func send(_ event: String, _ payload: JSON) async {
         // A connection that is over says so to who reads it.
-        try? await link?.tell(event, payload)
+        try? await link?.send(event, payload)
     }
 
     // MARK: - Rooms

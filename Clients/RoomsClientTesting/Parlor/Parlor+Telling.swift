@@ -20,7 +20,7 @@ extension Parlor {
     /// Sends an event to the sockets it is for, and remembers it if it is replayed.
     ///
     /// - Parameter namesRoom: adds `roomId` to the data.
-    mutating func tell(
+    mutating func emit(
         _ event: String, _ data: JSON, to audience: Audience, in roomID: String, namesRoom: Bool = true
     ) {
         let isWhole = !namesRoom || event == "room:created"
@@ -36,14 +36,14 @@ extension Parlor {
                 case .room: socket.joined.contains(roomID)
                 case .person(let userID): socket.userID == userID
                 case .everyone:
-                    settings.tellsEveryone || socket.userID.map { participants.contains($0) } == true
+                    settings.broadcastsToEveryone || socket.userID.map { participants.contains($0) } == true
                 }
             if isMeant { deliver(event, data, to: id) }
         }
     }
 
     /// Tells the room what is true for now only, and is never replayed: typing and presence.
-    mutating func tellSign(
+    mutating func emitVolatile(
         _ event: String, _ members: [String: JSON], in roomID: String, exceptFor userID: String? = nil
     ) {
         let data = JSON.object(members).adding(["roomId": .string(roomID)])
@@ -70,22 +70,22 @@ extension Parlor {
         sockets.values.contains { $0.userID == userID && $0.joined.contains(roomID) }
     }
 
-    mutating func tellPresence(of userID: String, in roomID: String, was wasPresent: Bool) {
+    mutating func emitPresence(of userID: String, in roomID: String, was wasPresent: Bool) {
         let isPresent = isPresent(userID, in: roomID)
         guard isPresent != wasPresent else { return }
-        tellSign("room:presence", ["userId": .string(userID), "isPresent": .bool(isPresent)], in: roomID)
+        emitVolatile("room:presence", ["userId": .string(userID), "isPresent": .bool(isPresent)], in: roomID)
     }
 
     mutating func setTyping(_ isTyping: Bool, of userID: String, in roomID: String, on socketID: Int) {
         let wasTyping = self.isTyping(userID, in: roomID)
         sockets[socketID]?.typing[roomID] = isTyping ? now + 3000 : nil
-        tellTyping(of: userID, in: roomID, was: wasTyping)
+        emitTyping(of: userID, in: roomID, was: wasTyping)
     }
 
     mutating func endTyping(of userID: String, in roomID: String) {
         let wasTyping = isTyping(userID, in: roomID)
         for id in sockets.keys where sockets[id]?.userID == userID { sockets[id]?.typing[roomID] = nil }
-        tellTyping(of: userID, in: roomID, was: wasTyping)
+        emitTyping(of: userID, in: roomID, was: wasTyping)
     }
 
     /// Ends what was not renewed for three seconds.
@@ -102,10 +102,10 @@ extension Parlor {
         sockets.values.contains { $0.userID == userID && $0.typing[roomID] != nil }
     }
 
-    private mutating func tellTyping(of userID: String, in roomID: String, was wasTyping: Bool) {
+    private mutating func emitTyping(of userID: String, in roomID: String, was wasTyping: Bool) {
         let isTyping = isTyping(userID, in: roomID)
         guard isTyping != wasTyping else { return }
-        tellSign(
+        emitVolatile(
             "message:typing", ["userId": .string(userID), "isTyping": .bool(isTyping)], in: roomID, exceptFor: userID)
     }
 }

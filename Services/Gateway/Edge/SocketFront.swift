@@ -266,7 +266,7 @@ package actor SocketFront: LoopPart {
     /// Asks the service that declared the event; acks once its echo was written.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
-        session.underWay += 1
+        session.inFlight += 1
         delivery.beginWork()
         do throws(ServiceError) {
             let catalog = directory.catalog
@@ -326,7 +326,7 @@ package actor SocketFront: LoopPart {
     ) {
         answers.answer(request.event, of: session, since: began, outcome)
         noteEnd(of: request, session)
-        session.underWay -= 1
+        session.inFlight -= 1
         resume(session)
         delivery.endWork()
     }

@@ -47,7 +47,7 @@ struct LogReader: Sendable {
     func run() async {
         var cursor: LogPosition?
         var keptAt = ContinuousClock.now
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         var pagesBehind = 0
         while !Task.isCancelled {
             var isBehind = false
@@ -57,15 +57,15 @@ struct LogReader: Sendable {
                     try await keep(cursor)
                     keptAt = .now
                 }
-                if trouble.end() { log.info("messaging's log is followed again") }
+                if failure.end() { log.info("messaging's log is followed again") }
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning("messaging's log cannot be followed", ["error": "\(error)"])
                 }
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
-            await wakeup.wait(atMost: trouble.isThere ? Self.retryInterval : Self.idleInterval)
+            await wakeup.wait(atMost: failure.isThere ? Self.retryInterval : Self.idleInterval)
             // What comes together is read together.
             try? await Task.sleep(for: Self.pace)  // cancelled at the end
         }

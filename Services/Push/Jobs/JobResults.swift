@@ -49,16 +49,16 @@ final class JobResults: Sendable {
 
     /// Until the task is cancelled; what waits then is left to `write`.
     func run() async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
-            if !trouble.isThere { await wakeup.wait(atMost: .seconds(3600)) }
+            if !failure.isThere { await wakeup.wait(atMost: .seconds(3600)) }
             // Ended by the task's end alone.
-            try? await Task.sleep(for: trouble.isThere ? Self.retryInterval : Self.interval)
+            try? await Task.sleep(for: failure.isThere ? Self.retryInterval : Self.interval)
             do {
                 try await write()
-                trouble.end()
+                failure.end()
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning("what was sent cannot be written down yet", ["error": "\(error)"])
                 }
             }

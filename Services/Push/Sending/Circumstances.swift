@@ -9,9 +9,9 @@ struct Circumstances: Sendable {
     /// People and messages of one question to messaging.
     static let maxJobs = 64
 
-    private static let patience: Duration = .seconds(2)
+    private static let maxWait: Duration = .seconds(2)
     /// A room's name is an ornament.
-    private static let namePatience: Duration = .seconds(1)
+    private static let nameTimeout: Duration = .seconds(1)
 
     let bus: any MessageBus
     let gateways: LiveGateways
@@ -43,15 +43,15 @@ struct Circumstances: Sendable {
                 }
             }
         }
-        let context = BusContext(requestID: "push-unread", timeout: Self.patience, isQuestion: true)
+        let context = BusContext(requestID: "push-unread", timeout: Self.maxWait, isQuestion: true)
         let reply = try await bus.ask(Subject.unread, question, context, of: "Messaging")
         guard let answers = reply.data["people"]?.array, answers.count == people.count else { throw .noAnswer }
         var found: [String: Unread] = [:]
         for ((person, ids), answer) in zip(zip(people, messages), answers) {
-            guard let total = answer["unread"]?.int, let told = answer["messages"]?.array, told.count == ids.count
+            guard let total = answer["unread"]?.int, let states = answer["messages"]?.array, states.count == ids.count
             else { throw .noAnswer }
             var texts: [String: String] = [:]
-            for (id, message) in zip(ids, told) { texts[id] = message["text"]?.string }
+            for (id, message) in zip(ids, states) { texts[id] = message["text"]?.string }
             found[person] = Unread(total: total, texts: texts)
         }
         return found
@@ -65,7 +65,7 @@ struct Circumstances: Sendable {
             $0.name("roomIds")
             $0.array(of: ids) { $0.string($1) }
         }
-        let context = BusContext(requestID: "push-names", timeout: Self.namePatience)
+        let context = BusContext(requestID: "push-names", timeout: Self.nameTimeout)
         do throws(ServiceError) {
             let names = try await bus.ask(Subject.roomNames, question, context, of: "Rooms").data["names"]?.array ?? []
             return zip(ids, names).reduce(into: [:]) { $0[$1.0] = $1.1.string }

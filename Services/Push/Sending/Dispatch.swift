@@ -35,7 +35,7 @@ final class Dispatch: Sendable {
     }
 
     /// Attempts that have not ended.
-    var underWay: Int { open.load(ordering: .relaxed) }
+    var inFlight: Int { open.load(ordering: .relaxed) }
 
     /// Returns at once.
     func send(_ claim: Claim, _ unread: Circumstances.Unread, roomName: String?) {

@@ -58,14 +58,14 @@ final class Lane: Sendable {
 
     /// Until the task is cancelled. What was taken then stays so until its lease is given back.
     func run() async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             let pause: Duration
             do {
                 pause = try await takeTurn()
-                trouble.end()
+                failure.end()
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning(
                         "jobs cannot be worked on", ["environment": environment.rawValue, "error": "\(error)"])
                 }
@@ -76,7 +76,7 @@ final class Lane: Sendable {
     }
 
     /// Attempts that have not ended.
-    var underWay: Int { dispatch.underWay }
+    var inFlight: Int { dispatch.inFlight }
 
     /// Works on what is due.
     ///
@@ -87,7 +87,7 @@ final class Lane: Sendable {
             giveBack(take(.max))
             return pause
         }
-        let room = allowed - dispatch.underWay
+        let room = allowed - dispatch.inFlight
         // Few at a time would cost as much as many; it is woken when there is room for more.
         guard room >= max(1, allowed / 2) else { return Self.idleInterval }
         if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }

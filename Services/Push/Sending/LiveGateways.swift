@@ -7,7 +7,7 @@ import ServiceKit
 final class LiveGateways: Sendable {
     /// How long an answer may take: nobody waits for a notification by the millisecond, but a gateway that does not answer must
     /// not keep others' from going out.
-    private static let patience: Duration = .seconds(1)
+    private static let maxWait: Duration = .seconds(1)
 
     private let bus: any MessageBus
     private let membership: GatewayMembership
@@ -40,7 +40,7 @@ final class LiveGateways: Sendable {
     }
 
     private func ask(_ id: String, _ question: OpenRoomQuestion) async -> [[SocketEvidence]]? {
-        let context = BusContext(requestID: "push-open-rooms", timeout: Self.patience)
+        let context = BusContext(requestID: "push-open-rooms", timeout: Self.maxWait)
         do {
             let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
             return question.sockets(in: try Reply(answer).data)

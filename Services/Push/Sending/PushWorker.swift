@@ -16,7 +16,7 @@ final class PushWorker: Sendable {
     private static let maxRemoved = 1000
     /// How long attempts that are under way may take at the end, after those that asked others: all of it within
     /// `Program.stopDeadline`.
-    private static let farewell: Duration = .seconds(1)
+    private static let shutdownGrace: Duration = .seconds(1)
 
     let lanes: [Lane]
     let results: JobResults
@@ -70,9 +70,9 @@ final class PushWorker: Sendable {
     }
 
     private func finish() async {
-        let end = ContinuousClock.now + Self.farewell
+        let end = ContinuousClock.now + Self.shutdownGrace
         for lane in lanes {
-            while lane.underWay > 0, ContinuousClock.now < end { await lane.wakeup.wait(atMost: end - .now) }
+            while lane.inFlight > 0, ContinuousClock.now < end { await lane.wakeup.wait(atMost: end - .now) }
         }
         await provider.stop()
     }
@@ -122,14 +122,14 @@ final class PushWorker: Sendable {
     private func forever(
         every interval: Duration, share: Int = 0, _ complaint: String, _ body: () async throws -> Void
     ) async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             let began = ContinuousClock.now
             do {
                 try await body()
-                trouble.end()
+                failure.end()
             } catch {
-                if trouble.note("\(error)") { log.warning(complaint, ["error": "\(error)"]) }
+                if failure.note("\(error)") { log.warning(complaint, ["error": "\(error)"]) }
             }
             try? await Task.sleep(for: max(interval, (.now - began) * share))  // cancelled at the end
         }

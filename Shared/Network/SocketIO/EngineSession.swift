@@ -206,7 +206,7 @@ public struct EngineSession: Sendable {
         switch timer {
         case .heartbeat: return heartbeat()
         case .upgrade: return abandonProbe()
-        case .farewell: return end(.closedByServer)
+        case .closing: return end(.closedByServer)
         }
     }
 
@@ -253,9 +253,9 @@ public struct EngineSession: Sendable {
                 holdsPoll = false
                 let body = EngineAction.answerHeldPoll(queue.takeBody(closing: true))
                 if queue.isEmpty { return probing + [body] + end(.closedByServer) }
-                return probing + [body, .startTimer(.farewell, configuration.pingTimeout)]
+                return probing + [body, .startTimer(.closing, configuration.pingTimeout)]
             }
-            return probing + [.startTimer(.farewell, configuration.pingTimeout)]
+            return probing + [.startTimer(.closing, configuration.pingTimeout)]
         case .leaving, .closed: return []
         }
     }

@@ -32,7 +32,7 @@ struct FairQueue<Job> {
     private let limits: FairPool.Limits
     /// In the order they came.
     private(set) var waiting: [Waiting] = []
-    private var underWay: [String: Int] = [:]
+    private var inFlight: [String: Int] = [:]
     /// When networks and addresses last had a turn, in turns.
     private var turns: [String: Int] = [:]
     private var turn = 0
@@ -99,12 +99,12 @@ struct FairQueue<Job> {
         let late = waiting.filter { $0.deadline < now + needed }.map(\.job)
         if !late.isEmpty { waiting.removeAll { $0.deadline < now + needed } }
         let mayGo = waiting.indices.filter { index in
-            waiting[index].party.map { underWay[$0.network] ?? 0 < limits.underWayOfNetwork } ?? true
+            waiting[index].party.map { inFlight[$0.network] ?? 0 < limits.inFlightOfNetwork } ?? true
         }
         guard let index = mayGo.min(by: { rank($0) < rank($1) }) else { return (nil, late) }
         let next = waiting.remove(at: index)
         if let party = next.party {
-            underWay[party.network, default: 0] += 1
+            inFlight[party.network, default: 0] += 1
             note(party)
         }
         return (next, late)
@@ -117,8 +117,8 @@ struct FairQueue<Job> {
     }
 
     mutating func finished(_ party: Party?) {
-        guard let party, let count = underWay[party.network] else { return }
-        underWay[party.network] = count > 1 ? count - 1 : nil
+        guard let party, let count = inFlight[party.network] else { return }
+        inFlight[party.network] = count > 1 ? count - 1 : nil
     }
 
     private mutating func note(_ party: Party) {

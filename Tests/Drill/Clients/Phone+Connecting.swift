@@ -5,7 +5,7 @@ import TestClients
 extension Phone {
     private static let connectTimeout: Duration = .seconds(4)
     /// An answer that is not there by then never comes: the client tries anew with another socket.
-    static let patience: Duration = .seconds(6)
+    static let maxWait: Duration = .seconds(6)
 
     /// Connects again whenever the socket has ended.
     func stayConnected() async {
@@ -81,7 +81,7 @@ extension Phone {
     ) async -> Result<JSONValue, ClientError> {
         await withCheckedContinuation { continuation in
             var isDone = false
-            let timer = loop.schedule(after: Self.patience) {
+            let timer = loop.schedule(after: Self.maxWait) {
                 guard !isDone else { return }
                 isDone = true
                 continuation.resume(returning: .failure(ClientError("no answer in time")))
@@ -99,7 +99,7 @@ extension Phone {
     func ask(_ call: HTTPCall, of address: ServerAddress) async throws(ClientError) -> HTTPAnswer {
         let client = try await HTTPClient.connect(to: address, on: loop)
         defer { client.close() }
-        let timer = loop.schedule(after: Self.patience) { client.close() }
+        let timer = loop.schedule(after: Self.maxWait) { client.close() }
         defer { timer.cancel() }
         let outcome: HTTPClient.Outcome = await withCheckedContinuation { continuation in
             client.send(call) { continuation.resume(returning: $0) }

@@ -30,9 +30,9 @@ final class FanOutAudience {
 
     /// How many connect at once.
     private static let atOnce = 128
-    private static let patience: Duration = .seconds(60)
+    private static let maxWait: Duration = .seconds(60)
     /// What has not been heard by then never will be.
-    private static let hearingPatience: Duration = .seconds(20)
+    private static let receiveTimeout: Duration = .seconds(20)
 
     init(size: Int) { self.size = size }
 
@@ -40,7 +40,7 @@ final class FanOutAudience {
 
     /// Returns when all of them listen.
     func enter(_ server: ServerAddress, _ speech: Listener.Speech, on loop: EventLoop) async throws(ClientError) {
-        let timer = loop.schedule(after: Self.patience) { [self] in closed("sockets do not open") }
+        let timer = loop.schedule(after: Self.maxWait) { [self] in closed("sockets do not open") }
         defer { timer.cancel() }
         while listeners.count < size {
             goal = min(open + Self.atOnce, size)
@@ -98,7 +98,7 @@ final class FanOutAudience {
 
     /// Waits until everyone has heard so many messages, or something has gone wrong.
     func heardAll(_ messages: Int, on loop: EventLoop) async {
-        let end = LoopInstant.now() + Self.hearingPatience
+        let end = LoopInstant.now() + Self.receiveTimeout
         while deliveries < messages * size, failure == nil, LoopInstant.now() < end {
             await loop.pause(.milliseconds(10))
         }

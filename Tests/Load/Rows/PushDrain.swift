@@ -19,7 +19,7 @@ struct PushDrain {
     private static let people = 8
     private static let pollInterval: Duration = .milliseconds(20)
     /// What has not gone out after this long never will.
-    private static let patience: Duration = .seconds(120)
+    private static let maxWait: Duration = .seconds(120)
 
     func measure() async throws(ClientError) -> Row {
         let pair = try await world.register(2)
@@ -92,7 +92,7 @@ struct PushDrain {
     /// - Returns: how long that took.
     private func drain(_ log: inout NotificationLog, sendingOn socket: RoomSocket) async throws(ClientError) -> Duration
     {
-        let limit = LoopInstant.now() + Self.patience
+        let limit = LoopInstant.now() + Self.maxWait
         let begin = log.requests
         while log.requests == begin {
             guard LoopInstant.now() < limit else { throw ClientError("no notification went out") }

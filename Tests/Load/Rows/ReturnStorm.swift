@@ -32,7 +32,7 @@ actor ReturnStorm {
     private static let spread: Duration = .seconds(1)
     private static let tick: Duration = .milliseconds(5)
     /// Who is not back after this long never is.
-    private static let patience: Duration = .seconds(60)
+    private static let maxWait: Duration = .seconds(60)
     /// Connections that lists are asked for on.
     private static let listConnections = 64
     /// What the process has open beside the clients.
@@ -82,7 +82,7 @@ actor ReturnStorm {
     private var faults: [String] {
         var found: [String] = []
         if let first = failures.first { found.append("\(failures.count) did not come back: \(first)") }
-        if left > 0 { found.append("\(left) were not back after \(Self.patience)") }
+        if left > 0 { found.append("\(left) were not back after \(Self.maxWait)") }
         let lost = clients.reduce(0) { $0 + $1.lost }
         let doubled = clients.reduce(0) { $0 + $1.doubled }
         if lost > 0 { found.append("\(lost) lost") }
@@ -134,7 +134,7 @@ actor ReturnStorm {
     /// Returns when all are back, or have failed to.
     private func comeBack(using lists: HTTPPool) async {
         start = LoopInstant.now()
-        let timer = loop.schedule(after: Self.patience) { [self] in finish() }
+        let timer = loop.schedule(after: Self.maxWait) { [self] in finish() }
         await withCheckedContinuation { continuation in
             isOver = { continuation.resume() }
             beginThoseDue(lists)
@@ -156,7 +156,7 @@ actor ReturnStorm {
     private func bringBack(_ client: ReturningClient, _ lists: HTTPPool) async {
         let began = LoopInstant.now()
         do throws(ClientError) {
-            try await client.comeBack(to: world, within: Self.patience, using: lists)
+            try await client.comeBack(to: world, within: Self.maxWait, using: lists)
             latencies.record(since: began)
         } catch {
             failures.append(error)

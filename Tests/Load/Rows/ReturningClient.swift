@@ -37,9 +37,9 @@ final class ReturningClient {
     /// Connects with its cursor, is caught up, joins its room, and lists all rooms.
     ///
     /// - Throws: also if it is told that it cannot be caught up, or the list is not of its rooms.
-    func comeBack(to world: World, within patience: Duration, using lists: HTTPPool) async throws(ClientError) {
+    func comeBack(to world: World, within maxWait: Duration, using lists: HTTPPool) async throws(ClientError) {
         let socket = try await SocketIOClient.connect(
-            to: world.server, token: person.token, since: cursor, timeout: patience, on: world.loop)
+            to: world.server, token: person.token, since: cursor, timeout: maxWait, on: world.loop)
         self.socket = socket
         if cursor == nil {
             socket.onEvent = { _, _ in }

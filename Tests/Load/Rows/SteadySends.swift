@@ -12,7 +12,7 @@ final class SteadySends {
 
     private static let interval: Duration = .milliseconds(20)
     /// What has not come after this long is lost.
-    private static let patience: Duration = .seconds(10)
+    private static let maxWait: Duration = .seconds(10)
 
     private init(_ sockets: [RoomSocket], on loop: EventLoop) {
         self.sockets = sockets
@@ -52,7 +52,7 @@ final class SteadySends {
     /// Returns when all that was sent has come everywhere, or never will.
     func stop() async throws(ClientError) {
         timer?.cancel()
-        let limit = loop.schedule(after: Self.patience) { [self] in finish() }
+        let limit = loop.schedule(after: Self.maxWait) { [self] in finish() }
         await withCheckedContinuation { continuation in
             isComplete = { continuation.resume() }
             for socket in sockets { socket.onProgress = { [self] in finishIfComplete() } }

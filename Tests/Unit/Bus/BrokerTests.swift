@@ -6,7 +6,7 @@ import Testing
 /// The broker without sockets, and with a clock that the test turns.
 @Suite("broker")
 struct BrokerTests {
-    private func say(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
+    private func send(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
         Array(line.utf8).withUnsafeBytes { broker.receive($0, from: peer, at: now) }
     }
 
@@ -16,7 +16,7 @@ struct BrokerTests {
 
     private func greeted(_ broker: Broker, at now: Duration = .zero) -> BrokerPeer {
         let peer = broker.connect(at: now)
-        say(broker, peer, #"{"op":"hello","version":1}"#, at: now)
+        send(broker, peer, #"{"op":"hello","version":1}"#, at: now)
         _ = peer.takeOutbox()
         return peer
     }
@@ -43,7 +43,7 @@ struct BrokerTests {
         broker.tick(at: .seconds(15))
         broker.tick(at: .seconds(16))
         #expect(heard(silent) == [#"{"op":"ping"}"#])
-        say(broker, alive, #"{"op":"pong"}"#, at: .seconds(30))
+        send(broker, alive, #"{"op":"pong"}"#, at: .seconds(30))
         broker.tick(at: .seconds(31))
         #expect(heard(silent) == [#"{"op":"ping"}"#])
         broker.tick(at: .seconds(45))
@@ -57,15 +57,15 @@ struct BrokerTests {
         let broker = Broker(settings: BrokerSettings())
         let responder = greeted(broker)
         let requester = greeted(broker)
-        say(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
+        send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
         #expect(heard(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
         broker.expire(at: .milliseconds(1240))
         #expect(heard(requester).isEmpty)
         #expect(broker.hasRequests)
         broker.expire(at: .milliseconds(1260))
         #expect(heard(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
-        say(broker, responder, #"{"op":"res","id":1,"data":2}"#)
+        send(broker, responder, #"{"op":"res","id":1,"data":2}"#)
         #expect(heard(requester).isEmpty && heard(responder).isEmpty)
         #expect(!broker.hasRequests && broker.counters.requestsUnderWay == 0)
     }
@@ -75,11 +75,11 @@ struct BrokerTests {
         let broker = Broker(settings: BrokerSettings())
         let responder = greeted(broker)
         let requester = greeted(broker)
-        say(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
-        say(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
+        send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
+        send(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
         #expect(heard(requester).isEmpty)
-        say(broker, responder, #"{"op":"res","id":1,"data":"right"}"#)
+        send(broker, responder, #"{"op":"res","id":1,"data":"right"}"#)
         #expect(heard(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
     }
 
@@ -91,19 +91,19 @@ struct BrokerTests {
         let slow = greeted(broker)
         let quick = greeted(broker)
         let publisher = greeted(broker)
-        for peer in [slow, quick] { say(broker, peer, #"{"op":"sub","id":1,"subject":"a"}"#) }
-        say(broker, slow, #"{"op":"serve","id":2,"subject":"a","queue":"q"}"#)
-        say(broker, publisher, #"{"op":"req","id":1,"subject":"a","data":0}"#)
+        for peer in [slow, quick] { send(broker, peer, #"{"op":"sub","id":1,"subject":"a"}"#) }
+        send(broker, slow, #"{"op":"serve","id":2,"subject":"a","queue":"q"}"#)
+        send(broker, publisher, #"{"op":"req","id":1,"subject":"a","data":0}"#)
         var received = 0
         for number in 0..<50 {
-            say(broker, publisher, #"{"op":"pub","subject":"a","data":\#(number)}"#)
+            send(broker, publisher, #"{"op":"pub","subject":"a","data":\#(number)}"#)
             received += heard(quick).count
         }
         #expect(received == 50)
         #expect(heard(slow) == [#"{"op":"err","code":"slow_consumer","message":"more than 1000 bytes wait"}"#])
         #expect(heard(publisher) == [#"{"op":"err","id":1,"code":"disconnected","message":"the responder is gone"}"#])
         #expect(broker.counters.slowConsumers == 1)
-        say(broker, slow, #"{"op":"ping"}"#)
+        send(broker, slow, #"{"op":"ping"}"#)
         #expect(heard(slow).isEmpty)
     }
 
@@ -114,7 +114,7 @@ struct BrokerTests {
         let broker = Broker(settings: settings)
         let peer = greeted(broker)
         peer.handedOver = 990
-        say(broker, peer, #"{"op":"ping"}"#)
+        send(broker, peer, #"{"op":"ping"}"#)
         #expect(peer.phase == .closing)
     }
 
@@ -125,17 +125,17 @@ struct BrokerTests {
         settings.maxRequestsPerPeer = 1
         let broker = Broker(settings: settings)
         let peer = greeted(broker)
-        for id in 1...3 { say(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
+        for id in 1...3 { send(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
         #expect(heard(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
-        say(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
+        send(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
         #expect(heard(peer) == [#"{"op":"err","sub":1,"code":"malformed","message":"`id` 1 is in use"}"#])
-        say(broker, peer, #"{"op":"unsub","id":2}"#)
-        say(broker, peer, #"{"op":"unsub","id":77}"#)
-        say(broker, peer, #"{"op":"sub","id":3,"subject":"b"}"#)
+        send(broker, peer, #"{"op":"unsub","id":2}"#)
+        send(broker, peer, #"{"op":"unsub","id":77}"#)
+        send(broker, peer, #"{"op":"sub","id":3,"subject":"b"}"#)
         #expect(heard(peer).isEmpty)
-        say(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
+        send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
-        say(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
+        send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
         #expect(heard(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
     }
 
@@ -143,14 +143,14 @@ struct BrokerTests {
     func draining() {
         let broker = Broker(settings: BrokerSettings())
         let peer = greeted(broker)
-        say(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
+        send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
         broker.startDraining()
-        say(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
+        send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
         #expect(heard(peer) == [#"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#])
         #expect(broker.hasRequests)
-        say(broker, peer, #"{"op":"res","id":1,"data":1}"#)
+        send(broker, peer, #"{"op":"res","id":1,"data":1}"#)
         #expect(!broker.hasRequests)
     }
 
@@ -158,13 +158,13 @@ struct BrokerTests {
     func passedOnLength() {
         let broker = Broker(settings: BrokerSettings())
         let peer = greeted(broker)
-        say(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         let text = String(repeating: "x", count: BusLimits.maxPassedOnLine)
-        say(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
+        send(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
         #expect(heard(peer).first?.hasPrefix(#"{"op":"err","id":4,"code":"line_too_long""#) == true)
-        say(broker, peer, #"{"op":"req","id":5,"subject":"a","data":1}"#)
+        send(broker, peer, #"{"op":"req","id":5,"subject":"a","data":1}"#)
         #expect(heard(peer).first?.hasPrefix(#"{"op":"msg","sub":1,"reply":1"#) == true)
-        say(broker, peer, #"{"op":"res","id":1,"data":"\#(text)"}"#)
+        send(broker, peer, #"{"op":"res","id":1,"data":"\#(text)"}"#)
         let answers = heard(peer)
         #expect(answers.count == 2)
         #expect(answers.last?.hasPrefix(#"{"op":"err","id":5,"code":"line_too_long""#) == true)
@@ -203,7 +203,7 @@ struct BrokerTests {
                     #"{"op":"res","id":\#(Int(broker.counters.requests) - number),"data":1}"#.replacing("-", with: "")
                 default: lines.randomElement(using: &random) ?? ""
                 }
-            say(broker, peer, line, at: now)
+            send(broker, peer, line, at: now)
             if step % 10 == 0 { broker.tick(at: now) }
             if step % 50 == 0 { for peer in peers where Bool.random(using: &random) { _ = peer.takeOutbox() } }
             if step % 200 == 0 { broker.disconnect(peer) }

@@ -39,7 +39,7 @@ struct ChatAppTests {
     }
 
     @Test("quitting in a room gives the server a second to answer, and no more")
-    func farewell() async throws {
+    func shutdownGrace() async throws {
         await enterRoom()
         world.device.loseNextAnswer(droppingSocket: false)
         world.press(.control("c"))

@@ -310,7 +310,7 @@ struct LogFollowerTests {
     }
 
     @Test("an owner that answers with an error, or with nonsense, is asked again")
-    func trouble() async throws {
+    func failing() async throws {
         try await World.following { world in
             let first = try await world.holdQuestion(committing: 1...1)
             first.reply(ServiceError.unavailable("It").json)

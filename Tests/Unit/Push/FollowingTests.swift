@@ -217,7 +217,7 @@ struct FollowingTests {
     }
 
     @Test("an instance that cannot ask messaging says so and goes on where it was")
-    func trouble() async throws {
+    func failing() async throws {
         try await PushWorld.serving { world in
             try await world.follow()
             _ = try await world.register("token")

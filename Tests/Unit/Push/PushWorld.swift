@@ -116,7 +116,7 @@ final class PushWorld: ServiceWorld {
 
     /// Returns when what was handed to the provider has come back and is written down.
     func settle() async throws {
-        while service.worker.lanes.contains(where: { $0.underWay > 0 }) { await Task.yield() }
+        while service.worker.lanes.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
         try await service.worker.results.write()
     }
 

@@ -178,7 +178,7 @@ struct SendingTests {
             world.clock.advance(by: .seconds(3))
             for _ in 1...30 { try await world.work() }
             #expect(world.provider.take().count == 5)
-            #expect(try world.health().isInTrouble)
+            #expect(try world.health().isFailing)
             #expect(try await world.jobs().all == 20)
         }
     }
@@ -222,8 +222,8 @@ struct SendingTests {
                     try await world.service.worker.results.write()
                 }
             }
-            #expect(try !world.health().isInTrouble && world.health().allowance(of: 8).count == 8)
-            #expect(try isHanging || world.health(.sandbox).isInTrouble)
+            #expect(try !world.health().isFailing && world.health().allowance(of: 8).count == 8)
+            #expect(try isHanging || world.health(.sandbox).isFailing)
             world.provider.goOn()
             try await world.settle()
         }
@@ -311,7 +311,7 @@ struct SendingTests {
             for _ in 1...3 { try await world.work() }
             #expect(world.provider.take().count == 1)
             #expect(try await world.jobs().all == 5)
-            #expect(try world.health().isInTrouble)
+            #expect(try world.health().isFailing)
         }
     }
 

@@ -19,13 +19,13 @@ struct HostWorld: ServiceWorld {
     var host: ServiceHost { harness.host }
 
     init(
-        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
+        maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
         at location: SQLiteDatabase.Location = .temporary, lookingEvery interval: Duration = ServiceHost.lookInterval,
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) throws {
         database = try SQLiteDatabase(location, migrations: [], configuration: storage)
         let life = life
-        harness = try ServiceHarness(on: database, bus: bus, maxUnderWay: maxUnderWay, lookingEvery: interval) { _ in
+        harness = try ServiceHarness(on: database, bus: bus, maxInFlight: maxInFlight, lookingEvery: interval) { _ in
             TestService(life: life, handlers: register)
         }
         try bus.respond(to: "rooms.membership", queue: "rooms") { request in
@@ -35,10 +35,10 @@ struct HostWorld: ServiceWorld {
     }
 
     static func started(
-        maxUnderWay: Int = ServiceHost.maxUnderWay, storage: DatabaseConfiguration = DatabaseConfiguration(),
+        maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
     ) async throws -> HostWorld {
-        let world = try HostWorld(maxUnderWay: maxUnderWay, storage: storage, register)
+        let world = try HostWorld(maxInFlight: maxInFlight, storage: storage, register)
         try await world.harness.start()
         return world
     }

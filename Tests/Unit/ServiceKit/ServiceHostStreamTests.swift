@@ -285,24 +285,24 @@ struct ServiceHostStreamTests {
 struct RequestsUnderWayTests {
     @Test("as many as may be begin, and the last to end lets the one who waits go")
     func limit() async {
-        let underWay = RequestsUnderWay(limit: 2)
-        #expect(underWay.begin())
-        #expect(underWay.begin())
-        #expect(!underWay.begin())
-        underWay.end()
-        #expect(underWay.begin())
-        async let left = underWay.close(within: .seconds(60))
-        while !underWay.isClosed { await Task.yield() }
-        #expect(!underWay.begin())
-        underWay.end()
-        underWay.end()
+        let inFlight = InFlightRequests(limit: 2)
+        #expect(inFlight.begin())
+        #expect(inFlight.begin())
+        #expect(!inFlight.begin())
+        inFlight.end()
+        #expect(inFlight.begin())
+        async let left = inFlight.close(within: .seconds(60))
+        while !inFlight.isClosed { await Task.yield() }
+        #expect(!inFlight.begin())
+        inFlight.end()
+        inFlight.end()
         #expect(await left == 0)
     }
 
     @Test("none under way: nobody waits; no time: neither")
     func atOnce() async {
-        #expect(await RequestsUnderWay(limit: 1).close(within: .seconds(60)) == 0)
-        let busy = RequestsUnderWay(limit: 1)
+        #expect(await InFlightRequests(limit: 1).close(within: .seconds(60)) == 0)
+        let busy = InFlightRequests(limit: 1)
         #expect(busy.begin())
         #expect(await busy.close(within: .zero) == 1)
     }

@@ -130,7 +130,7 @@ struct ServiceHostTests {
 
     @Test("a request's time and its being under way end before its asker goes on")
     func inlineCompletion() async throws {
-        let world = try await HostWorld.started(maxUnderWay: 1) { table in
+        let world = try await HostWorld.started(maxInFlight: 1) { table in
             table.on("test.it") { _ in Reply() }
         }
         let pages = Collector<String>()
@@ -150,7 +150,7 @@ struct ServiceHostTests {
     func tooMany() async throws {
         let inside = Collector<Void>()
         let gate = Gate()
-        let world = try await HostWorld.started(maxUnderWay: 2) { table in
+        let world = try await HostWorld.started(maxInFlight: 2) { table in
             table.on("test.wait") { _ in
                 inside.add(())
                 await gate.passed()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A pool that is shared out")
 struct FairPoolTests {
-    private let limits = FairPool.Limits(underWayOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
+    private let limits = FairPool.Limits(inFlightOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
     private let busy = Party(network: "busy", address: "busy")
     private let victim = Party(network: "victim", address: "victim")
     private var soon: ContinuousClock.Instant { .now + .seconds(60) }

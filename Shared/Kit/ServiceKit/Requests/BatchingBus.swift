@@ -20,12 +20,12 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     /// What goes on on one subject.
     private struct Lane: Sendable {
-        var underWay = 0
+        var inFlight = 0
         var lastSent = ContinuousClock.now
         var waiting: [Waiting] = []
         var waitingBytes = 0
 
-        var isIdle: Bool { underWay == 0 && waiting.isEmpty }
+        var isIdle: Bool { inFlight == 0 && waiting.isEmpty }
     }
 
     private struct State {
@@ -34,10 +34,10 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     }
 
     /// Requests on one subject at a time: as many as a database has threads that read.
-    private static let usuallyUnderWay = 2
-    /// While those take longer than `impatience`, as an instance may have stopped, others go beside them, up to this many.
-    private static let maxUnderWay = 16
-    private static let impatience: Duration = .milliseconds(100)
+    private static let usuallyInFlight = 2
+    /// While those take longer than `maxDelay`, as an instance may have stopped, others go beside them, up to this many.
+    private static let maxInFlight = 16
+    private static let maxDelay: Duration = .milliseconds(100)
     /// A longer question is no reason to make others wait for it: it goes alone.
     private static let maxQuestionBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
@@ -105,8 +105,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         guard var lane = state.lanes.removeValue(forKey: subject) else { return [] }
         defer { state.lanes[subject] = lane.isIdle ? nil : lane }
         let now = ContinuousClock.now
-        let limit = now - lane.lastSent >= impatience ? maxUnderWay : usuallyUnderWay
-        guard lane.underWay < limit, !lane.waiting.isEmpty else { return [] }
+        let limit = now - lane.lastSent >= maxDelay ? maxInFlight : usuallyInFlight
+        guard lane.inFlight < limit, !lane.waiting.isEmpty else { return [] }
         var batch: [Waiting] = []
         var bytes = 0
         var taken = 0
@@ -121,7 +121,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
         lane.waiting.removeFirst(taken)
         if !batch.isEmpty {
-            lane.underWay += 1
+            lane.inFlight += 1
             lane.lastSent = now
         }
         return batch
@@ -188,7 +188,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// A place has become free.
     private func leave(_ subject: String) {
         state.withLock { state in
-            state.lanes[subject]?.underWay -= 1
+            state.lanes[subject]?.inFlight -= 1
             if state.lanes[subject]?.isIdle == true { state.lanes[subject] = nil }
         }
     }
@@ -212,8 +212,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// At the next deadline, or when patience with what goes on somewhere is over and others may go beside it.
     private func nextLook() -> ContinuousClock.Instant? {
         state.withLock { state in
-            let impatient = state.lanes.values.lazy.filter { !$0.waiting.isEmpty && $0.underWay < Self.maxUnderWay }
-                .map { $0.lastSent + Self.impatience }
+            let impatient = state.lanes.values.lazy.filter { !$0.waiting.isEmpty && $0.inFlight < Self.maxInFlight }
+                .map { $0.lastSent + Self.maxDelay }
             return earlier(state.pending.nextExpiry.map { start + $0 }, impatient.min())
         }
     }

@@ -77,7 +77,7 @@ struct FanoutTests {
     }
 
     @Test("what is asked meanwhile is answered first, and its end ends the pause")
-    func underWay() async throws {
+    func inFlight() async throws {
         var pacing = Self.pacing()
         (pacing.minimumRest, pacing.idleRest) = (0, 1e9)
         try await GatewayWorld.run(loops: 1, pacing: pacing) { world in

@@ -268,7 +268,7 @@ struct LimitTests {
     }
 
     @Test("more requests of one person than may be under way are refused, with when to try again")
-    func underWay() async throws {
+    func inFlight() async throws {
         try await GatewayWorld.run(["--max-requests-per-person", "2"]) { world in
             let asked = world.chat.hold("chat.list")
             try await withThrowingTaskGroup(of: Int.self) { group in

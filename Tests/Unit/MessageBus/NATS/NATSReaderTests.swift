@@ -23,7 +23,7 @@ struct NATSReaderTests {
         return words
     }
 
-    private static func text(_ word: BusWord) -> String {
+    private static func text(_ word: BrokerMessage) -> String {
         switch word {
         case .answer(let bytes): String(decoding: bytes, as: UTF8.self)
         case .event(let id, let message): "event \(id) \(message.subject) \(message.data)"

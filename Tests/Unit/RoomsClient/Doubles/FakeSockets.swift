@@ -125,31 +125,31 @@ actor FakeConnection: SocketConnection {
 /// What a socket has told.
 @MainActor
 final class Told {
-    private var happenings: [SocketHappening] = []
-    private var waiter: CheckedContinuation<SocketHappening, Never>?
+    private var updates: [SocketUpdate] = []
+    private var waiter: CheckedContinuation<SocketUpdate, Never>?
     /// Each telling waits for it, once it is set.
     var gate: Gate?
-    var onTelling: (SocketHappening) async -> Void = { _ in }
+    var onTelling: (SocketUpdate) async -> Void = { _ in }
 
     /// Else tests begin with `connected`.
     var tellsConnecting = false
 
-    func take(_ happening: SocketHappening) async {
-        if happening == .connecting, !tellsConnecting { return }
+    func take(_ update: SocketUpdate) async {
+        if update == .connecting, !tellsConnecting { return }
         if let waiter {
             self.waiter = nil
-            waiter.resume(returning: happening)
+            waiter.resume(returning: update)
         } else {
-            happenings.append(happening)
+            updates.append(update)
         }
         await gate?.pass()
-        await onTelling(happening)
+        await onTelling(update)
     }
 
-    var isEmpty: Bool { happenings.isEmpty }
+    var isEmpty: Bool { updates.isEmpty }
 
-    func next() async -> SocketHappening {
-        if !happenings.isEmpty { return happenings.removeFirst() }
+    func next() async -> SocketUpdate {
+        if !updates.isEmpty { return updates.removeFirst() }
         return await withCheckedContinuation { waiter = $0 }
     }
 }

@@ -104,7 +104,7 @@ struct ReadReceiptsTests {
     }
 
     @Test("what is read while a call is under way does not break it off")
-    func underWay() async {
+    func inFlight() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
         await clock.advance(by: .milliseconds(500))

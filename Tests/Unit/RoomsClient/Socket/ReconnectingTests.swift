@@ -60,7 +60,7 @@ struct ReconnectingTests {
         await world.socket.stop()
         for number in 0..<10 { await connection.says("room:left", #"{"roomId":"late-\#(number)"}"#) }
         await connection.isClosed()
-        var told: [SocketHappening] = []
+        var told: [SocketUpdate] = []
         repeat { told.append(await world.told.next()) } while told.last != .disconnected(RoomsSocket.stopped)
         await TestClock.settle()
         #expect(world.told.isEmpty, "and nothing after it")

@@ -7,8 +7,8 @@ import Testing
 @Suite("RoomsSocket", .timeLimit(.minutes(1)))
 struct RoomsSocketTests {
     private let read = #"{"roomId":"r","userId":"u","isPresent":true}"#
-    private let present = SocketHappening.event(.presence(roomID: "r", userID: "u", isPresent: true))
-    private let cleared = SocketHappening.event(.roomCleared(roomID: "r", clearedBy: "u"))
+    private let present = SocketUpdate.event(.presence(roomID: "r", userID: "u", isPresent: true))
+    private let cleared = SocketUpdate.event(.roomCleared(roomID: "r", clearedBy: "u"))
 
     @Test("comes back from the last cursor, and tells what was missed before it tells that it has recovered")
     func resumes() async throws {
@@ -185,9 +185,9 @@ struct RoomsSocketTests {
     @Test("whoever is told of the end may start it again, or stop it, then and there")
     func fromTheHandler() async throws {
         let world = try SocketWorld()
-        world.told.onTelling = { happening in
-            if happening == .disconnected(SocketLink.dismissal) { await world.socket.start() }
-            if happening == .recovered(true) { await world.socket.stop() }
+        world.told.onTelling = { update in
+            if update == .disconnected(SocketLink.dismissal) { await world.socket.start() }
+            if update == .recovered(true) { await world.socket.stop() }
         }
         let first = await world.connected()
         await first.says("41")
@@ -221,7 +221,7 @@ struct RoomsSocketTests {
         world.told.gate = gate
         await connection.says("room:presence", read)
         await gate.isReached()
-        for _ in 0..<HappeningQueue.capacity { await connection.says("room:presence", read) }
+        for _ in 0..<SocketUpdateQueue.capacity { await connection.says("room:presence", read) }
         let asked = Task { try await world.socket.emit("a", [:]) }
         #expect(await connection.heard() == #"420["a",{}]"#)
         await connection.says(#"430[{"success":true}]"#)
@@ -229,7 +229,7 @@ struct RoomsSocketTests {
         #expect(try await asked.value == Data(#"{"success":true}"#.utf8))
         #expect(await connection.heard() == "3")
         await gate.open()
-        for _ in 0..<(HappeningQueue.capacity + 1) { #expect(await world.told.next() == present) }
+        for _ in 0..<(SocketUpdateQueue.capacity + 1) { #expect(await world.told.next() == present) }
         await world.socket.stop()
     }
 

@@ -134,7 +134,7 @@ struct SocketAskingTests {
         #expect(await first.heard() == join)
         await gate.isReached()
         // With its end, the queue is full, and who comes then waits.
-        for _ in 1..<HappeningQueue.capacity { await first.says("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#) }
+        for _ in 1..<SocketUpdateQueue.capacity { await first.says("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#) }
         await first.drop()
         await world.clock.wake(.milliseconds(250))
         _ = await world.server.accepted()

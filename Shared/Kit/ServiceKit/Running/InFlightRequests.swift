@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts the requests under way, and knows when the last of them has ended.
-final class RequestsUnderWay: Sendable {
+final class InFlightRequests: Sendable {
     private struct State {
         var count = 0
         var isClosed = false

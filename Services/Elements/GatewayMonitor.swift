@@ -7,7 +7,7 @@ import Storage
 import Synchronization
 
 /// Closes the rooms that a gateway had open when the gateway dies, and asks one that returns what is open there.
-final class GatewayWatch: Sendable {
+final class GatewayMonitor: Sendable {
     private struct State {
         /// Gateways that died, and whose rooms have yet to be closed.
         var due: Set<String> = []

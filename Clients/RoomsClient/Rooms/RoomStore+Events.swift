@@ -1,6 +1,6 @@
 import Foundation
 
-extension RoomShelf {
+extension RoomStore {
     /// Takes what the server tells. Counts are not its business.
     ///
     /// - Returns: the room that it is about, if that is on the shelf.

@@ -1,6 +1,6 @@
 /// What a `RoomsSocket` tells, in this order: `connecting`, `connected`, the events that were missed, `recovered`, live events,
 /// `disconnected`, and from `connected` on again when it comes back.
-public enum SocketHappening: Sendable, Equatable {
+public enum SocketUpdate: Sendable, Equatable {
     /// It was started.
     case connecting
     case connected

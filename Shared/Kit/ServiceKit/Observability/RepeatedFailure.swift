@@ -1,5 +1,5 @@
 /// Something that is tried again and again and goes wrong: worth a line when it begins or becomes another trouble, and when it ends.
-public struct LastingTrouble: Sendable {
+public struct RepeatedFailure: Sendable {
     private var reason: String?
 
     public init() {}

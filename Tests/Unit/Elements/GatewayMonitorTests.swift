@@ -87,12 +87,12 @@ struct GatewayWatchTests {
 
     /// A gateway died that had a room open, and closing it is a write that the test may meddle with: it takes the turns.
     private func watching(
-        _ test: (GatewayWatch, FailingDatabase, GatewayMembership) async throws -> Void
+        _ test: (GatewayMonitor, FailingDatabase, GatewayMembership) async throws -> Void
     ) async throws {
         let bus = InProcessBus()
         let database = FailingDatabase(try SQLiteDatabase(.temporary, migrations: ElementsService.migrations))
         let membership = GatewayMembership(bus, turn: .seconds(86_400))
-        let watch = GatewayWatch(database: database, membership: membership, bus: bus, log: .silent)
+        let watch = GatewayMonitor(database: database, membership: membership, bus: bus, log: .silent)
         let group = try EventLoopGroup(loopCount: 1)
         let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
         _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }

@@ -7,8 +7,8 @@ import Testing
 struct HappeningQueueTests {
     @Test("one who adds to a full queue waits until something is taken")
     func full() async {
-        let queue = HappeningQueue()
-        for _ in 0..<HappeningQueue.capacity { await queue.add(.connected) }
+        let queue = SocketUpdateQueue()
+        for _ in 0..<SocketUpdateQueue.capacity { await queue.add(.connected) }
         var isAdded = false
         let adding = Task {
             await queue.add(.recovered(true))
@@ -18,7 +18,7 @@ struct HappeningQueueTests {
         for _ in 0..<1000 { await Task.yield() }
         #expect(!isAdded)
         queue.put(.recovered(false))
-        for _ in 0..<HappeningQueue.capacity { #expect(await queue.next() == .connected) }
+        for _ in 0..<SocketUpdateQueue.capacity { #expect(await queue.next() == .connected) }
         await adding.value
         #expect(await queue.next() == .recovered(true))
         #expect(await queue.next() == .recovered(false))
@@ -26,7 +26,7 @@ struct HappeningQueueTests {
 
     @Test("what is in it when it is finished is still taken, and nothing after")
     func finishes() async {
-        let queue = HappeningQueue()
+        let queue = SocketUpdateQueue()
         await queue.add(.connected)
         queue.finish()
         await queue.add(.recovered(true))

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The rooms in their order, what events change about them, and what has to be asked because events don't say it. Pure.
-struct RoomShelf: Sendable {
+struct RoomStore: Sendable {
     /// What was told without all that is shown of it. A second event may add the rest; an answer always does.
     enum Need: Hashable, Sendable {
         /// A message whose text is not known.
@@ -35,7 +35,7 @@ struct RoomShelf: Sendable {
     private(set) var touched: [String: Int] = [:]
     /// Likewise, when each was told its name.
     private var named: [String: Int] = [:]
-    private var loadsUnderWay = 0
+    private var loadsInFlight = 0
     private var answeredAt: [String: Date] = [:]
     /// By room, the time of a name that was told to the room, until everyone is told.
     var namedAt: [String: Date] = [:]
@@ -59,7 +59,7 @@ struct RoomShelf: Sendable {
     // MARK: Answers
 
     mutating func beginLoad() -> Load {
-        loadsUnderWay += 1
+        loadsInFlight += 1
         return Load(begun: events)
     }
 
@@ -67,11 +67,11 @@ struct RoomShelf: Sendable {
 
     /// Takes an answer with all rooms: what is not among them is missing.
     ///
-    /// - Parameter lacking: what the answer has only as far as the server knew it: the later of that and what is known is kept.
+    /// - Parameter missingFields: what the answer has only as far as the server knew it: the later of that and what is known is kept.
     /// - Returns: those that were told of since it was asked for. Of what was told and what was answered they keep the later, and
     ///   are asked for again.
     mutating func finish(
-        _ load: Load, with answer: [Room], lacking: Set<RoomShare> = [], now: Date
+        _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
         let overtaken = Set(touched.filter { $0.value > load.begun }.keys)
         let ids = Set(answer.map(\.id))
@@ -82,7 +82,8 @@ struct RoomShelf: Sendable {
         missing.subtract(ids)
         var kept = rooms.filter { !ids.contains($0.id) }
         for room in answer {
-            kept.append(take(room, load, isOvertaken: overtaken.contains(room.id), lacking: lacking, now: now))
+            kept.append(
+                take(room, load, isOvertaken: overtaken.contains(room.id), missingFields: missingFields, now: now))
         }
         sorted.replaceAll(with: kept)
         for room in rooms where overtaken.contains(room.id) { needs[room.id, default: []].insert(.answer) }
@@ -93,18 +94,18 @@ struct RoomShelf: Sendable {
     /// Takes an answer with one room.
     ///
     /// - Parameters:
-    ///   - lacking: as of all rooms.
+    ///   - missingFields: as of all rooms.
     ///   - isChange: it was asked for to make or change the room: other answers that are under way may be from before.
     /// - Returns: false if the room was told of since it was asked for.
     mutating func finish(
-        _ load: Load, with answer: Room, lacking: Set<RoomShare> = [], isChange: Bool = false, now: Date
+        _ load: Load, with answer: Room, missingFields: Set<RoomFieldSource> = [], isChange: Bool = false, now: Date
     ) -> Bool {
         let isOvertaken = touched[answer.id].map { $0 > load.begun } ?? false
-        put(take(answer, load, isOvertaken: isOvertaken, lacking: lacking, now: now))
+        put(take(answer, load, isOvertaken: isOvertaken, missingFields: missingFields, now: now))
         missing.remove(answer.id)
         if isOvertaken { needs[answer.id, default: []].insert(.answer) }
         end()
-        if isChange, loadsUnderWay > 0 {
+        if isChange, loadsInFlight > 0 {
             events += 1
             (touched[answer.id], named[answer.id]) = (events, events)
         }
@@ -127,28 +128,28 @@ struct RoomShelf: Sendable {
     }
 
     private mutating func take(
-        _ answer: Room, _ load: Load, isOvertaken: Bool, lacking: Set<RoomShare>, now: Date
+        _ answer: Room, _ load: Load, isOvertaken: Bool, missingFields: Set<RoomFieldSource>, now: Date
     ) -> Room {
         answeredAt[answer.id] = now
         let answer = answer.withFullTimes
         needs[answer.id] = nil
-        guard isOvertaken || !lacking.isEmpty, let known = self[answer.id] else { return answer }
+        guard isOvertaken || !missingFields.isEmpty, let known = self[answer.id] else { return answer }
         var merged = answer
         if named[answer.id] ?? 0 > load.begun { (merged.name, merged.displayName) = (known.name, known.displayName) }
         for room in [answer, known] {
             room.messagesUpdatedAt.map { merged.noteMessages(at: $0) }
             merged.noteContent(at: room.updatedAt)
         }
-        guard isOvertaken || lacking.contains(.messages) else { return merged }
+        guard isOvertaken || missingFields.contains(.messages) else { return merged }
         let last = [known.lastMessage, answer.lastMessage].compactMap(\.self).max { $0.createdAt < $1.createdAt }
         merged.lastMessage = last.flatMap { deletedMessages.contains($0.id) ? nil : $0 }
         return merged
     }
 
     private mutating func end() {
-        loadsUnderWay -= 1
+        loadsInFlight -= 1
         // From here on an id that is not on the shelf is of somebody else's room, and leaves no trace.
-        if loadsUnderWay == 0 { (touched, named) = ([:], [:]) }
+        if loadsInFlight == 0 { (touched, named) = ([:], [:]) }
     }
 
     // MARK: Changes
@@ -163,7 +164,7 @@ struct RoomShelf: Sendable {
     /// - Returns: whether it is on the shelf.
     mutating func touch(_ id: String, isDoubtful: Bool = false, now: Date) -> Bool {
         events += 1
-        if loadsUnderWay > 0 { touched[id] = events }
+        if loadsInFlight > 0 { touched[id] = events }
         guard sorted.contains(id) else { return false }
         if isDoubtful, let answered = answeredAt[id], now.timeIntervalSince(answered) < Self.doubtful {
             needs[id, default: []].insert(.answer)
@@ -178,7 +179,7 @@ struct RoomShelf: Sendable {
 
     mutating func noteName(of id: String, at time: Date) {
         namedAt[id] = time
-        if loadsUnderWay > 0 { named[id] = events }
+        if loadsInFlight > 0 { named[id] = events }
     }
 
     mutating func need(_ need: Need, of id: String) { needs[id, default: []].insert(need) }

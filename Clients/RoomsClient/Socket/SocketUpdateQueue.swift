@@ -4,27 +4,27 @@
 /// wait for the one who is told only when it is full, behind what they came with.
 ///
 /// What is put has its place at once, without a turn to wait for: the order is that in which the socket's states follow each other.
-final class HappeningQueue: Sendable {
+final class SocketUpdateQueue: Sendable {
     /// A replay's page, so that one who catches up is not held up by every event.
     static let capacity = 512
 
     private struct State {
-        var happenings: [SocketHappening] = []
-        var taker: CheckedContinuation<SocketHappening?, Never>?
+        var updates: [SocketUpdate] = []
+        var taker: CheckedContinuation<SocketUpdate?, Never>?
         var givers: [CheckedContinuation<Void, Never>] = []
         var isFinished = false
 
-        var isFull: Bool { happenings.count > HappeningQueue.capacity && !isFinished }
+        var isFull: Bool { updates.count > SocketUpdateQueue.capacity && !isFinished }
 
         /// - Returns: who may give more, and what is taken: nothing, if there will be some, and then `taker` waits.
         mutating func take(
-            for taker: CheckedContinuation<SocketHappening?, Never>
+            for taker: CheckedContinuation<SocketUpdate?, Never>
         ) -> (giver: CheckedContinuation<Void, Never>?, taken: Taken?) {
-            if !happenings.isEmpty {
+            if !updates.isEmpty {
                 let giver = givers.isEmpty ? nil : givers.removeFirst()
-                return (giver, Taken(happening: happenings.removeFirst()))
+                return (giver, Taken(update: updates.removeFirst()))
             }
-            if isFinished { return (nil, Taken(happening: nil)) }
+            if isFinished { return (nil, Taken(update: nil)) }
             self.taker = taker
             return (nil, nil)
         }
@@ -32,14 +32,14 @@ final class HappeningQueue: Sendable {
 
     private struct Taken {
         /// nil: there will be no more.
-        let happening: SocketHappening?
+        let update: SocketUpdate?
     }
 
     private let state = Guarded(State())
 
     /// Returns once there is room for more. What comes after `finish` is dropped.
-    func add(_ happening: SocketHappening) async {
-        put(happening)
+    func add(_ update: SocketUpdate) async {
+        put(update)
         while isFull {
             await withCheckedContinuation { giver in
                 let waits = state.withLock { state in
@@ -55,25 +55,25 @@ final class HappeningQueue: Sendable {
     private var isFull: Bool { state.withLock { $0.isFull } }
 
     /// Without waiting: for those few that do not come from the connection.
-    func put(_ happening: SocketHappening) {
-        let taker = state.withLock { state -> CheckedContinuation<SocketHappening?, Never>? in
+    func put(_ update: SocketUpdate) {
+        let taker = state.withLock { state -> CheckedContinuation<SocketUpdate?, Never>? in
             if state.isFinished { return nil }
             if let taker = state.taker {
                 state.taker = nil
                 return taker
             }
-            state.happenings.append(happening)
+            state.updates.append(update)
             return nil
         }
-        taker?.resume(returning: happening)
+        taker?.resume(returning: update)
     }
 
     /// nil when it is finished and empty. One caller at a time.
-    func next() async -> SocketHappening? {
+    func next() async -> SocketUpdate? {
         await withCheckedContinuation { taker in
             let (giver, taken) = state.withLock { $0.take(for: taker) }
             giver?.resume()
-            if let taken { taker.resume(returning: taken.happening) }
+            if let taken { taker.resume(returning: taken.update) }
         }
     }
 
