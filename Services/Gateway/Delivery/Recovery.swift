@@ -13,7 +13,7 @@ import SocketIO
 /// round finds nothing, and the socket becomes live without a suspension in between: even the return from an actor's own method may be one.
 package struct Recovery: Sendable {
     private let cursors: SyncCursorCodec
-    private let missed: MissedEntries
+    private let missed: EntryFetcher
     private let events: EventComposer
     private let limits: Limits
     private let requestTimeout: Duration
@@ -30,7 +30,7 @@ package struct Recovery: Sendable {
     private static let retryInterval: Duration = .milliseconds(250)
 
     package init(
-        cursors: SyncCursorCodec, missed: MissedEntries, events: EventComposer, limits: Limits,
+        cursors: SyncCursorCodec, missed: EntryFetcher, events: EventComposer, limits: Limits,
         requestTimeout: Duration, log: Logger
     ) {
         self.cursors = cursors

@@ -32,14 +32,14 @@ struct LogReader: Sendable {
     let plan: @Sendable () -> JobPlan
     /// Called when there are new jobs.
     let onJobs: @Sendable () -> Void
-    let wakeup = Wakeup()
+    let wakeSignal = AsyncSignal()
     private let logStart = LogStart()
 
     /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
     func listen() throws(BusError) -> [BusSubscription] {
         [
-            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
-            try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeup.signal() },
+            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeSignal.signal() },
         ]
     }
 
@@ -65,7 +65,7 @@ struct LogReader: Sendable {
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
-            await wakeup.wait(atMost: failure.isThere ? Self.retryInterval : Self.idleInterval)
+            await wakeSignal.wait(atMost: failure.isThere ? Self.retryInterval : Self.idleInterval)
             // What comes together is read together.
             try? await Task.sleep(for: Self.pace)  // cancelled at the end
         }
@@ -93,10 +93,10 @@ struct LogReader: Sendable {
             return (try await start(at: page.head, after: position), false)
         }
         guard let last = page.entries.last else { return (position, false) }
-        let stretch = LogStretch(
+        let batch = EntryBatch(
             start: position, end: LogPosition(after: last, in: position.databaseID),
             events: page.entries.compactMap { entry in PushEvent(entry).map { (entry.seq, $0) } })
-        return (try await take(stretch), page.through < page.head.seq)
+        return (try await take(batch), page.through < page.head.seq)
     }
 
     /// Starts at the end of the log, if push has never run on this database. Once a cursor is known to exist this asks nobody.
@@ -138,25 +138,25 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try CursorsStore($0).restart(Self.stream, at: head, after: known) }
     }
 
-    private func take(_ stretch: LogStretch) async throws -> LogPosition {
-        let people = Set(stretch.events.flatMap(\.event.people))
+    private func take(_ batch: EntryBatch) async throws -> LogPosition {
+        let people = Set(batch.events.flatMap(\.event.people))
         let plan = plan()
         // Where nobody has a device that can be woken, nothing is written.
         guard !people.isEmpty,
             try await database.read({ try DevicesStore($0).isAnyReachable(of: Array(people), at: plan.now) })
-        else { return stretch.end }
-        let position = try await write(stretch, plan)
+        else { return batch.end }
+        let position = try await write(batch, plan)
         onJobs()
         return position
     }
 
     /// Writes down that it has come so far.
     func keep(_ position: LogPosition) async throws {
-        _ = try await write(LogStretch(start: position, end: position, events: []), plan())
+        _ = try await write(EntryBatch(start: position, end: position, events: []), plan())
     }
 
-    private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> LogPosition {
-        try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, stretch, plan) }
+    private func write(_ batch: EntryBatch, _ plan: JobPlan) async throws -> LogPosition {
+        try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, batch, plan) }
     }
 
     /// Where the log ends.

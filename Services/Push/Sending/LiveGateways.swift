@@ -11,9 +11,9 @@ final class LiveGateways: Sendable {
 
     private let bus: any MessageBus
     private let membership: GatewayMembership
-    private let unresponsive: Unresponsive
+    private let unresponsive: Unavailable
 
-    init(_ bus: any MessageBus, _ membership: GatewayMembership, unresponsive: Unresponsive = Unresponsive()) {
+    init(_ bus: any MessageBus, _ membership: GatewayMembership, unresponsive: Unavailable = Unavailable()) {
         self.bus = bus
         self.membership = membership
         self.unresponsive = unresponsive

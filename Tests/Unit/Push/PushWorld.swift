@@ -111,21 +111,21 @@ final class PushWorld: ServiceWorld {
     }
 
     func takeTurns() async throws {
-        for lane in service.worker.lanes { _ = try await lane.takeTurn() }
+        for worker in service.worker.workers { _ = try await worker.takeTurn() }
     }
 
     /// Returns when what was handed to the provider has come back and is written down.
     func settle() async throws {
-        while service.worker.lanes.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
+        while service.worker.workers.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
         try await service.worker.results.write()
     }
 
     func health(_ environment: Device.Environment = .production) throws -> ProviderHealth {
-        try #require(service.worker.lanes.map(\.health).first { $0.environment == environment })
+        try #require(service.worker.workers.map(\.health).first { $0.environment == environment })
     }
 
     /// Proves the provider, so that many may be under way.
-    func prove() { for lane in service.worker.lanes { lane.health.note(.delivered) } }
+    func prove() { for worker in service.worker.workers { worker.health.note(.delivered) } }
 
     func jobs(for token: String) async throws -> Int {
         try await database.read { connection in

@@ -202,7 +202,7 @@ struct SendingTests {
     }
 
     @Test("each of the provider's worlds fails alone", arguments: [true, false])
-    func worlds(isHanging: Bool) async throws {
+    func environments(isHanging: Bool) async throws {
         try await PushWorld.serving { world in
             world.prove()
             try await world.follow()

@@ -13,23 +13,23 @@ import Testing
 struct WaitingTests {
     @Test("a sign that nobody waited for ends the next wait, and only that")
     func signBefore() async {
-        let wakeup = Wakeup()
-        wakeup.signal()
-        wakeup.signal()
-        await wakeup.wait(atMost: .seconds(3600))
-        async let waiting: Void = wakeup.wait(atMost: .seconds(3600))
-        wakeup.signal()
+        let wakeSignal = AsyncSignal()
+        wakeSignal.signal()
+        wakeSignal.signal()
+        await wakeSignal.wait(atMost: .seconds(3600))
+        async let waiting: Void = wakeSignal.wait(atMost: .seconds(3600))
+        wakeSignal.signal()
         await waiting
-        await wakeup.wait(atMost: .milliseconds(1))
+        await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
     @Test("cancelling ends a wait, before or after it began")
     func cancelling() async {
-        let wakeup = Wakeup()
-        let task = Task { await wakeup.wait(atMost: .seconds(3600)) }
+        let wakeSignal = AsyncSignal()
+        let task = Task { await wakeSignal.wait(atMost: .seconds(3600)) }
         task.cancel()
         await task.value
-        await wakeup.wait(atMost: .milliseconds(1))
+        await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
     @Test("what gateways know is put together; one that does not answer knows nothing")
@@ -61,7 +61,7 @@ struct WaitingTests {
     func silentGateway() async throws {
         let bus = InProcessBus()
         let membership = GatewayMembership(bus)
-        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
+        let gateways = LiveGateways(bus, membership, unresponsive: Unavailable(for: .seconds(3600)))
         let asked = Atomic(0)
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             asked.wrappingAdd(1, ordering: .relaxed)
@@ -85,7 +85,7 @@ struct WaitingTests {
         try back.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             request.reply(Reply(.ok, OpenRoomQuestion.answer([[SocketEvidence(age: 1, confirmed: 1)]])).json)
         }
-        let unresponsive = Unresponsive(for: .seconds(3600))
+        let unresponsive = Unavailable(for: .seconds(3600))
         for (bus, count) in [(away, 0), (empty, 0), (back, 1)] {
             let gateways = LiveGateways(bus, membership, unresponsive: unresponsive)
             #expect(await gateways.sockets(at: [Self.member])[Self.member, default: []].count == count)
@@ -96,7 +96,7 @@ struct WaitingTests {
     func reconnected() async throws {
         let bus = FakeBus()
         let membership = GatewayMembership(bus)
-        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
+        let gateways = LiveGateways(bus, membership, unresponsive: Unavailable(for: .seconds(3600)))
         let listening = gateways.listen()
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             request.reply(ServiceError.unavailable("A gateway").json)

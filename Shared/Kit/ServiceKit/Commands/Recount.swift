@@ -5,7 +5,7 @@ import Storage
 
 /// Counts again what a service keeps: room by room, then what it keeps of people in all of them.
 struct Recount {
-    let service: any Recounted.Type
+    let service: any Verifiable.Type
     let database: any MaintenanceDatabase
     let members: (String) throws -> [String]
     let clock: any WallClock
@@ -87,7 +87,7 @@ struct Recount {
         return left.count
     }
 
-    private func report(_ difference: Difference, _ room: String? = nil, left: [String]) {
+    private func report(_ difference: Discrepancy, _ room: String? = nil, left: [String]) {
         report("\(difference.text); \(left.contains(difference.text) ? "cannot be repaired" : "repaired")", room)
     }
 

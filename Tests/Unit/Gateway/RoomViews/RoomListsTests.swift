@@ -63,7 +63,7 @@ struct RoomListsTests {
             composer = RoomComposer(
                 bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: ReadIndex(MissedEntries(bus: bus, log: .silent).client, on: loop),
+                cache: cache, ends: ReadIndex(EntryFetcher(bus: bus, log: .silent).client, on: loop),
                 composer: composer,
                 directory: directory, services: services, presence: presence,
                 limits: Limits(

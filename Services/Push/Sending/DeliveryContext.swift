@@ -5,7 +5,7 @@ import ServiceKit
 import Synchronization
 
 /// What other services know that decides whether a job is sent, and what it says.
-struct Circumstances: Sendable {
+struct DeliveryContext: Sendable {
     /// People and messages of one question to messaging.
     static let maxJobs = 64
 
@@ -15,7 +15,7 @@ struct Circumstances: Sendable {
 
     let bus: any MessageBus
     let gateways: LiveGateways
-    private let unresponsive = Unresponsive()
+    private let unresponsive = Unavailable()
 
     struct Unread: Sendable {
         let total: Int
@@ -76,7 +76,7 @@ struct Circumstances: Sendable {
     }
 }
 
-extension Circumstances {
+extension DeliveryContext {
     /// Who has the message's room open, by what evidence; of messages alone.
     func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         await gateways.sockets(at: Array(Set(jobs.map(\.member))))
@@ -88,7 +88,7 @@ extension Job {
 }
 
 /// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.
-final class Unresponsive: Sendable {
+final class Unavailable: Sendable {
     private let pause: Duration
     private let until = Mutex<[String: ContinuousClock.Instant]>([:])
 

@@ -1,7 +1,7 @@
 import Contracts
 
 /// What is to be done with a message that is due to be told of.
-enum Judgement: Sendable, Equatable {
+enum DeliveryDecision: Sendable, Equatable {
     case send
     /// They have the room open and will surely get it, but that is not known yet.
     case watch
@@ -23,7 +23,7 @@ enum Judgement: Sendable, Equatable {
     /// - Parameters:
     ///   - isUnread: whether messaging still has it as unread.
     ///   - sockets: the person's that have joined the room, as far as is known.
-    static func of(_ job: Job, isUnread: Bool, sockets: [SocketEvidence], at now: Timestamp) -> Judgement {
+    static func of(_ job: Job, isUnread: Bool, sockets: [SocketEvidence], at now: Timestamp) -> DeliveryDecision {
         if !isUnread { return .drop(.unneeded) }
         if isExpired(job, at: now) { return .drop(.expired) }
         let alive = sockets.filter { $0.age <= freshness }

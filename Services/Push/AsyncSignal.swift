@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets one task wait for a sign or for a time, whichever comes first. A sign that nobody waited for ends the next wait.
-final class Wakeup: Sendable {
+final class AsyncSignal: Sendable {
     private struct State {
         var isSignalled = false
         var waiting: CheckedContinuation<Void, Never>?

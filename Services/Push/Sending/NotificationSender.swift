@@ -4,7 +4,7 @@ import Synchronization
 import Workers
 
 /// Hands notifications of one of the provider's two worlds to it, and makes results of what it says.
-final class Dispatch: Sendable {
+final class NotificationSender: Sendable {
     /// After a bad token, until it is tried again or registered anew: a token that belongs to the other world is a mistake of
     /// settings, and no reason to forget people's devices.
     private static let quarantine: Duration = .seconds(86_400)
@@ -38,7 +38,7 @@ final class Dispatch: Sendable {
     var inFlight: Int { open.load(ordering: .relaxed) }
 
     /// Returns at once.
-    func send(_ claim: Claim, _ unread: Circumstances.Unread, roomName: String?) {
+    func send(_ claim: Claim, _ unread: DeliveryContext.Unread, roomName: String?) {
         let job = claim.job
         let notification =
             job.isBadge

@@ -5,7 +5,7 @@ import Reactor
 import ServiceKit
 
 /// Asks services for what is no longer, or not yet, in a gateway's memory.
-package struct MissedEntries: Sendable {
+package struct EntryFetcher: Sendable {
     private let bus: any MessageBus
     package let client: LogClient
 

@@ -7,7 +7,7 @@ import Workers
 /// Sends what is due in one of the provider's two worlds. Each has its own lane: one that is away keeps nobody of the other waiting.
 ///
 /// Many jobs are taken at once, and looked at in portions, when there is room for them: what is sent is as things are then.
-final class Lane: Sendable {
+final class EnvironmentWorker: Sendable {
     /// Jobs taken at once: each time is a commit. Of a provider that has not taken anything yet fewer.
     private static let maxClaimed = 512
     private static let maxTried = 64
@@ -18,12 +18,12 @@ final class Lane: Sendable {
     private static let retryInterval: Duration = .seconds(1)
 
     let health: ProviderHealth
-    let wakeup: Wakeup
+    let wakeSignal: AsyncSignal
     private let environment: Device.Environment
     private let concurrency: Int
     private let database: any Database
-    private let circumstances: Circumstances
-    private let dispatch: Dispatch
+    private let deliveryContext: DeliveryContext
+    private let sender: NotificationSender
     private let results: JobResults
     private let clock: any WallClock
     private let log: Logger
@@ -33,16 +33,16 @@ final class Lane: Sendable {
     private let held = Mutex<ArraySlice<Claim>>([])
 
     init(
-        _ context: ServiceContext, in environment: Device.Environment, circumstances: Circumstances,
+        _ context: ServiceContext, in environment: Device.Environment, deliveryContext: DeliveryContext,
         provider: any PushProvider, results: JobResults, metrics: PushMetrics, on background: TaskThread,
         showsText: Bool
     ) {
-        let wakeup = Wakeup()
+        let wakeSignal = AsyncSignal()
         let health = ProviderHealth(of: environment, log: context.log)
         self.environment = environment
         self.health = health
-        self.wakeup = wakeup
-        self.circumstances = circumstances
+        self.wakeSignal = wakeSignal
+        self.deliveryContext = deliveryContext
         self.results = results
         self.metrics = metrics
         concurrency = type(of: provider).concurrency
@@ -50,9 +50,9 @@ final class Lane: Sendable {
         clock = context.clock
         log = context.log
         newLease = { context.newID(at: context.clock.now()) }
-        dispatch = Dispatch(
+        sender = NotificationSender(
             provider, health: health, results: results, metrics: metrics, clock: context.clock,
-            background: background, showsText: showsText, onRoom: { wakeup.signal() })
+            background: background, showsText: showsText, onRoom: { wakeSignal.signal() })
         metrics.watchHealth(health)
     }
 
@@ -71,12 +71,12 @@ final class Lane: Sendable {
                 }
                 pause = Self.retryInterval
             }
-            if pause > .zero { await wakeup.wait(atMost: pause) }
+            if pause > .zero { await wakeSignal.wait(atMost: pause) }
         }
     }
 
     /// Attempts that have not ended.
-    var inFlight: Int { dispatch.inFlight }
+    var inFlight: Int { sender.inFlight }
 
     /// Works on what is due.
     ///
@@ -87,11 +87,11 @@ final class Lane: Sendable {
             giveBack(take(.max))
             return pause
         }
-        let room = allowed - dispatch.inFlight
+        let room = allowed - sender.inFlight
         // Few at a time would cost as much as many; it is woken when there is room for more.
         guard room >= max(1, allowed / 2) else { return Self.idleInterval }
         if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }
-        try await work(on: take(min(room, Circumstances.maxJobs)))
+        try await work(on: take(min(room, DeliveryContext.maxJobs)))
         return .zero
     }
 
@@ -127,14 +127,14 @@ final class Lane: Sendable {
         guard let lease = claims.first?.lease else { return }
         let alerts = claims.lazy.map(\.job).filter { !$0.isBadge }
         // Names first: they may take a while, and do not get old.
-        let names = await circumstances.names(of: Set(alerts.map(\.roomID)))
-        let unread: [String: Circumstances.Unread]
+        let names = await deliveryContext.names(of: Set(alerts.map(\.roomID)))
+        let unread: [String: DeliveryContext.Unread]
         let sockets: [OpenRoomQuestion.Member: [SocketEvidence]]
         let current: [String: Claim]
         let now = clock.now()
         do {
-            async let asked = circumstances.sockets(for: Array(alerts))
-            unread = try await circumstances.unread(of: claims.map(\.job))
+            async let asked = deliveryContext.sockets(for: Array(alerts))
+            unread = try await deliveryContext.unread(of: claims.map(\.job))
             sockets = await asked
             // Last: a device may have changed hands meanwhile.
             current = Dictionary(
@@ -153,10 +153,10 @@ final class Lane: Sendable {
                 results.add(JobResult(claim: claim, end: .done))
                 continue
             }
-            switch judgement(of: claim.job, unread, sockets, at: now) {
-            case .send: dispatch.send(claim.to(device), unread, roomName: names[claim.job.roomID])
+            switch decision(of: claim.job, unread, sockets, at: now) {
+            case .send: sender.send(claim.to(device), unread, roomName: names[claim.job.roomID])
             case .watch:
-                let later = now.adding(Judgement.watchInterval)
+                let later = now.adding(DeliveryDecision.watchInterval)
                 results.add(JobResult(claim: claim, end: .later(later, countsAsAttempt: false, isWatching: true)))
             case .drop(let reason):
                 metrics.dropped(reason)
@@ -165,11 +165,11 @@ final class Lane: Sendable {
         }
     }
 
-    private func judgement(
-        of job: Job, _ unread: Circumstances.Unread, _ sockets: [OpenRoomQuestion.Member: [SocketEvidence]],
+    private func decision(
+        of job: Job, _ unread: DeliveryContext.Unread, _ sockets: [OpenRoomQuestion.Member: [SocketEvidence]],
         at now: Timestamp
-    ) -> Judgement {
-        if job.isBadge { return Judgement.isExpired(job, at: now) ? .drop(.expired) : .send }
+    ) -> DeliveryDecision {
+        if job.isBadge { return DeliveryDecision.isExpired(job, at: now) ? .drop(.expired) : .send }
         return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
     }
 

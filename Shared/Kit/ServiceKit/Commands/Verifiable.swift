@@ -4,7 +4,7 @@ import Storage
 ///
 /// Each of them belongs to one room, or to one person in all rooms, and is changed in the transaction that changes what it counts: so every snapshot agrees with
 /// itself, and a difference is never only the moment's.
-public protocol Recounted: Service {
+public protocol Verifiable: Service {
     /// The ids of the rooms that it has any row of, in their order, after an id.
     static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String]
 
@@ -14,16 +14,16 @@ public protocol Recounted: Service {
     ///   for having no row here.
     static func differences(
         in roomID: String, members: [String], on connection: any Connection
-    ) throws -> [Difference]
+    ) throws -> [Discrepancy]
 
     /// What of people, in all rooms together, is not as its rows say. It counts all of them in one snapshot, or while nobody else
     /// writes if they are to be repaired: that takes about as long as all rooms together.
-    static func differencesOfPeople(on connection: any Connection) throws -> [Difference]
+    static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy]
 }
 
-extension Recounted {
+extension Verifiable {
     /// None: most services keep nothing of that kind.
-    public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] { [] }
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] { [] }
 }
 
 /// The service that owns who is in which room.
@@ -33,7 +33,7 @@ public protocol OwnsMembership: Service {
 }
 
 /// A number that is kept, and what counting gives.
-public struct Difference {
+public struct Discrepancy {
     /// What the number says, as in "unread messages of PERSON".
     public let what: String
     public let kept: String
