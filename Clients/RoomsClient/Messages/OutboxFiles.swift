@@ -28,7 +28,7 @@ struct OutboxFiles: Sendable {
     /// may throw.
     ///
     /// - Throws: what the file system says. A file that cannot be read now is no broken one, and stays.
-    func readAll(telling report: (OutboxFailure) -> Void) throws -> [String: [OutboxEntry]] {
+    func readAll(reporting report: (OutboxFailure) -> Void) throws -> [String: [OutboxEntry]] {
         var rooms: [String: [OutboxEntry]] = [:]
         for key in try files.keys() {
             guard let data = try files.read(key) else { continue }

@@ -73,7 +73,7 @@ public struct EngineSession: Sendable {
         switch state {
         case .polling where holdsPoll:
             // As the reference server does with a client that lost count: the first GET learns of the end.
-            return [.refuse] + end(.overlappingPolls, telling: .close)
+            return [.refuse] + end(.overlappingPolls, sending: .close)
         case .polling:
             if !queue.isEmpty { return [.answer(queue.takeBody())] }
             // The client waits for its upgrade: a GET that stayed would only hold that up.
@@ -261,7 +261,7 @@ public struct EngineSession: Sendable {
     }
 
     /// - Parameter last: what the held GET is told, instead of what is queued.
-    private mutating func end(_ reason: EngineCloseReason, telling last: OutgoingPacket? = nil) -> [EngineAction] {
+    private mutating func end(_ reason: EngineCloseReason, sending last: OutgoingPacket? = nil) -> [EngineAction] {
         if state == .closed { return [] }
         var actions: [EngineAction] = []
         if let last, holdsPoll {

@@ -70,10 +70,10 @@ struct GrowthOfSends {
 
     private func furnish(_ name: String, _ sizes: [Int], others: Int) async throws -> Furnished {
         let empty = try OwnServer(program, data: name)
-        let world = World(server: empty.address, loop: loop)
-        let people = try await world.register(2)
-        let rooms = try await world.makeRooms(sizes.count, of: people[0], with: people[1])
-        let otherRooms = try await world.makeRooms(others > 0 ? Self.otherRooms : 0, of: people[0], with: people[1])
+        let fixture = Fixture(server: empty.address, loop: loop)
+        let people = try await fixture.register(2)
+        let rooms = try await fixture.makeRooms(sizes.count, of: people[0], with: people[1])
+        let otherRooms = try await fixture.makeRooms(others > 0 ? Self.otherRooms : 0, of: people[0], with: people[1])
         empty.stop()
         var past = try PastMessages(inDataOf: "\(program.folder)/\(name)")
         for (room, size) in zip(rooms, sizes) { try past.add(size, to: room, from: people[0], to: people[1]) }
@@ -86,10 +86,10 @@ struct GrowthOfSends {
     }
 
     private func enter(_ furnished: Furnished) async throws -> [Sender] {
-        let world = World(server: furnished.server.address, loop: loop)
+        let fixture = Fixture(server: furnished.server.address, loop: loop)
         var senders: [Sender] = []
         for (name, room) in furnished.rooms {
-            let socket = try await world.connect(as: furnished.sender)
+            let socket = try await fixture.connect(as: furnished.sender)
             try await socket.call("room:join", JSONWriter.object { $0.member("roomId", room) })
             senders.append(Sender(name, socket, in: room))
         }

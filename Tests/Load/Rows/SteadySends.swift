@@ -20,12 +20,12 @@ final class SteadySends {
     }
 
     /// New people in a room of their own.
-    static func meet(in world: World) async throws(ClientError) -> SteadySends {
-        let people = try await world.register(2)
-        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
+    static func meet(in fixture: Fixture) async throws(ClientError) -> SteadySends {
+        let people = try await fixture.register(2)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         var sockets: [RoomSocket] = []
-        for person in people { sockets.append(try await RoomSocket.join(room, as: person, in: world)) }
-        return SteadySends(sockets, on: world.loop)
+        for person in people { sockets.append(try await RoomSocket.join(room, as: person, in: fixture)) }
+        return SteadySends(sockets, on: fixture.loop)
     }
 
     var latencies: Latencies { sockets.reduce(into: Latencies()) { $0.add($1.latencies) } }

@@ -10,8 +10,8 @@ import Workers
 
 /// A service on an in-process bus, with a database of its own, a clock that the test moves, and its log captured.
 ///
-/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `ServiceWorld`.
-public struct ServiceHarness<S: Service>: ServiceWorld {
+/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `SuiteHarness`.
+public struct ServiceHarness<S: Service>: SuiteHarness {
     public let bus: any MessageBus
     public let clock: ManualClock
     public let log: CapturedLog
@@ -21,7 +21,7 @@ public struct ServiceHarness<S: Service>: ServiceWorld {
     private let group: EventLoopGroup
     private let published = Collector<LogEntry>()
 
-    public var harness: Self { self }
+    public var serviceHarness: Self { self }
 
     /// - Parameters:
     ///   - settings: as flags.

@@ -10,7 +10,7 @@ struct BrokerTests {
         Array(line.utf8).withUnsafeBytes { broker.receive($0, from: peer, at: now) }
     }
 
-    private func heard(_ peer: BrokerPeer) -> [String] {
+    private func output(_ peer: BrokerPeer) -> [String] {
         String(decoding: peer.takeOutbox(), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
@@ -26,9 +26,9 @@ struct BrokerTests {
         let broker = Broker(settings: BrokerSettings())
         let peer = broker.connect(at: .seconds(1))
         broker.tick(at: .milliseconds(5999))
-        #expect(heard(peer).isEmpty)
+        #expect(output(peer).isEmpty)
         broker.tick(at: .seconds(6))
-        #expect(heard(peer) == [#"{"op":"err","code":"hello_first","message":"no hello in time"}"#])
+        #expect(output(peer) == [#"{"op":"err","code":"hello_first","message":"no hello in time"}"#])
         #expect(peer.phase == .closing)
         #expect(broker.counters.peers == 0 && broker.counters.refusedPeers == 1)
     }
@@ -39,15 +39,15 @@ struct BrokerTests {
         let silent = greeted(broker)
         let alive = greeted(broker)
         broker.tick(at: .milliseconds(14_999))
-        #expect(heard(silent).isEmpty)
+        #expect(output(silent).isEmpty)
         broker.tick(at: .seconds(15))
         broker.tick(at: .seconds(16))
-        #expect(heard(silent) == [#"{"op":"ping"}"#])
+        #expect(output(silent) == [#"{"op":"ping"}"#])
         send(broker, alive, #"{"op":"pong"}"#, at: .seconds(30))
         broker.tick(at: .seconds(31))
-        #expect(heard(silent) == [#"{"op":"ping"}"#])
+        #expect(output(silent) == [#"{"op":"ping"}"#])
         broker.tick(at: .seconds(45))
-        #expect(heard(silent) == [#"{"op":"err","code":"dead","message":"nothing heard for too long"}"#])
+        #expect(output(silent) == [#"{"op":"err","code":"dead","message":"nothing heard for too long"}"#])
         #expect(silent.phase == .closing)
         #expect(alive.phase == .open)
     }
@@ -59,14 +59,14 @@ struct BrokerTests {
         let requester = greeted(broker)
         send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         send(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
-        #expect(heard(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
+        #expect(output(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
         broker.expire(at: .milliseconds(1240))
-        #expect(heard(requester).isEmpty)
+        #expect(output(requester).isEmpty)
         #expect(broker.hasRequests)
         broker.expire(at: .milliseconds(1260))
-        #expect(heard(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
+        #expect(output(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
         send(broker, responder, #"{"op":"res","id":1,"data":2}"#)
-        #expect(heard(requester).isEmpty && heard(responder).isEmpty)
+        #expect(output(requester).isEmpty && output(responder).isEmpty)
         #expect(!broker.hasRequests && broker.counters.requestsUnderWay == 0)
     }
 
@@ -78,9 +78,9 @@ struct BrokerTests {
         send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         send(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
         send(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
-        #expect(heard(requester).isEmpty)
+        #expect(output(requester).isEmpty)
         send(broker, responder, #"{"op":"res","id":1,"data":"right"}"#)
-        #expect(heard(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
+        #expect(output(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
     }
 
     @Test("a peer that is too far behind gets the reason alone, and nothing more; others get all")
@@ -97,14 +97,14 @@ struct BrokerTests {
         var received = 0
         for number in 0..<50 {
             send(broker, publisher, #"{"op":"pub","subject":"a","data":\#(number)}"#)
-            received += heard(quick).count
+            received += output(quick).count
         }
         #expect(received == 50)
-        #expect(heard(slow) == [#"{"op":"err","code":"slow_consumer","message":"more than 1000 bytes wait"}"#])
-        #expect(heard(publisher) == [#"{"op":"err","id":1,"code":"disconnected","message":"the responder is gone"}"#])
+        #expect(output(slow) == [#"{"op":"err","code":"slow_consumer","message":"more than 1000 bytes wait"}"#])
+        #expect(output(publisher) == [#"{"op":"err","id":1,"code":"disconnected","message":"the responder is gone"}"#])
         #expect(broker.counters.slowConsumers == 1)
         send(broker, slow, #"{"op":"ping"}"#)
-        #expect(heard(slow).isEmpty)
+        #expect(output(slow).isEmpty)
     }
 
     @Test("what was handed over and is still on its way counts as waiting")
@@ -126,17 +126,17 @@ struct BrokerTests {
         let broker = Broker(settings: settings)
         let peer = greeted(broker)
         for id in 1...3 { send(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
-        #expect(heard(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
+        #expect(output(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
         send(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
-        #expect(heard(peer) == [#"{"op":"err","sub":1,"code":"malformed","message":"`id` 1 is in use"}"#])
+        #expect(output(peer) == [#"{"op":"err","sub":1,"code":"malformed","message":"`id` 1 is in use"}"#])
         send(broker, peer, #"{"op":"unsub","id":2}"#)
         send(broker, peer, #"{"op":"unsub","id":77}"#)
         send(broker, peer, #"{"op":"sub","id":3,"subject":"b"}"#)
-        #expect(heard(peer).isEmpty)
+        #expect(output(peer).isEmpty)
         send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
         send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
-        #expect(heard(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
+        #expect(output(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
     }
 
     @Test("a draining broker answers no new request, and is done with the last reply")
@@ -148,7 +148,7 @@ struct BrokerTests {
         _ = peer.takeOutbox()
         broker.startDraining()
         send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
-        #expect(heard(peer) == [#"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#])
+        #expect(output(peer) == [#"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#])
         #expect(broker.hasRequests)
         send(broker, peer, #"{"op":"res","id":1,"data":1}"#)
         #expect(!broker.hasRequests)
@@ -161,11 +161,11 @@ struct BrokerTests {
         send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         let text = String(repeating: "x", count: BusLimits.maxPassedOnLine)
         send(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
-        #expect(heard(peer).first?.hasPrefix(#"{"op":"err","id":4,"code":"line_too_long""#) == true)
+        #expect(output(peer).first?.hasPrefix(#"{"op":"err","id":4,"code":"line_too_long""#) == true)
         send(broker, peer, #"{"op":"req","id":5,"subject":"a","data":1}"#)
-        #expect(heard(peer).first?.hasPrefix(#"{"op":"msg","sub":1,"reply":1"#) == true)
+        #expect(output(peer).first?.hasPrefix(#"{"op":"msg","sub":1,"reply":1"#) == true)
         send(broker, peer, #"{"op":"res","id":1,"data":"\#(text)"}"#)
-        let answers = heard(peer)
+        let answers = output(peer)
         #expect(answers.count == 2)
         #expect(answers.last?.hasPrefix(#"{"op":"err","id":5,"code":"line_too_long""#) == true)
     }

@@ -12,75 +12,75 @@ import Testing
 
 @Suite("Gateways that live and die")
 struct GatewayWatchTests {
-    private func takeTurns(_ count: Int, of world: ElementsWorld) async {
-        for _ in 0..<count { await world.service.watch.takeTurn() }
+    private func takeTurns(_ count: Int, of harness: ElementsHarness) async {
+        for _ in 0..<count { await harness.service.watch.takeTurn() }
     }
 
-    private func beat(of gateway: String, on world: ElementsWorld) throws {
-        try world.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
+    private func beat(of gateway: String, on harness: ElementsHarness) throws {
+        try harness.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
     }
 
     @Test("what a dead gateway had open is closed, and others' is not")
     func death() async throws {
-        try await ElementsWorld.serving { world in
-            let (alice, bob) = (ElementsWorld.alice, ElementsWorld.bob)
-            _ = try await world.presence(of: bob, on: "dead", isOpen: true)
-            _ = try await world.presence(of: alice, on: "alive", isOpen: true)
-            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: world)
-            try beat(of: "alive", on: world)
-            _ = try await world.create()
-            #expect(try await world.badge(of: bob) == 0, "its lease has not ended")
-            await takeTurns(1, of: world)
-            _ = try await world.create()
-            _ = try await world.create(by: bob)
-            #expect(try await world.badge(of: bob) == 1)
-            #expect(try await world.badge(of: alice) == 0)
+        try await ElementsHarness.serving { harness in
+            let (alice, bob) = (ElementsHarness.alice, ElementsHarness.bob)
+            _ = try await harness.presence(of: bob, on: "dead", isOpen: true)
+            _ = try await harness.presence(of: alice, on: "alive", isOpen: true)
+            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: harness)
+            try beat(of: "alive", on: harness)
+            _ = try await harness.create()
+            #expect(try await harness.badge(of: bob) == 0, "its lease has not ended")
+            await takeTurns(1, of: harness)
+            _ = try await harness.create()
+            _ = try await harness.create(by: bob)
+            #expect(try await harness.badge(of: bob) == 1)
+            #expect(try await harness.badge(of: alice) == 0)
         }
     }
 
     @Test("what a gateway left open before the service started is closed if it stays silent")
     func earlierGateway() async throws {
-        try await ElementsWorld.serving { world in
-            let bob = ElementsWorld.bob
-            let left = [OpenRoom(roomID: ElementsWorld.room, userID: bob)]
-            _ = try await world.database.write { [clock = world.clock] in
+        try await ElementsHarness.serving { harness in
+            let bob = ElementsHarness.bob
+            let left = [OpenRoom(roomID: ElementsHarness.room, userID: bob)]
+            _ = try await harness.database.write { [clock = harness.clock] in
                 try OpenRoomsStore($0).open(left, on: "earlier", at: clock)
             }
-            #expect(await world.service.watch.findEarlierGateways())
-            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: world)
-            _ = try await world.create()
-            #expect(try await world.badge(of: bob) == 0)
-            await takeTurns(1, of: world)
-            _ = try await world.create()
-            #expect(try await world.badge(of: bob) == 1)
+            #expect(await harness.service.watch.findEarlierGateways())
+            await takeTurns(GatewayMembership.maxSilentTurns - 1, of: harness)
+            _ = try await harness.create()
+            #expect(try await harness.badge(of: bob) == 0)
+            await takeTurns(1, of: harness)
+            _ = try await harness.create()
+            #expect(try await harness.badge(of: bob) == 1)
         }
     }
 
     @Test("a gateway that is back from the dead is asked what is open, once")
     func back() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let asked = Mutex(0)
-            try world.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
-            try beat(of: "g1", on: world)
-            try world.bus.publish(Subject.gatewayAlive, JSONValue(1))
-            await takeTurns(GatewayMembership.maxSilentTurns, of: world)
+            try harness.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
+            try beat(of: "g1", on: harness)
+            try harness.bus.publish(Subject.gatewayAlive, JSONValue(1))
+            await takeTurns(GatewayMembership.maxSilentTurns, of: harness)
             #expect(asked.withLock { $0 } == 0)
-            try beat(of: "g1", on: world)
-            try beat(of: "g1", on: world)
+            try beat(of: "g1", on: harness)
+            try beat(of: "g1", on: harness)
             #expect(asked.withLock { $0 } == 1)
         }
     }
 
     @Test("one that is back from the dead with a request is asked what is open, too", arguments: [true, false])
     func backWithRequest(isOpen: Bool) async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let asked = Mutex(0)
-            try world.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
-            _ = try await world.presence(of: ElementsWorld.bob, on: "g1", isOpen: true)
-            await takeTurns(GatewayMembership.maxSilentTurns, of: world)
+            try harness.bus.subscribe(Subject.discover) { _ in asked.withLock { $0 += 1 } }
+            _ = try await harness.presence(of: ElementsHarness.bob, on: "g1", isOpen: true)
+            await takeTurns(GatewayMembership.maxSilentTurns, of: harness)
             #expect(asked.withLock { $0 } == 0)
-            _ = try await world.presence(of: ElementsWorld.alice, on: "g1", isOpen: isOpen)
-            try beat(of: "g1", on: world)
+            _ = try await harness.presence(of: ElementsHarness.alice, on: "g1", isOpen: isOpen)
+            try beat(of: "g1", on: harness)
             #expect(asked.withLock { $0 } == 1)
         }
     }
@@ -94,7 +94,7 @@ struct GatewayWatchTests {
         let membership = GatewayMembership(bus, turn: .seconds(86_400))
         let watch = GatewayMonitor(database: database, membership: membership, bus: bus, log: .silent)
         let group = try EventLoopGroup(loopCount: 1)
-        let left = [OpenRoom(roomID: ElementsWorld.room, userID: ElementsWorld.bob)]
+        let left = [OpenRoom(roomID: ElementsHarness.room, userID: ElementsHarness.bob)]
         _ = try await database.write { try OpenRoomsStore($0).open(left, on: "g", at: ManualClock()) }
         try watch.start(on: group.loops[0])
         watch.renew("g")

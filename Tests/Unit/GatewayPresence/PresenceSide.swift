@@ -55,8 +55,8 @@ struct PresenceSide: Sendable {
         await finish(group)
     }
 
-    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let heard = try await delivered.next(expected.count)
-        #expect(heard == expected, sourceLocation: sourceLocation)
+    func receives(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let received = try await delivered.next(expected.count)
+        #expect(received == expected, sourceLocation: sourceLocation)
     }
 }

@@ -46,22 +46,22 @@ struct StatusTests {
     func service() async throws {
         let entered = Gate()
         let goOn = Gate()
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.on("test.slow") { _ in
                 entered.open()
                 await goOn.passed()
                 return Reply()
             }
         }
-        try await world.append()
-        async let slow = world.ask("test.slow")
+        try await harness.append()
+        async let slow = harness.ask("test.slow")
         await entered.passed()
-        let status = world.host.status
+        let status = harness.host.status
         #expect(status.part == "test")
         #expect(status.figures.contains(.init("under way", 1)))
         #expect(status.positions == [.init("test", 1)])
         goOn.open()
         _ = try await slow
-        await world.stop()
+        await harness.stop()
     }
 }

@@ -55,7 +55,7 @@ struct ReplayTests {
         }
     }
 
-    private static func told(_ page: Replay.Page) -> [String] {
+    private static func received(_ page: Replay.Page) -> [String] {
         page.events.map { "\($0.item.emission.event) \($0.item.emission.data.string ?? "")" }
     }
 
@@ -64,7 +64,7 @@ struct ReplayTests {
         var replay = try #require(
             Replay(from: Self.cursor(4, 3), to: Self.ends, for: "ada", limit: 100, maxBytes: .max))
         let page = Self.page(&replay, portion: portion)
-        #expect(Self.told(page) == ["room notes4", "room chat5", "room notes5", "room chat6", "room notes6"])
+        #expect(Self.received(page) == ["room notes4", "room chat5", "room notes5", "room chat6", "room notes6"])
         #expect(!page.isMore)
         #expect(replay.cursor == SyncCursor(Self.ends))
     }
@@ -73,7 +73,7 @@ struct ReplayTests {
     func pages(limit: Int) throws {
         var whole = try #require(
             Replay(from: Self.cursor(0, 0), to: Self.ends, for: "bob", limit: 1000, maxBytes: .max))
-        let all = Self.told(Self.page(&whole))
+        let all = Self.received(Self.page(&whole))
         #expect(all.count == 24)
         var cursor = Self.cursor(0, 0)
         var walked: [String] = []
@@ -84,7 +84,7 @@ struct ReplayTests {
             var replay = try #require(Replay(from: cursor, to: Self.ends, for: "bob", limit: limit, maxBytes: .max))
             let page = Self.page(&replay, portion: 2)
             #expect(page.events.count <= limit && !page.events.isEmpty)
-            walked += Self.told(page)
+            walked += Self.received(page)
             cursor = replay.cursor
             isMore = page.isMore
             count += 1
@@ -114,7 +114,9 @@ struct ReplayTests {
         var replay = try #require(
             Replay(from: Self.cursor(5, 1), to: Self.ends, for: "bob", .room("r"), limit: 100, maxBytes: .max))
         #expect(
-            Self.told(Self.page(&replay)) == ["room notes2", "room notes4", "room notes5", "room chat6", "room notes6"])
+            Self.received(Self.page(&replay)) == [
+                "room notes2", "room notes4", "room notes5", "room chat6", "room notes6",
+            ])
     }
 
     @Test("entries after the end are left for later")
@@ -124,7 +126,7 @@ struct ReplayTests {
                 from: Self.cursor(4, 6), to: ["chat": Self.position("chat", 5), "notes": Self.position("notes", 6)],
                 for: "ada",
                 limit: 100, maxBytes: .max))
-        #expect(Self.told(Self.page(&replay)) == ["room chat5"])
+        #expect(Self.received(Self.page(&replay)) == ["room chat5"])
         #expect(replay.cursor == Self.cursor(5, 6))
     }
 

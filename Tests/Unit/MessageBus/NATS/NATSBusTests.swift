@@ -52,16 +52,16 @@ struct NATSBusTests {
         let server = try await NATSServer.shared.value
         let group = try EventLoopGroup(loopCount: 1)
         let bus = try await connect(server.url("/\(NATSServer.newPrefix())"), on: group)
-        let heard = Arrivals<BusRequest>()
+        let received = Arrivals<BusRequest>()
         // Keeps the first request, as one that died would.
-        try bus.respond(to: "count", queue: "q") { heard.add($0) }
+        try bus.respond(to: "count", queue: "q") { received.add($0) }
         try await bus.flush()
         let question = Task {
             try await bus.request(
                 "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isQuestion: true))
         }
-        let first = try await heard.next()
-        let second = try await heard.next()
+        let first = try await received.next()
+        let second = try await received.next()
         #expect(second.data == first.data && second.context.timeout < first.context.timeout)
         second.reply(JSONValue(2))
         #expect(try await question.value.json.int == 2)
@@ -71,11 +71,11 @@ struct NATSBusTests {
         let change = Task {
             try await bus.request("count", JSONValue(3), BusContext(requestID: "r", timeout: .milliseconds(1500)))
         }
-        #expect(try await heard.next().data.int == 3)
+        #expect(try await received.next().data.int == 3)
         await #expect(throws: BusError.deadlineExceeded) { try await change.value }
         // The next that comes is the next that is asked.
         let last = Task { try await bus.request("count", JSONValue(4), .test()) }
-        let next = try await heard.next()
+        let next = try await received.next()
         #expect(next.data.int == 4)
         next.reply(JSONValue.null)
         _ = try await last.value

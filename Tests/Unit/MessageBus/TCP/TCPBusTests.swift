@@ -181,11 +181,11 @@ struct TCPBusTests {
     func replyWithoutRoom() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let loop = group.next()
-        let (channels, heard, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
+        let (channels, received, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
         let broker = try ScriptedBroker.listen(
             on: group, pingInterval: 15_000, after: #""op":"serve""#,
             [#"{"op":"msg","sub":1,"reply":4,"subject":"a","timeout":60000,"data":1}"#], deaf: true, channels: channels,
-            heard: heard)
+            received: received)
         let bus = try await TCPBus.connect(
             host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxPendingBytes: 100_000)
         try bus.respond(to: "a", queue: "q") { asked.add($0) }
@@ -206,7 +206,7 @@ struct TCPBusTests {
         request.reply(JSONValue.null)
         #expect(bus.counters.refusedReplies == 1 && bus.counters.droppedReplies == 0)
         loop.execute { channel.resumeReading() }
-        while try await heard.next() != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}
+        while try await received.next() != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}
         await bus.close()
         broker.close()
         await finish(group)

@@ -2,7 +2,7 @@ import TestClients
 
 /// What is said to a broker, and what it says, as far as a measurement needs it. All payloads have one length, so that all
 /// deliveries have one, too.
-enum BusSpeech {
+enum BusEncoder {
     /// Services/Bus/PROTOCOL.md
     case parlor
     /// https://docs.nats.io/reference/reference-protocols/nats-protocol

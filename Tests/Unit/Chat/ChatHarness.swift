@@ -9,7 +9,7 @@ import class TestSupport.TemporaryFolder
 
 /// Ada at parlor-chat, on a scripted server: what she presses, and what she sees.
 @MainActor
-final class ChatWorld {
+final class ChatHarness {
     let clock = TestClock()
     let server: ScriptedServer
     let device: ScriptedDevice

@@ -4,7 +4,7 @@ import TestClients
 
 /// Processor time for one delivery of `message:new:global` to a hundred up to fifteen thousand sockets, and what `bench-floor` takes for
 /// the same bytes.
-struct GrowthOfCrowds {
+struct GrowthOfAudiences {
     let program: OwnServer.Program
     let floor: ServerAddress
     let floorProcess: Int
@@ -50,17 +50,17 @@ struct GrowthOfCrowds {
     private func measure(_ size: Int) async throws -> (own: Double, floor: Double, faults: [String]) {
         let server = try OwnServer(program, data: "crowd")
         defer { server.stop() }
-        let world = World(server: server.address, loop: loop)
-        let people = try await world.register(3)
-        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
-        let writer = try await world.connect(as: people[0])
+        let fixture = Fixture(server: server.address, loop: loop)
+        let people = try await fixture.register(3)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
+        let writer = try await fixture.connect(as: people[0])
         defer { writer.close() }
         let payload = JSONWriter.object {
             $0.member("roomId", room)
             $0.member("text", "What everyone hears of a message is that there is one, and not this.")
         }
         let audience = FanOutAudience(size: size)
-        try await audience.enter(world.server, .socketIO(token: people[2].token), on: loop)
+        try await audience.enter(fixture.server, .socketIO(token: people[2].token), on: loop)
         let own = try await time(for: audience, server.process) { _ in writer.emit("message:send", payload) { _ in } }
         audience.close()
 

@@ -10,8 +10,8 @@ import Testing
 @testable import Push
 
 /// The service, with a provider that notes what it is given, and the other services as far as push may ask them.
-final class PushWorld: ServiceWorld {
-    let harness: ServiceHarness<OnlyRequests>
+final class PushHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<OnlyRequests>
     let database: ForgetfulDatabase
     let provider: FakeProvider
     let messaging: FakeMessaging
@@ -21,28 +21,28 @@ final class PushWorld: ServiceWorld {
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")
 
-    var service: PushService { harness.service.service }
+    var service: PushService { serviceHarness.service.service }
 
     private init(_ flags: [String], on base: (any Database)?) throws {
         let provider = FakeProvider()
         database = ForgetfulDatabase(try base ?? SQLiteDatabase(.temporary, migrations: PushService.migrations))
-        harness = try ServiceHarness(flags, on: database) { context in
+        serviceHarness = try ServiceHarness(flags, on: database) { context in
             OnlyRequests(
                 service: try PushService(context, provider: provider, learningTime: .seconds(86_400)))
         }
         self.provider = provider
-        messaging = FakeMessaging(clock: harness.clock)
-        try messaging.answer(on: harness.bus)
+        messaging = FakeMessaging(clock: serviceHarness.clock)
+        try messaging.answer(on: serviceHarness.bus)
     }
 
     /// Runs the body while the service is on the bus. Nothing of what it does by itself happens: the test takes the turns.
     ///
     /// - Parameter database: SQLite in memory by default.
     static func serving(
-        _ flags: String..., on database: (any Database)? = nil, body: (PushWorld) async throws -> Void
+        _ flags: String..., on database: (any Database)? = nil, body: (PushHarness) async throws -> Void
     ) async throws {
-        let world = try PushWorld(flags, on: database)
-        try await world.harness.run { try await body(world) }
+        let harness = try PushHarness(flags, on: database)
+        try await harness.serviceHarness.run { try await body(harness) }
     }
 
     // MARK: People

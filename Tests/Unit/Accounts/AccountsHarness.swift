@@ -13,7 +13,7 @@ import Workers
 @testable import Accounts
 
 /// The service's logic on a database of its own, with a clock that the test moves.
-struct AccountsWorld {
+struct AccountsHarness {
     let clock = ManualClock()
     let partners = FakePartners()
     let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))

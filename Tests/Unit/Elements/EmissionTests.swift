@@ -6,64 +6,64 @@ import Testing
 @testable import Elements
 
 @Suite("What a change tells")
-struct TellingTests {
+struct EmissionTests {
     /// Does everything there is to do, one after the other, and gives what each told.
-    private func everything(_ world: ElementsWorld) async throws -> [(element: JSONValue, entry: LogEntry)] {
+    private func everything(_ harness: ElementsHarness) async throws -> [(element: JSONValue, entry: LogEntry)] {
         var done: [(JSONValue, LogEntry)] = []
         func note(_ reply: Reply) throws {
-            let entries = world.takeEntries()
+            let entries = harness.takeEntries()
             #expect(entries.count == 1)
             let entry = try #require(entries.first)
             #expect(reply.position == StreamPosition(stream: "elements", seq: entry.seq))
             done.append((reply.data, entry))
         }
         let secret = #","content":{"secret":1},"position":{"x":0.987,"y":1},"tempId":"secret""#
-        try note(try await world.ask("elements.create", #"{"type":"note"\#(secret)}"#))
+        try note(try await harness.ask("elements.create", #"{"type":"note"\#(secret)}"#))
         let id = try #require(done[0].0["id"]?.string)
         try note(
-            try await world.ask(
-                "elements.update", by: ElementsWorld.bob, #"{"elementId":"\#(id)","content":{"secret":2}}"#))
-        try note(try await world.ask("elements.create", by: ElementsWorld.bob, #"{"type":"card"}"#))
-        try note(try await world.ask("elements.delete", by: ElementsWorld.bob, #"{"elementId":"\#(id)"}"#))
-        try note(try await world.ask("elements.clear"))
+            try await harness.ask(
+                "elements.update", by: ElementsHarness.bob, #"{"elementId":"\#(id)","content":{"secret":2}}"#))
+        try note(try await harness.ask("elements.create", by: ElementsHarness.bob, #"{"type":"card"}"#))
+        try note(try await harness.ask("elements.delete", by: ElementsHarness.bob, #"{"elementId":"\#(id)"}"#))
+        try note(try await harness.ask("elements.clear"))
         return done
     }
 
     @Test("the room is told in full, in an entry with its participants")
     func room() async throws {
-        try await ElementsWorld.serving { world in
-            let done = try await everything(world)
-            let told = done.compactMap(\.entry.emissions.first)
-            #expect(told.allSatisfy { $0.audience == .room })
+        try await ElementsHarness.serving { harness in
+            let done = try await everything(harness)
+            let emitted = done.compactMap(\.entry.emissions.first)
+            #expect(emitted.allSatisfy { $0.audience == .room })
             #expect(
-                told.map(\.event) == [
+                emitted.map(\.event) == [
                     "element:created", "element:updated", "element:created", "element:deleted", "room:cleared",
                 ])
-            for at in 0..<3 { #expect(told[at].data.text == #"{"element":\#(done[at].element.text)}"#) }
+            for at in 0..<3 { #expect(emitted[at].data.text == #"{"element":\#(done[at].element.text)}"#) }
             let id = try #require(done[0].element["id"]?.string)
-            #expect(told[3].data.text == #"{"roomId":"room-1","elementId":"\#(id)","deletedBy":"bob"}"#)
-            #expect(told[4].data.text == #"{"roomId":"room-1","clearedBy":"alice"}"#)
+            #expect(emitted[3].data.text == #"{"roomId":"room-1","elementId":"\#(id)","deletedBy":"bob"}"#)
+            #expect(emitted[4].data.text == #"{"roomId":"room-1","clearedBy":"alice"}"#)
             for (_, entry) in done {
-                #expect(entry.roomID == ElementsWorld.room)
-                #expect(entry.participants == [ElementsWorld.alice, ElementsWorld.bob])
+                #expect(entry.roomID == ElementsHarness.room)
+                #expect(entry.participants == [ElementsHarness.alice, ElementsHarness.bob])
             }
         }
     }
 
     @Test("everyone is told ids, times and counts, and nothing else")
     func everyone() async throws {
-        try await ElementsWorld.serving { world in
-            let done = try await everything(world)
-            let told = done.flatMap(\.entry.emissions).filter { $0.audience == .everyone }
+        try await ElementsHarness.serving { harness in
+            let done = try await everything(harness)
+            let emitted = done.flatMap(\.entry.emissions).filter { $0.audience == .everyone }
             let id = try #require(done[0].element["id"]?.string)
             let other = try #require(done[2].element["id"]?.string)
-            let time = world.clock.now().isoSeconds
+            let time = harness.clock.now().isoSeconds
             func expected(_ change: String, _ elementCount: Int, _ rev: Int) -> String {
                 #"{"roomId":"room-1",\#(change),"updatedAt":"\#(time)","elementCount":\#(elementCount),"rev":\#(rev)}"#
             }
-            #expect(told.map(\.event) == done.compactMap(\.entry.emissions.first).map { $0.event + ":global" })
+            #expect(emitted.map(\.event) == done.compactMap(\.entry.emissions.first).map { $0.event + ":global" })
             #expect(
-                told.map(\.data.text) == [
+                emitted.map(\.data.text) == [
                     expected(#""elementId":"\#(id)","createdBy":"alice","type":"note""#, 1, 1),
                     expected(#""elementId":"\#(id)","updatedBy":"bob""#, 1, 2),
                     expected(#""elementId":"\#(other)","createdBy":"bob","type":"card""#, 2, 3),
@@ -75,22 +75,22 @@ struct TellingTests {
 
     @Test("whatever happens at once, revisions have no gaps, counts follow the changes, and a recount agrees")
     func underLoad() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for n in 0..<30 {
                     group.addTask {
-                        let person = n % 2 == 0 ? ElementsWorld.alice : ElementsWorld.bob
-                        let id = try await world.create(by: person).text("id")
+                        let person = n % 2 == 0 ? ElementsHarness.alice : ElementsHarness.bob
+                        let id = try await harness.create(by: person).text("id")
                         let request = #"{"elementId":"\#(id)","content":{}}"#
-                        _ = try await world.ask("elements.update", by: person, request)
-                        if n % 3 == 0 { _ = try await world.ask("elements.delete", by: person, request) }
+                        _ = try await harness.ask("elements.update", by: person, request)
+                        if n % 3 == 0 { _ = try await harness.ask("elements.delete", by: person, request) }
                     }
                 }
                 try await group.waitForAll()
             }
             var count = 0
             var lastRev = 0
-            for entry in world.takeEntries() {
+            for entry in harness.takeEntries() {
                 let global = try #require(entry.emissions.last)
                 count += ["element:created:global": 1, "element:deleted:global": -1][global.event] ?? 0
                 #expect(global.data["rev"]?.int == lastRev + 1)
@@ -98,9 +98,9 @@ struct TellingTests {
                 lastRev += 1
             }
             #expect(lastRev == 70 && count == 20)
-            #expect(try await world.list().count == 20)
-            #expect(try await world.contribution(for: ElementsWorld.alice)?.elementCount == 20)
-            #expect(try await world.badge(of: ElementsWorld.alice) == 15)
+            #expect(try await harness.list().count == 20)
+            #expect(try await harness.contribution(for: ElementsHarness.alice)?.elementCount == 20)
+            #expect(try await harness.badge(of: ElementsHarness.alice) == 15)
         }
     }
 }

@@ -2,7 +2,7 @@ import JSON
 import Reactor
 import TestClients
 
-extension Phone {
+extension SimulatedClient {
     private static let connectTimeout: Duration = .seconds(4)
     /// An answer that is not there by then never comes: the client tries anew with another socket.
     static let maxWait: Duration = .seconds(6)
@@ -10,7 +10,7 @@ extension Phone {
     /// Connects again whenever the socket has ended.
     func stayConnected() async {
         while !isClosing {
-            guard let address = await fleet.gatewayAddress else {
+            guard let address = await cluster.gatewayAddress else {
                 await loop.pause(.milliseconds(20))
                 continue
             }
@@ -27,20 +27,20 @@ extension Phone {
     private func loadCursor(from address: ServerAddress) async throws(ClientError) {
         let answer = try await ask(HTTPCall("GET", "/api/sync", token: person.token), of: address)
         cursor = try answer.data()["cursor"]?.string
-        heardAtCursor = log.heard
+        receivedAtCursor = log.received
     }
 
     private func connect(to address: ServerAddress) async throws(ClientError) {
         // What came after the cursor is told again.
-        if heardBefore == nil { heardBefore = log.heard }
-        log.heard = heardAtCursor
+        if receivedBefore == nil { receivedBefore = log.received }
+        log.received = receivedAtCursor
         let client = try await SocketIOClient.connect(
             to: address, token: person.token, since: cursor, timeout: Self.connectTimeout, on: loop)
         if let failure = client.failure { throw failure }
         client.onEnd = { [weak self] _ in self?.assumeIsolated { $0.lost() } }
         self.client = client
         log.connects += 1
-        client.onEvent = { [weak self] name, data in self?.assumeIsolated { $0.hear(name, data) } }
+        client.onEvent = { [weak self] name, data in self?.assumeIsolated { $0.receive(name, data) } }
         await openRooms(on: client)
         guard client.failure == nil else { return }
         isSettled = true

@@ -7,8 +7,8 @@ import Testing
 @testable import Rooms
 
 /// The service as others see it, with Accounts and Messaging played by fakes.
-struct RoomsWorld: ServiceWorld {
-    let harness: ServiceHarness<RoomsService>
+struct RoomsHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<RoomsService>
     let accounts: FakeAccounts
     /// Whether somebody has written to whoever Messaging is asked about, and how often it was.
     let messaging: FakeMessaging
@@ -19,15 +19,15 @@ struct RoomsWorld: ServiceWorld {
     /// Runs the body while the service is on the bus.
     ///
     /// - Parameter settings: as flags.
-    static func serving(_ settings: [String] = [], _ body: (RoomsWorld) async throws -> Void) async throws {
-        let world = try RoomsWorld(settings)
-        try await world.harness.run { try await body(world) }
+    static func serving(_ settings: [String] = [], _ body: (RoomsHarness) async throws -> Void) async throws {
+        let harness = try RoomsHarness(settings)
+        try await harness.serviceHarness.run { try await body(harness) }
     }
 
     private init(_ settings: [String]) throws {
-        harness = try ServiceHarness(settings)
-        accounts = try FakeAccounts(on: harness.bus)
-        messaging = try FakeMessaging(on: harness.bus)
+        serviceHarness = try ServiceHarness(settings)
+        accounts = try FakeAccounts(on: serviceHarness.bus)
+        messaging = try FakeMessaging(on: serviceHarness.bus)
         for person in [alice, bob, carol] { accounts.add(person) }
     }
 

@@ -9,14 +9,14 @@ import Storage
 import TestSupport
 
 /// A service of a test's own handlers.
-struct HostWorld: ServiceWorld {
-    let harness: ServiceHarness<TestService>
+struct HostHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<TestService>
     let bus = FakeBus()
     let database: SQLiteDatabase
     /// What the service did beside requests.
     let life = Collector<String>()
 
-    var host: ServiceHost { harness.host }
+    var host: ServiceHost { serviceHarness.host }
 
     init(
         maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
@@ -25,7 +25,8 @@ struct HostWorld: ServiceWorld {
     ) throws {
         database = try SQLiteDatabase(location, migrations: [], configuration: storage)
         let life = life
-        harness = try ServiceHarness(on: database, bus: bus, maxInFlight: maxInFlight, lookingEvery: interval) { _ in
+        serviceHarness = try ServiceHarness(on: database, bus: bus, maxInFlight: maxInFlight, lookingEvery: interval) {
+            _ in
             TestService(life: life, handlers: register)
         }
         try bus.respond(to: "rooms.membership", queue: "rooms") { request in
@@ -37,13 +38,13 @@ struct HostWorld: ServiceWorld {
     static func started(
         maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
         _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
-    ) async throws -> HostWorld {
-        let world = try HostWorld(maxInFlight: maxInFlight, storage: storage, register)
-        try await world.harness.start()
-        return world
+    ) async throws -> HostHarness {
+        let harness = try HostHarness(maxInFlight: maxInFlight, storage: storage, register)
+        try await harness.serviceHarness.start()
+        return harness
     }
 
-    func stop(within deadline: Duration = .seconds(30)) async { await harness.stop(within: deadline) }
+    func stop(within deadline: Duration = .seconds(30)) async { await serviceHarness.stop(within: deadline) }
 
     static let ada = Caller(id: "ada", username: "ada", firstName: nil)
     static let stranger = Caller(id: "eve", username: "eve", firstName: nil)

@@ -9,7 +9,7 @@ import Storage
 import TestClients
 
 /// What the databases hold, when nobody writes any more.
-struct Books: Sendable {
+struct StoredState: Sendable {
     struct Message: Sendable {
         let id: String
         let roomID: String
@@ -54,13 +54,13 @@ struct Books: Sendable {
     var unseen: [Pair: Int] = [:]
 
     /// - Parameter url: of a PostgreSQL server; nil for the files in the folder.
-    static func read(from folder: String, or url: String?) async throws -> Books {
+    static func read(from folder: String, or url: String?) async throws -> StoredState {
         func open<S: Service>(_ service: S.Type) throws -> any Database {
             guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
             guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
             return try PostgresDatabase(server, schema: S.name, migrations: S.migrations)
         }
-        var books = Books()
+        var books = StoredState()
         let rooms = try open(RoomsService.self)
         try await books.readRooms(rooms)
         await rooms.close()

@@ -3,7 +3,7 @@ import Reactor
 import TestClients
 import TestSupport
 
-extension Phone {
+extension SimulatedClient {
     private enum Doing: CaseIterable {
         case send, read, deleteMessage, create, update, deleteElement, clear, makeRoom
 
@@ -130,7 +130,7 @@ extension Phone {
             $0.member("clientRequestId", name)
         }
         while true {
-            if let address = await fleet.gatewayAddress {
+            if let address = await cluster.gatewayAddress {
                 do throws(ClientError) {
                     let answer = try await ask(
                         HTTPCall("POST", "/api/rooms", token: person.token, body: body), of: address)
@@ -179,7 +179,7 @@ extension Phone {
                 // While the gateway is away nobody can answer, nor can anybody on a socket that was hung up: the wait counts from the
                 // reconnect then.
                 let hasHungUp = hungUpAt >= asked
-                let hasLiveGateway = await fleet.hasLived(since: asked)
+                let hasLiveGateway = await cluster.hasLived(since: asked)
                 since = hasLiveGateway && !hasHungUp ? asked : nil
                 if hasLiveGateway { await noteWait(since: asked, event) }
             }
@@ -188,9 +188,9 @@ extension Phone {
 
     /// It counts from when the gateway went on, if it stood still.
     private func noteWait(since asked: LoopInstant, _ event: String) async {
-        let wait = LoopInstant.now() - max(asked, await fleet.gatewayUpSince)
+        let wait = LoopInstant.now() - max(asked, await cluster.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)
         guard wait > .seconds(5) else { return }
-        log.fault("\(event) waited for \(wait), until \(Report.time(.now() - (await fleet.faultsBeganAt)))")
+        log.fault("\(event) waited for \(wait), until \(Report.time(.now() - (await cluster.faultsBeganAt)))")
     }
 }

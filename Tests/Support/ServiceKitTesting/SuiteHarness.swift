@@ -8,19 +8,19 @@ import TestSupport
 import Testing
 
 /// A suite's fixture: a service in its harness, and the words of its domain.
-public protocol ServiceWorld: Sendable {
+public protocol SuiteHarness: Sendable {
     associatedtype Served: Service
-    var harness: ServiceHarness<Served> { get }
+    var serviceHarness: ServiceHarness<Served> { get }
 }
 
-extension ServiceWorld {
-    public var bus: any MessageBus { harness.bus }
-    public var clock: ManualClock { harness.clock }
-    public var context: ServiceContext { harness.context }
-    public var database: any Database { harness.context.database }
-    public var log: CapturedLog { harness.log }
-    public var metrics: Metrics { harness.context.metrics }
-    public var service: Served { harness.service }
+extension SuiteHarness {
+    public var bus: any MessageBus { serviceHarness.bus }
+    public var clock: ManualClock { serviceHarness.clock }
+    public var context: ServiceContext { serviceHarness.context }
+    public var database: any Database { serviceHarness.context.database }
+    public var log: CapturedLog { serviceHarness.log }
+    public var metrics: Metrics { serviceHarness.context.metrics }
+    public var service: Served { serviceHarness.service }
 
     // MARK: Requests
 
@@ -70,7 +70,7 @@ extension ServiceWorld {
     // MARK: The event log
 
     /// The entries that the service has published since the last call, in order.
-    public func takeEntries() -> [LogEntry] { harness.takeEntries() }
+    public func takeEntries() -> [LogEntry] { serviceHarness.takeEntries() }
 
     /// The whole event log, from the database.
     public func entries() async throws -> [LogEntry] { try await EventLog(database).entries(since: 0, limit: 1000) }

@@ -8,21 +8,21 @@ import Testing
 @testable import Messaging
 
 /// The service, with rooms that the test makes.
-struct MessagingWorld: ServiceWorld {
-    let harness: ServiceHarness<MessagingService>
+struct MessagingHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<MessagingService>
     let database: CountedReads
     let rooms: FakeRooms
 
     /// Runs the body while the service is on the bus.
-    static func serving(_ body: (MessagingWorld) async throws -> Void) async throws {
-        let world = try MessagingWorld()
-        try await world.harness.run { try await body(world) }
+    static func serving(_ body: (MessagingHarness) async throws -> Void) async throws {
+        let harness = try MessagingHarness()
+        try await harness.serviceHarness.run { try await body(harness) }
     }
 
     private init() throws {
         database = CountedReads(try SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
-        harness = try ServiceHarness(on: database)
-        rooms = try FakeRooms(on: harness.bus)
+        serviceHarness = try ServiceHarness(on: database)
+        rooms = try FakeRooms(on: serviceHarness.bus)
     }
 
     func send(_ text: String = "hello", by person: String, in room: String, tempID: String? = nil) async throws -> Reply

@@ -15,7 +15,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 }
 
 /// All of Parlor in this process, as its clients meet it, with four people and two rooms.
-final class AccessWorld: Sendable {
+final class AccessHarness: Sendable {
     struct Person: Sendable {
         let id: String
         let username: String
@@ -46,13 +46,13 @@ final class AccessWorld: Sendable {
     private let key: JSONWebKey
     private let workers: WorkerPool
 
-    static func run(on engine: Engine, _ test: (AccessWorld) async throws -> Void) async throws {
+    static func run(on engine: Engine, _ test: (AccessHarness) async throws -> Void) async throws {
         let server = try engine == .postgres ? PostgresServer(named: "access") : nil
         let workers = WorkerPool(threads: 4, maxWaiting: 64)
         let outcome: Result<Void, any Error>
         do {
             try await ParlorHarness.run(databaseURL: server?.address) { parlor in
-                try await test(try await AccessWorld(parlor, workers))
+                try await test(try await AccessHarness(parlor, workers))
             }
             outcome = .success(())
         } catch {

@@ -9,8 +9,8 @@ import Testing
 @testable import Elements
 
 /// The service, with a rooms service that knows the rooms of the test.
-struct ElementsWorld: ServiceWorld {
-    let harness: ServiceHarness<ElementsService>
+struct ElementsHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<ElementsService>
 
     /// Alice and Bob are in both; Carol is in neither.
     static let room = "room-1"
@@ -22,13 +22,13 @@ struct ElementsWorld: ServiceWorld {
     /// Runs the body while the service is on the bus.
     ///
     /// - Parameter settings: as flags.
-    static func serving(_ settings: [String] = [], _ body: (ElementsWorld) async throws -> Void) async throws {
+    static func serving(_ settings: [String] = [], _ body: (ElementsHarness) async throws -> Void) async throws {
         // Turns are the test's to take.
-        let harness = try ServiceHarness<ElementsService>(settings) { context in
+        let serviceHarness = try ServiceHarness<ElementsService>(settings) { context in
             ElementsService(context, gateways: GatewayMembership(context.bus, turn: .seconds(86_400)))
         }
-        try harness.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
-        try await harness.run { try await body(ElementsWorld(harness: harness)) }
+        try serviceHarness.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
+        try await serviceHarness.run { try await body(ElementsHarness(serviceHarness: serviceHarness)) }
     }
 
     private static func answer(_ request: BusRequest) {

@@ -6,11 +6,11 @@ import Testing
 
 /// A socket, and everything around it in a test's hands.
 @MainActor
-struct SocketWorld {
+struct SocketHarness {
     let server: FakeSockets
     let tokens: ListedTokens
     let clock = TestClock()
-    let told = Told()
+    let received = Received()
     let socket: RoomsSocket
 
     /// - Parameter random: half, so that pauses are told from other sleeps.
@@ -22,14 +22,14 @@ struct SocketWorld {
         let url = try #require(URL(string: "https://chat.example/"))
         socket = RoomsSocket(
             server: url, transport: server, tokens: tokens, clock: clock, random: { random },
-            handler: { [told] in await told.take($0) })
+            handler: { [received] in await received.take($0) })
     }
 
     /// Started and connected.
     func admitted(since cursor: String = "none") async -> FakeConnection {
         await socket.start()
         let connection = await server.accepted(since: cursor)
-        #expect(await told.next() == .connected)
+        #expect(await received.next() == .connected)
         return connection
     }
 
@@ -37,17 +37,17 @@ struct SocketWorld {
     func connected(cursor: String = "c1") async -> FakeConnection {
         let connection = await admitted()
         await connection.synchronises(false, cursor: cursor)
-        #expect(await told.next() == .recovered(false))
+        #expect(await received.next() == .recovered(false))
         return connection
     }
 
     /// The 20 seconds after which a silent server would be taken for one that knows no recovery, with an event in them.
     func passTalkatively(_ connection: FakeConnection) async {
         await clock.untilSleeping(for: RoomsSocket.syncTimeout)
-        #expect(told.isEmpty)
+        #expect(received.isEmpty)
         await clock.advance(by: .seconds(15))
-        await connection.says("room:nothing", "{}")
-        #expect(await told.next() == .event(.unknown(name: "room:nothing")))
+        await connection.sends("room:nothing", "{}")
+        #expect(await received.next() == .event(.unknown(name: "room:nothing")))
         await clock.advance(by: .seconds(5))
     }
 }

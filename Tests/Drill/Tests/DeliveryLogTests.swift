@@ -7,18 +7,20 @@ struct HearingTests {
     private func keys(_ numbers: [UInt64]) -> [EventKey] { numbers.map(EventKey.init(hash:)) }
 
     /// 0 stands for a gap.
-    private func verdict(_ heard: [UInt64], of log: [UInt64]) -> HearingVerdict {
-        var hearing = Hearing()
-        for number in heard { if number == 0 { hearing.noteGap() } else { hearing.hear(EventKey(hash: number)) } }
-        var verdict = HearingVerdict(hearing, of: keys(log))
+    private func verdict(_ received: [UInt64], of log: [UInt64]) -> DeliveryVerdict {
+        var deliveryLog = DeliveryLog()
+        for number in received {
+            if number == 0 { deliveryLog.noteGap() } else { deliveryLog.receive(EventKey(hash: number)) }
+        }
+        var verdict = DeliveryVerdict(deliveryLog, of: keys(log))
         verdict.firstLost = []
         return verdict
     }
 
     private func expected(
         _ delivered: Int, lost: Int = 0, doubled: Int = 0, outOfOrder: Int = 0, unknown: Int = 0
-    ) -> HearingVerdict {
-        var verdict = HearingVerdict()
+    ) -> DeliveryVerdict {
+        var verdict = DeliveryVerdict()
         verdict.delivered = delivered
         verdict.lost = lost
         verdict.doubled = doubled
@@ -40,10 +42,10 @@ struct HearingTests {
     }
 
     @Test("where it was lost is said")
-    func places() {
-        var hearing = Hearing()
-        hearing.hear(EventKey(hash: 2))
-        #expect(HearingVerdict(hearing, of: keys([1, 2, 3])).firstLost == [0, 2])
+    func order() {
+        var deliveryLog = DeliveryLog()
+        deliveryLog.receive(EventKey(hash: 2))
+        #expect(DeliveryVerdict(deliveryLog, of: keys([1, 2, 3])).firstLost == [0, 2])
     }
 
     @Test("what is heard again is doubled, also right behind itself and at the end")

@@ -5,8 +5,8 @@ import TestClients
 import TestSupport
 
 /// All executables as processes of their own, each with the bus behind a proxy. What ends is started again; what goes wrong
-/// is in `Fleet+Troubles`.
-actor Fleet {
+/// is in `Cluster+Troubles`.
+actor Cluster {
     struct Member {
         var process: ChildProcess?
         /// The address of its ready line.
@@ -202,7 +202,7 @@ actor Fleet {
 
     /// Ends all that is wrong with those that run.
     func heal() {
-        for name in ProgramName.onBus { setWeather(.clear, of: name) }
+        for name in ProgramName.onBus { setCondition(.clear, of: name) }
         for name in ProgramName.allCases where members[name]?.isFrozen == true {
             if let process = members[name]?.process { thaw(name, process) }
         }

@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 import TestSupport
 
-extension Fleet {
+extension Cluster {
     /// - Parameter crashPoint: where its successor is to kill itself.
     /// - Returns: false if there is nothing to kill, as it is being started.
     func kill(_ name: ProgramName, awayFor time: Duration, crashPoint: String? = nil) -> Bool {
@@ -31,8 +31,8 @@ extension Fleet {
 
     func process(of name: ProgramName) -> ChildProcess? { members[name]?.process }
 
-    func setWeather(_ weather: BusProxy.Weather, of name: ProgramName) {
-        proxies[name]?.proxy.assumeIsolated { $0.change(to: weather) }
+    func setCondition(_ condition: BusProxy.NetworkCondition, of name: ProgramName) {
+        proxies[name]?.proxy.assumeIsolated { $0.change(to: condition) }
     }
 
     /// - Parameter offset: from the system's time.

@@ -12,7 +12,7 @@ import Workers
 @testable import Gateway
 
 /// A gateway on a bus, with a rooms service and one called `chat` that answer as the test says.
-struct GatewayWorld: Sendable {
+struct GatewayHarness: Sendable {
     let bus: any MessageBus
     let rooms: FakeService
     let chat: FakeService
@@ -76,7 +76,7 @@ struct GatewayWorld: Sendable {
         _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false,
         pacing: BroadcastPacing = BroadcastPacing(),
         bus: any MessageBus = InProcessBus(),
-        _ test: (GatewayWorld) async throws -> Void
+        _ test: (GatewayHarness) async throws -> Void
     ) async throws {
         let rooms = try FakeService.start(logsAll ? logging(roomsManifest) : roomsManifest, on: bus)
         let chat = try FakeService.start(logsAll ? logging(chatManifest) : chatManifest, on: bus)
@@ -94,13 +94,13 @@ struct GatewayWorld: Sendable {
         let gateway = try await Gateway.start(in: node, pacing: pacing)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
-        let world = GatewayWorld(
+        let harness = GatewayHarness(
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
             gateway: gateway, folder: folder,
             key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await test(world))
+            outcome = .success(try await test(harness))
         } catch {
             outcome = .failure(error)
         }

@@ -1,5 +1,5 @@
 /// Something that goes wrong.
-enum Trouble: Sendable, CustomStringConvertible {
+enum InjectedFault: Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
         case kills, crashes, bus, freezes, network, disk, database, clocks, reconnects, rolling
     }
@@ -7,7 +7,7 @@ enum Trouble: Sendable, CustomStringConvertible {
     /// `kill -9`; its successor starts after a while, and may be told to kill itself at a crash point.
     case kill(ProgramName, away: Duration, crashPoint: String?)
     case freeze(ProgramName, Duration)
-    case weather(ProgramName, BusProxy.Weather, Duration)
+    case condition(ProgramName, BusProxy.NetworkCondition, Duration)
     case cut(ProgramName)
     /// Its files may not grow: what a full disk is to those who append.
     case fullDisk(ProgramName, Duration)
@@ -25,7 +25,7 @@ enum Trouble: Sendable, CustomStringConvertible {
         case .kill(let name, let away, let point):
             "kill \(name.title), away for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
         case .freeze(let name, let time): "freeze \(name.title) for \(time)"
-        case .weather(let name, let weather, let time): "the bus of \(name.title) \(weather) for \(time)"
+        case .condition(let name, let condition, let time): "the bus of \(name.title) \(condition) for \(time)"
         case .cut(let name): "cut \(name.title) off the bus"
         case .fullDisk(let name, let time): "no disk space for \(name.title) for \(time)"
         case .databaseLoss(let name): "the database of \(name.title) hangs up"

@@ -3,7 +3,7 @@ import Reactor
 import Security
 
 /// Makes what a measurement needs through the public interface: people, rooms, and what is in them.
-package struct World {
+package struct Fixture {
     package let server: ServerAddress
     package let loop: EventLoop
 

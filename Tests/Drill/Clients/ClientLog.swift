@@ -1,5 +1,5 @@
 /// What a client was acknowledged, and what it heard.
-struct PhoneLog: Sendable {
+struct ClientLog: Sendable {
     struct Message: Sendable {
         let roomID: String
         let tempID: String
@@ -34,7 +34,7 @@ struct PhoneLog: Sendable {
     var clears = 0
     var rooms: [NewRoom] = []
 
-    var heard = Heard()
+    var received = Heard()
 
     /// Errors that may be retried; an ack that never came.
     var refusals = 0
@@ -56,8 +56,8 @@ struct PhoneLog: Sendable {
     /// What was heard.
     struct Heard: Sendable {
         /// By room.
-        var chats: [String: Hearing] = [:]
-        var boards: [String: Hearing] = [:]
+        var chats: [String: DeliveryLog] = [:]
+        var boards: [String: DeliveryLog] = [:]
         /// Ids of the rooms that it was told of as new, in order.
         var newRooms: [String] = []
     }
@@ -65,8 +65,8 @@ struct PhoneLog: Sendable {
     mutating func noteGaps(in rooms: [String]) {
         reloads += 1
         for roomID in rooms {
-            heard.chats[roomID, default: Hearing()].noteGap()
-            heard.boards[roomID, default: Hearing()].noteGap()
+            received.chats[roomID, default: DeliveryLog()].noteGap()
+            received.boards[roomID, default: DeliveryLog()].noteGap()
         }
     }
 }

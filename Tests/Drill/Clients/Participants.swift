@@ -5,7 +5,7 @@ import TestClients
 /// The people of the drill and their rooms, all of them made before anything goes wrong.
 ///
 /// The clients sit in a ring: each shares a room with the next. Every fourth also has one with somebody who never opens it.
-struct Cast {
+struct Participants {
     /// Who is in which room, as it is before clients make more.
     struct Roles: Sendable {
         var rooms: [String: [String]] = [:]
@@ -13,18 +13,18 @@ struct Cast {
         var absentees: Set<String> = []
     }
 
-    let phones: [Phone]
+    let clients: [SimulatedClient]
     let roles: Roles
     private let people: [Person]
 
-    static func make(clients: Int, absentees: Int, fleet: Fleet, on loop: EventLoop) async throws -> Cast {
-        guard let address = await fleet.gatewayAddress else { throw ClientError("there is no gateway") }
-        let world = World(server: address, loop: loop)
-        let people = try await world.register(clients + absentees)
+    static func make(clients: Int, absentees: Int, cluster: Cluster, on loop: EventLoop) async throws -> Participants {
+        guard let address = await cluster.gatewayAddress else { throw ClientError("there is no gateway") }
+        let fixture = Fixture(server: address, loop: loop)
+        let people = try await fixture.register(clients + absentees)
         var roles = Roles(absentees: Set(people[clients...].map(\.id)))
         var rooms: [String: [String]] = [:]
         func share(_ owner: Person, _ other: Person) async throws {
-            let id = try await world.makeRooms(1, of: owner, with: other)[0]
+            let id = try await fixture.makeRooms(1, of: owner, with: other)[0]
             roles.rooms[id] = [owner.id, other.id]
             for person in [owner, other] { rooms[person.id, default: []].append(id) }
         }
@@ -32,21 +32,21 @@ struct Cast {
             try await share(people[index], people[(index + 1) % clients])
             if index.isMultiple(of: 4) { try await share(people[index], people[clients + index / 4 % absentees]) }
         }
-        let phones = (0..<clients).map { index in
-            Phone(
+        let simulated = (0..<clients).map { index in
+            SimulatedClient(
                 people[index], rooms: rooms[people[index].id] ?? [], friend: people[(index + 1) % clients],
-                fleet: fleet,
+                cluster: cluster,
                 on: loop)
         }
-        return Cast(phones: phones, roles: roles, people: people)
+        return Participants(clients: simulated, roles: roles, people: people)
     }
 
     /// What each person is shown of their rooms, by person and room; people who cannot be asked are left out.
-    func shownRooms(of fleet: Fleet, on loop: EventLoop) async -> [String: [String: ShownRoom]] {
+    func shownRooms(of cluster: Cluster, on loop: EventLoop) async -> [String: [String: ShownRoom]] {
         var shown: [String: [String: ShownRoom]] = [:]
         for person in people {
             // Whoever is missing in it fails the audit.
-            guard let address = await fleet.gatewayAddress,
+            guard let address = await cluster.gatewayAddress,
                 let client = try? await HTTPClient.connect(to: address, on: loop)
             else { continue }
             let call = HTTPCall("GET", "/api/rooms/my-rooms", token: person.token)

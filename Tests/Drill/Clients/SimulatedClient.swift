@@ -5,16 +5,16 @@ import TestSupport
 
 /// A person's client: it keeps a socket, has its rooms open, and writes down what it is acknowledged and what it hears.
 ///
-/// It is connected in `Phone+Connecting`, and does things in `Phone+Doing`.
-actor Phone {
+/// It is connected in `SimulatedClient+Connecting`, and does things in `SimulatedClient+Doing`.
+actor SimulatedClient {
     nonisolated let person: Person
     nonisolated let loop: EventLoop
-    let fleet: Fleet
+    let cluster: Cluster
     /// The rooms that it has open, all of them new.
     let rooms: [String]
     /// Whom it makes rooms with.
     let friend: Person
-    var log = PhoneLog()
+    var log = ClientLog()
 
     var client: SocketIOClient?
     /// When it last ended its socket by itself, with requests under way.
@@ -23,9 +23,9 @@ actor Phone {
     var isSettled = false
     var cursor: String?
     /// What was heard when the cursor was given.
-    var heardAtCursor = PhoneLog.Heard()
+    var receivedAtCursor = ClientLog.Heard()
     /// What was heard before it is told again from the cursor on, until that is done.
-    var heardBefore: PhoneLog.Heard?
+    var receivedBefore: ClientLog.Heard?
     var isClosing = false
     /// Told when the socket has ended.
     var ended: CheckedContinuation<Void, Never>?
@@ -42,11 +42,11 @@ actor Phone {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ person: Person, rooms: [String], friend: Person, fleet: Fleet, on loop: EventLoop) {
+    init(_ person: Person, rooms: [String], friend: Person, cluster: Cluster, on loop: EventLoop) {
         self.person = person
         self.rooms = rooms
         self.friend = friend
-        self.fleet = fleet
+        self.cluster = cluster
         self.loop = loop
     }
 
@@ -91,34 +91,34 @@ actor Phone {
 
     // MARK: Hearing
 
-    func hear(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
+    func receive(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
         switch String(decoding: name, as: UTF8.self) {
         case "message:new":
             guard let message = data["message"]?.object, let roomID = message["roomId"]?.string else { return }
-            log.heard.chats[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.received.chats[roomID, default: DeliveryLog()].receive(EventKey(name, data))
             if let id = message["id"]?.string, message["senderId"]?.string != person.id {
                 unread[roomID, default: []].append(id)
             }
         case "message:deleted", "messages:read":
             guard let roomID = data["roomId"]?.string else { return }
-            log.heard.chats[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.received.chats[roomID, default: DeliveryLog()].receive(EventKey(name, data))
         case "element:created", "element:updated":
             guard let element = data["element"]?.object, let roomID = element["roomId"]?.string else { return }
-            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
             if name.count == "element:created".utf8.count, let id = element["id"]?.string, element["version"]?.int == 1
             {
                 board[roomID, default: []].append(id)
             }
         case "element:deleted":
             guard let roomID = data["roomId"]?.string else { return }
-            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
             board[roomID]?.removeAll { $0 == data["elementId"]?.string }
         case "room:cleared":
             guard let roomID = data["roomId"]?.string else { return }
-            log.heard.boards[roomID, default: Hearing()].hear(EventKey(name, data))
+            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
             board[roomID] = []
         case "room:created":
-            if let id = data["room"]?["id"]?.string { log.heard.newRooms.append(id) }
+            if let id = data["room"]?["id"]?.string { log.received.newRooms.append(id) }
         case "sync:done": synchronised(data)
         default: break
         }
@@ -127,11 +127,11 @@ actor Phone {
     private func synchronised(_ data: JSONValue) {
         if data["recovered"]?.bool != true {
             // It keeps what it has heard, and loads the rest anew.
-            if let heardBefore { log.heard = heardBefore }
+            if let receivedBefore { log.received = receivedBefore }
             log.noteGaps(in: rooms)
         }
-        heardBefore = nil
+        receivedBefore = nil
         cursor = data["cursor"]?.string
-        heardAtCursor = log.heard
+        receivedAtCursor = log.received
     }
 }
