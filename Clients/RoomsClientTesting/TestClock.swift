@@ -66,7 +66,7 @@ public final class TestClock: ClientClock {
         }
         defer { standUp(id) }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { lieDown(id, for: duration, $0) }
+            try await withCheckedThrowingContinuation { fallAsleep(id, for: duration, $0) }
         } onCancel: {
             cancel(id)
         }
@@ -115,7 +115,7 @@ public final class TestClock: ClientClock {
         }
     }
 
-    private func lieDown(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+    private func fallAsleep(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
         let watchers: [Watcher]? = state.withLock { state in
             guard !state.cancelled.contains(id) else { return nil }
             let sleeper = Sleeper(

@@ -50,7 +50,7 @@ actor Drill {
             await client.work(lanes: Self.lanes, pause: Self.pause, seed: options.seed &+ UInt64(index * 1000))
         }
         try await inject(schedule, for: length)
-        let isQuiet = await comeToRest()
+        let isQuiet = await settle()
         let shown = isQuiet ? await participants.shownRooms(of: cluster, on: loop) : [:]
         for client in clients { await client.close() }
         try await cluster.stop()
@@ -82,13 +82,13 @@ actor Drill {
             try await sleep(until: start + item.at)
             Terminal.print("\(Report.time(item.at))  \(item.injected)")
             // Beside the others: some last.
-            under.append(Task { try await bring(item.injected) })
+            under.append(Task { try await inject(item.injected) })
         }
         try await sleep(until: start + length)
         for injected in under { try await injected.value }
     }
 
-    private func bring(_ injected: InjectedFault) async throws {
+    private func inject(_ injected: InjectedFault) async throws {
         switch injected {
         case .kill(let name, let away, let point): _ = await cluster.kill(name, awayFor: away, crashPoint: point)
         case .freeze(let name, let time):
@@ -133,7 +133,7 @@ actor Drill {
     /// Everything works again, what is under way is finished, and everyone has heard all.
     ///
     /// - Returns: false if that takes too long.
-    private func comeToRest() async -> Bool {
+    private func settle() async -> Bool {
         await cluster.heal()
         let end = LoopInstant.now() + Self.settleLimit
         do {
@@ -146,7 +146,7 @@ actor Drill {
                 }
             }
             // What a gap hides comes within a quarter of a second of anything that follows it.
-            for client in clients { await client.say("the end") }
+            for client in clients { await client.sendToAllRooms("the end") }
             try await Task.sleep(for: .seconds(2))
             try await waitUntilSettled(within: Self.settleLimit)
             return true

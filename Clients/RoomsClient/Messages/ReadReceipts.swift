@@ -25,7 +25,7 @@ public actor ReadReceipts {
     /// Enough not to tell twice what is on the screen.
     private static let rememberedIDs = 2_000
 
-    private struct Gathered {
+    private struct PendingReceipts {
         /// In the order read, each once.
         private(set) var ids: [String] = []
         private var known: Set<String> = []
@@ -49,7 +49,7 @@ public actor ReadReceipts {
     private let clock: any ClientClock
     private let settings: Settings
     private let random: @Sendable () -> Double
-    private var rooms: [String: Gathered] = [:]
+    private var rooms: [String: PendingReceipts] = [:]
     private var isRemoved = false
     /// Gathered or told before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
@@ -69,17 +69,17 @@ public actor ReadReceipts {
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
         guard !new.isEmpty, !isRemoved else { return }
-        var gathered =
+        var pending =
             rooms[roomID]
-            ?? Gathered(
+            ?? PendingReceipts(
                 retryingWith: Backoff(from: settings.retryPause, upTo: settings.longestPause))
         for id in new {
             seen.set(true, for: id)
-            gathered.add(id)
+            pending.add(id)
         }
-        let firstAt = gathered.firstAt ?? clock.now
-        gathered.firstAt = firstAt
-        rooms[roomID] = gathered
+        let firstAt = pending.firstAt ?? clock.now
+        pending.firstAt = firstAt
+        rooms[roomID] = pending
         let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
@@ -97,7 +97,7 @@ public actor ReadReceipts {
     /// Signed out: nothing is told any more.
     public func removeAll() {
         isRemoved = true
-        for gathered in rooms.values { gathered.wait?.cancel() }
+        for pending in rooms.values { pending.wait?.cancel() }
         rooms.removeAll()
     }
 
@@ -115,9 +115,9 @@ public actor ReadReceipts {
     /// One call at a time: what is read meanwhile is gathered for the next.
     private func flush(_ roomID: String) async {
         while let flushing = rooms[roomID]?.flushing { await flushing.value }
-        guard let gathered = rooms[roomID], !gathered.ids.isEmpty else { return }
-        gathered.wait?.cancel()
-        let flushing = Task { await flush(first: gathered.ids.count, in: roomID) }
+        guard let pending = rooms[roomID], !pending.ids.isEmpty else { return }
+        pending.wait?.cancel()
+        let flushing = Task { await flush(first: pending.ids.count, in: roomID) }
         rooms[roomID]?.wait = nil
         rooms[roomID]?.firstAt = nil
         rooms[roomID]?.flushing = flushing

@@ -23,11 +23,11 @@ extension RoomList {
         case failed(Duration?)
     }
 
-    private var lacksAnswer: Bool { owesRefresh || !store.needs.isEmpty || !store.missing.isEmpty }
+    private var needsAnswer: Bool { needsRefresh || !store.needs.isEmpty || !store.missing.isEmpty }
 
     func fetchNeeded() {
-        guard fetching == nil, lacksAnswer else { return }
-        let isRetry = owesRefresh
+        guard fetching == nil, needsAnswer else { return }
+        let isRetry = needsRefresh
         // A list that is no longer shown asks for nothing more.
         fetching = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
@@ -71,7 +71,7 @@ extension RoomList {
     private func fetchRound() async -> Round {
         let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
-        if owesRefresh || needed.count > Self.maxSingle {
+        if needsRefresh || needed.count > Self.maxSingle {
             // One that is under way may be all that is owed.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
@@ -83,7 +83,7 @@ extension RoomList {
                 for await case .failed(let wait) in group { waits.append(wait) }
             }
         }
-        guard lacksAnswer else {
+        guard needsAnswer else {
             fetching = nil
             return .done
         }

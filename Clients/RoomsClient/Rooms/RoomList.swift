@@ -53,7 +53,7 @@ public final class RoomList {
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
-    var owesRefresh: Bool { pendingLoads > settled }
+    var needsRefresh: Bool { pendingLoads > settled }
     /// Rises with each reason for it.
     @ObservationIgnored private var pendingLoads = 1
     /// How much was owed when what was answered last was asked for.
@@ -232,8 +232,8 @@ public final class RoomList {
     /// - Parameter isChange: of a call that has made or changed it.
     func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
         let (room, missingFields) = (answer.room, RoomFieldSource.named(in: answer.degraded))
-        let isNews = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
-        if isNews || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
+        let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
+        if isNew || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
         stale.insert(room.id)
         show()
         keepRooms()

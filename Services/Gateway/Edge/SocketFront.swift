@@ -77,7 +77,7 @@ package actor SocketFront: LoopPart {
         lastSession += 1
         let session = SocketSession(
             socket, id: "\(loop.index).\(lastSession)", caller: claims.caller, sessionID: claims.sessionID,
-            keepsOrder: services.bus.keepsKeysTogether, on: loop)
+            keepsOrder: services.bus.hasKeyAffinity, on: loop)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - clock.now().milliseconds
         session.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         (socket.context, socket.person) = (session, claims.caller.id)

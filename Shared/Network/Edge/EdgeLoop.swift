@@ -88,13 +88,13 @@ final class EdgeLoop {
             do throws(ClientUsage.Excess) {
                 return try take()
             } catch {
-                guard error == .total, sendAwayOldest() else { throw error }
+                guard error == .total, evictOldest() else { throw error }
             }
         }
         try take()
     }
 
-    private func sendAwayOldest() -> Bool {
+    private func evictOldest() -> Bool {
         if let connection = waitingConnections.first {
             counters.refusedConnections.note(.total)
             connection.giveWay()

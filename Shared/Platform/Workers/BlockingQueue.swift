@@ -32,7 +32,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
 
     private var waiting: Int { elements.count - head }
 
-    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`GatheredWakeups`).
+    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`CoalescedWakeups`).
     ///
     /// - Throws: `full`, by count or by bytes, at once; `closed`.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
@@ -45,7 +45,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
             return nil
         }
         if let refusal { throw refusal }
-        GatheredWakeups.note(self)
+        CoalescedWakeups.note(self)
     }
 
     func wake() {

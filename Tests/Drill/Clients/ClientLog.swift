@@ -34,7 +34,7 @@ struct ClientLog: Sendable {
     var clears = 0
     var rooms: [NewRoom] = []
 
-    var received = Heard()
+    var received = ReceivedEvent()
 
     /// Errors that may be retried; an ack that never came.
     var refusals = 0
@@ -54,7 +54,7 @@ struct ClientLog: Sendable {
     mutating func fault(_ text: String) { if faults.count < 20 { faults.append(text) } }
 
     /// What was heard.
-    struct Heard: Sendable {
+    struct ReceivedEvent: Sendable {
         /// By room.
         var chats: [String: DeliveryLog] = [:]
         var boards: [String: DeliveryLog] = [:]

@@ -23,9 +23,9 @@ actor SimulatedClient {
     var isSettled = false
     var cursor: String?
     /// What was heard when the cursor was given.
-    var receivedAtCursor = ClientLog.Heard()
+    var receivedAtCursor = ClientLog.ReceivedEvent()
     /// What was heard before it is told again from the cursor on, until that is done.
-    var receivedBefore: ClientLog.Heard?
+    var receivedBefore: ClientLog.ReceivedEvent?
     var isClosing = false
     /// Told when the socket has ended.
     var ended: CheckedContinuation<Void, Never>?
@@ -81,7 +81,7 @@ actor SimulatedClient {
     }
 
     /// Sends a last message to each of its rooms.
-    func say(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
+    func sendToAllRooms(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
 
     func hangUp() {
         guard let client else { return }

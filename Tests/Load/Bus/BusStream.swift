@@ -20,31 +20,31 @@ struct BusStream {
             publisher.close()
         }
         var outgoing = Outgoing(encoder, count: eventsInAWrite)
-        var hearing = BusReceiver(encoder)
+        var receiver = BusReceiver(encoder)
         var isOver = false
         /// Until the clock says so; then, with nothing more sent, until all was heard.
         func go(until end: LoopInstant) throws {
-            while isOver ? hearing.received < outgoing.begun : LoopInstant.now() < end, hearing.failure == nil {
-                if outgoing.isWritten, !isOver, outgoing.begun - hearing.received + eventsInAWrite <= Self.window {
+            while isOver ? receiver.received < outgoing.begun : LoopInstant.now() < end, receiver.failure == nil {
+                if outgoing.isWritten, !isOver, outgoing.begun - receiver.received + eventsInAWrite <= Self.window {
                     outgoing.begin()
                 }
                 if !outgoing.isWritten { try outgoing.write(to: publisher) }
                 try subscriber.receive(
-                    waiting: outgoing.isWritten && outgoing.begun - hearing.received > Self.window / 2)
-                subscriber.take { hearing.take($0) }
-                while hearing.pings > 0 {
+                    waiting: outgoing.isWritten && outgoing.begun - receiver.received > Self.window / 2)
+                subscriber.take { receiver.take($0) }
+                while receiver.pings > 0 {
                     try subscriber.send(encoder.pong)
-                    hearing.pings -= 1
+                    receiver.pings -= 1
                 }
             }
         }
         try go(until: LoopInstant.now() + Self.warmUp)
-        let (start, before) = (LoopInstant.now(), hearing.received)
+        let (start, before) = (LoopInstant.now(), receiver.received)
         try go(until: start + duration)
-        let rate = Double(hearing.received - before) / ((LoopInstant.now() - start) / .seconds(1))
+        let rate = Double(receiver.received - before) / ((LoopInstant.now() - start) / .seconds(1))
         isOver = true
         try go(until: start)
-        return (rate, hearing.faults)
+        return (rate, receiver.faults)
     }
 
     /// One write's events, numbered anew for each.

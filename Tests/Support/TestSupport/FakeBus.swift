@@ -5,7 +5,7 @@ import Synchronization
 /// The bus within the process, with the troubles that one over a network has: a test says when.
 public final class FakeBus: MessageBus {
     private let real = InProcessBus()
-    private struct Troubles: Sendable {
+    private struct Warnings: Sendable {
         var publishing: BusError?
         /// How many payloads of a call pass though `publishing` is set.
         var passing = 0
@@ -15,15 +15,15 @@ public final class FakeBus: MessageBus {
         var isConnected = true
     }
 
-    private let warnings = Mutex(Troubles())
+    private let warnings = Mutex(Warnings())
     private let subscribing = Mutex<@Sendable () -> Void>({})
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
-    public let keepsKeysTogether: Bool
+    public let hasKeyAffinity: Bool
     /// The subjects of all requests.
     public let requested = Collector<String>()
 
-    public init(keepsKeysTogether: Bool = true) { self.keepsKeysTogether = keepsKeysTogether }
+    public init(hasKeyAffinity: Bool = true) { self.hasKeyAffinity = hasKeyAffinity }
 
     // MARK: Troubles
 

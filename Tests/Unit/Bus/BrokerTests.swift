@@ -14,7 +14,7 @@ struct BrokerTests {
         String(decoding: peer.takeOutbox(), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    private func greeted(_ broker: Broker, at now: Duration = .zero) -> BrokerPeer {
+    private func connectedPeer(_ broker: Broker, at now: Duration = .zero) -> BrokerPeer {
         let peer = broker.connect(at: now)
         send(broker, peer, #"{"op":"hello","version":1}"#, at: now)
         _ = peer.takeOutbox()
@@ -36,8 +36,8 @@ struct BrokerTests {
     @Test("who is silent is pinged once an interval, and is dead after three; any line is a sign of life")
     func keepalive() {
         let broker = Broker(settings: BrokerSettings())
-        let silent = greeted(broker)
-        let alive = greeted(broker)
+        let silent = connectedPeer(broker)
+        let alive = connectedPeer(broker)
         broker.tick(at: .milliseconds(14_999))
         #expect(output(silent).isEmpty)
         broker.tick(at: .seconds(15))
@@ -55,8 +55,8 @@ struct BrokerTests {
     @Test("a request is answered at its deadline, and a reply after it goes nowhere")
     func deadline() {
         let broker = Broker(settings: BrokerSettings())
-        let responder = greeted(broker)
-        let requester = greeted(broker)
+        let responder = connectedPeer(broker)
+        let requester = connectedPeer(broker)
         send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         send(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
         #expect(output(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
@@ -73,8 +73,8 @@ struct BrokerTests {
     @Test("only the one who was asked can reply")
     func foreignReply() {
         let broker = Broker(settings: BrokerSettings())
-        let responder = greeted(broker)
-        let requester = greeted(broker)
+        let responder = connectedPeer(broker)
+        let requester = connectedPeer(broker)
         send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         send(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
         send(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
@@ -88,9 +88,9 @@ struct BrokerTests {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
         let broker = Broker(settings: settings)
-        let slow = greeted(broker)
-        let quick = greeted(broker)
-        let publisher = greeted(broker)
+        let slow = connectedPeer(broker)
+        let quick = connectedPeer(broker)
+        let publisher = connectedPeer(broker)
         for peer in [slow, quick] { send(broker, peer, #"{"op":"sub","id":1,"subject":"a"}"#) }
         send(broker, slow, #"{"op":"serve","id":2,"subject":"a","queue":"q"}"#)
         send(broker, publisher, #"{"op":"req","id":1,"subject":"a","data":0}"#)
@@ -112,7 +112,7 @@ struct BrokerTests {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
         let broker = Broker(settings: settings)
-        let peer = greeted(broker)
+        let peer = connectedPeer(broker)
         peer.handedOver = 990
         send(broker, peer, #"{"op":"ping"}"#)
         #expect(peer.phase == .closing)
@@ -124,7 +124,7 @@ struct BrokerTests {
         settings.maxSubscriptionsPerPeer = 2
         settings.maxRequestsPerPeer = 1
         let broker = Broker(settings: settings)
-        let peer = greeted(broker)
+        let peer = connectedPeer(broker)
         for id in 1...3 { send(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
         #expect(output(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
         send(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
@@ -142,7 +142,7 @@ struct BrokerTests {
     @Test("a draining broker answers no new request, and is done with the last reply")
     func draining() {
         let broker = Broker(settings: BrokerSettings())
-        let peer = greeted(broker)
+        let peer = connectedPeer(broker)
         send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
@@ -157,7 +157,7 @@ struct BrokerTests {
     @Test("a line that would be too long once it is passed on is refused, and the connection goes on")
     func passedOnLength() {
         let broker = Broker(settings: BrokerSettings())
-        let peer = greeted(broker)
+        let peer = connectedPeer(broker)
         send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         let text = String(repeating: "x", count: BusLimits.maxPassedOnLine)
         send(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
@@ -188,7 +188,7 @@ struct BrokerTests {
         var peers: [BrokerPeer] = []
         for step in 0..<30_000 {
             let now = Duration.milliseconds(step)
-            if peers.count < 6 { peers.append(greeted(broker, at: now)) }
+            if peers.count < 6 { peers.append(connectedPeer(broker, at: now)) }
             let peer = peers.randomElement(using: &random) ?? peers[0]
             let number = Int.random(in: 0..<8, using: &random)
             let line =

@@ -97,7 +97,7 @@ struct RightsTests {
     @Test("events are shared under a peer's own name alone: who looks takes nothing away from who works")
     func queues() throws {
         func answer(_ known: BusPeer, _ subject: String, queue: String) throws -> String {
-            let (broker, peer) = try greeted(as: known)
+            let (broker, peer) = try connectedPeer(as: known)
             send(broker, peer, #"{"op":"sub","id":1,"subject":"\#(subject)","queue":"\#(queue)"}"#)
             #expect(broker.counters.forbidden == (queue == known.name ? 0 : 1) && peer.phase == .open)
             #expect(peer.subscriptions.count == (queue == known.name ? 1 : 0))
@@ -126,7 +126,7 @@ struct RightsTests {
     @Test("a refusal leaves the connection open, is counted each time, and is logged a few times a minute")
     func boundedLog() throws {
         var notices = 0
-        let (broker, peer) = try greeted(as: PushService.peer) { notice in
+        let (broker, peer) = try connectedPeer(as: PushService.peer) { notice in
             if case .forbidden(peer: "push", .publish, subject: "messaging.log") = notice { notices += 1 }
         }
         for second in 0..<300 {
@@ -140,7 +140,7 @@ struct RightsTests {
 
     @Test("a route that was found for one subject lets nothing through on another")
     func routesAreChecked() throws {
-        let (broker, peer) = try greeted(as: PushService.peer)
+        let (broker, peer) = try connectedPeer(as: PushService.peer)
         for subject in ["push.log", "push.log", "messaging.log", "push.log", "messaging.log"] {
             send(broker, peer, #"{"op":"pub","subject":"\#(subject)","data":1}"#)
         }
@@ -153,7 +153,7 @@ struct RightsTests {
         Array(line.utf8).withUnsafeBytes { broker.receive($0, from: peer, at: now) }
     }
 
-    private func greeted(
+    private func connectedPeer(
         as known: BusPeer, notify: @escaping (BrokerNotice) -> Void = { _ in }
     ) throws -> (Broker, BrokerPeer) {
         var settings = BrokerSettings()
@@ -168,7 +168,7 @@ struct RightsTests {
 
     /// What the broker says of it, if that is a refusal.
     private func refusal(of known: BusPeer, _ operation: BusRights.Operation, _ subject: String) throws -> String? {
-        let (broker, peer) = try greeted(as: known)
+        let (broker, peer) = try connectedPeer(as: known)
         let line =
             switch operation {
             case .serve: #"{"op":"serve","id":1,"subject":"\#(subject)","queue":"q"}"#

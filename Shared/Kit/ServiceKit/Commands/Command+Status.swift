@@ -25,7 +25,7 @@ extension Command {
                 reports.withLock { $0.append(report) }
             }
             try await bus.settle()
-            try bus.publish(Subject.statusWanted, JSONValue.emptyObject)
+            try bus.publish(Subject.statusRequest, JSONValue.emptyObject)
             try await Task.sleep(for: configuration[maxWait])
         }
         let all = reports.withLock { $0 }

@@ -238,7 +238,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         try bus.respond(to: pattern, queue: queue, handler)
     }
 
-    public var keepsKeysTogether: Bool { bus.keepsKeysTogether }
+    public var hasKeyAffinity: Bool { bus.hasKeyAffinity }
     public var isConnected: Bool { bus.isConnected }
 
     @discardableResult

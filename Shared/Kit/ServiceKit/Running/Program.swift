@@ -78,7 +78,7 @@ public struct Program: Sendable {
                 settings, arguments: arguments, environment: Self.environment)
             await run(configuration)
         } catch {
-            if error == .helpWanted {
+            if error == .isHelpRequested {
                 Self.write(help(settings, commands), to: STDOUT_FILENO)
                 exit(0)
             }

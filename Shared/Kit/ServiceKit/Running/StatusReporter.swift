@@ -12,7 +12,7 @@ struct StatusReporter: Component {
         let (bus, log) = (node.bus, node.log)
         let started = ContinuousClock.now
         let instance = "\(hostName)/\(getpid())"
-        let subscription = try bus.subscribe(Subject.statusWanted) { _ in
+        let subscription = try bus.subscribe(Subject.statusRequest) { _ in
             Task {
                 for component in components {
                     guard let status = await component.status() else { continue }

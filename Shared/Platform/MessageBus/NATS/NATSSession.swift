@@ -17,10 +17,10 @@ struct NATSSession {
     mutating func receive(_ operation: NATSOperation, _ body: (BrokerMessage) -> Void) {
         switch operation {
         case .info(let bytes):
-            guard let news = NATSServerInfo(bytes) else { return body(.malformed(nil)) }
-            body(.servers(news.servers))
-            if info == nil { body(answer(to: news)) }
-            info = news
+            guard let update = NATSServerInfo(bytes) else { return body(.malformed(nil)) }
+            body(.servers(update.servers))
+            if info == nil { body(answer(to: update)) }
+            info = update
         case .pong where isWelcome: body(.pong)
         case .pong:
             guard let info else { return body(.malformed(nil)) }

@@ -24,7 +24,7 @@ struct NATSWire: BusWire {
     }
 
     var reportsLostResponders: Bool { false }
-    var keepsKeysTogether: Bool { false }
+    var hasKeyAffinity: Bool { false }
 
     func makeReader(name: String) -> any BusReader { NATSReader(NATSSession(name: name, credentials, subjects)) }
 

@@ -5,7 +5,7 @@ protocol BusWire: Sendable {
     /// Whether whoever asked is told at once when the responder's connection ends.
     var reportsLostResponders: Bool { get }
 
-    var keepsKeysTogether: Bool { get }
+    var hasKeyAffinity: Bool { get }
 
     /// - Parameter name: what the broker is told of who this is.
     func makeReader(name: String) -> any BusReader

@@ -5,7 +5,7 @@ struct JSONLines: BusWire {
     let token: String?
 
     var reportsLostResponders: Bool { true }
-    var keepsKeysTogether: Bool { true }
+    var hasKeyAffinity: Bool { true }
 
     func makeReader(name: String) -> any BusReader { JSONLinesReader(name: name, token: token) }
 

@@ -52,7 +52,7 @@ public final class TCPBus: MessageBus {
         wire = link.wire
     }
 
-    public var keepsKeysTogether: Bool { wire.keepsKeysTogether }
+    public var hasKeyAffinity: Bool { wire.hasKeyAffinity }
 
     public var isConnected: Bool { link.state.withLock { $0.connection != nil } }
     public var counters: TCPBusCounters { link.state.withLock { $0.counters } }

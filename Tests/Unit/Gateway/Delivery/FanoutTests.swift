@@ -79,7 +79,7 @@ struct FanoutTests {
     @Test("what is asked meanwhile is answered first, and its end ends the pause")
     func inFlight() async throws {
         var pacing = Self.pacing()
-        (pacing.minimumRest, pacing.idleRest) = (0, 1e9)
+        (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)
         try await GatewayHarness.run(loops: 1, pacing: pacing) { harness in
             let client = try await harness.connect()
             let asked = Arrivals<BusRequest>()

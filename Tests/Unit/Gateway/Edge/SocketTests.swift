@@ -157,7 +157,7 @@ struct SocketTests {
     @Test(
         "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
     func oneAtATime() async throws {
-        try await GatewayHarness.run(loops: 1, bus: FakeBus(keepsKeysTogether: false)) { harness in
+        try await GatewayHarness.run(loops: 1, bus: FakeBus(hasKeyAffinity: false)) { harness in
             let isAnswered = Mutex(false)
             let asked = harness.chat.hold("chat.send")
             harness.chat.on("chat.read") { request in
@@ -182,7 +182,7 @@ struct SocketTests {
     func waitingFailures() async throws {
         // Sending them all takes a while.
         try await GatewayHarness.run(
-            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(keepsKeysTogether: false)
+            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(hasKeyAffinity: false)
         ) { harness in
             let asked = harness.chat.hold("chat.send")
             let client = try await harness.connect()

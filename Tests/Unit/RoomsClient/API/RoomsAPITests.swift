@@ -73,16 +73,16 @@ struct RoomsAPITests {
 
     /// An app's own, that does not keep to what it should throw.
     private struct Careless: HTTPTransport, TokenProvider {
-        struct Trouble: Error {}
+        struct TestFailure: Error {}
 
         var hasToken = true
 
-        func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw Trouble() }
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw TestFailure() }
         func token() async throws -> String {
-            guard hasToken else { throw Trouble() }
+            guard hasToken else { throw TestFailure() }
             return "t1"
         }
-        func token(replacing refused: String) async throws -> String { throw Trouble() }
+        func token(replacing refused: String) async throws -> String { throw TestFailure() }
     }
 
     @Test("whatever an app's own transport or tokens throw, a call throws what it says", arguments: [true, false])

@@ -20,23 +20,23 @@ struct GatheredWakeupsTests {
         let (bell, other) = (Bell(), Bell())
         let threads = WorkerThreads()
         threads.start(named: "gathers") {
-            GatheredWakeups.note(bell)
+            CoalescedWakeups.note(bell)
             #expect(bell.count == 1)
-            let wakeups = GatheredWakeups.begin()
-            for _ in 0..<5 { GatheredWakeups.note(bell) }
-            GatheredWakeups.note(other)
+            let wakeups = CoalescedWakeups.begin()
+            for _ in 0..<5 { CoalescedWakeups.note(bell) }
+            CoalescedWakeups.note(other)
             #expect(bell.count == 1 && other.count == 0)
             wakeups.deliver()
             #expect(bell.count == 2 && other.count == 1)
             wakeups.deliver()
-            for _ in 0..<31 { GatheredWakeups.note(bell) }
+            for _ in 0..<31 { CoalescedWakeups.note(bell) }
             #expect(bell.count == 2)
-            GatheredWakeups.note(bell)
+            CoalescedWakeups.note(bell)
             #expect(bell.count == 3)
-            GatheredWakeups.note(other)
+            CoalescedWakeups.note(other)
             wakeups.end()
             #expect(bell.count == 3 && other.count == 2)
-            for _ in 0..<2 { GatheredWakeups.note(other) }
+            for _ in 0..<2 { CoalescedWakeups.note(other) }
             #expect(other.count == 4)
         }
         await threads.ended()
@@ -56,7 +56,7 @@ struct GatheredWakeupsTests {
             }
         }
         threads.start(named: "giver") {
-            let wakeups = GatheredWakeups.begin()
+            let wakeups = CoalescedWakeups.begin()
             for number in 0..<3 {
                 do {
                     try queue.push(number, bytes: 1)

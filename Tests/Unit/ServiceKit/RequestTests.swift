@@ -5,7 +5,7 @@ import ServiceKit
 import Testing
 
 @Suite("Asking a service", .timeLimit(.minutes(1)))
-struct AskingTests {
+struct RequestTests {
     private static let context = BusContext(requestID: "test", timeout: .milliseconds(50))
     private let bus = InProcessBus()
 

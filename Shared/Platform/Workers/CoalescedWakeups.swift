@@ -4,7 +4,7 @@ import Glibc
 /// go, and not the first piece alone.
 ///
 /// An event loop gathers: the messages that a turn brings become one commit. Other threads don't, and wake at once.
-public final class GatheredWakeups {
+public final class CoalescedWakeups {
     private var queues: [any Wakeable] = []
     private var count = 0
 
@@ -12,8 +12,8 @@ public final class GatheredWakeups {
     private static let most = 32
 
     /// From here on the calling thread gathers, until `end`. It calls `deliver` whenever it has come to an end with something.
-    public static func begin() -> GatheredWakeups {
-        let wakeups = GatheredWakeups()
+    public static func begin() -> CoalescedWakeups {
+        let wakeups = CoalescedWakeups()
         pthread_setspecific(key, Unmanaged.passRetained(wakeups).toOpaque())
         return wakeups
     }
@@ -41,7 +41,7 @@ public final class GatheredWakeups {
     /// Something lies in this queue.
     static func note(_ queue: any Wakeable) {
         guard let pointer = pthread_getspecific(key) else { return queue.wake() }
-        Unmanaged<GatheredWakeups>.fromOpaque(pointer).takeUnretainedValue().note(queue)
+        Unmanaged<CoalescedWakeups>.fromOpaque(pointer).takeUnretainedValue().note(queue)
     }
 
     private func note(_ queue: any Wakeable) {

@@ -6,7 +6,7 @@ import Testing
 
 @MainActor
 @Suite("RoomsSocket: asking", .timeLimit(.minutes(1)))
-struct SocketAskingTests {
+struct SocketRequestTests {
     @Test("acks find who asked, in whatever order they come")
     func order() async throws {
         let harness = try SocketHarness()
