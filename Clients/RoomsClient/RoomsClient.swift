@@ -15,7 +15,7 @@ public final class RoomsClient {
     /// WebSockets do not get through, as behind some proxies, and the connection goes by HTTP long-polling: slower, but live.
     public private(set) var isPolling = false
     /// Unsent messages that could not be read from the disk, and were put aside.
-    public private(set) var troubles: [OutboxTrouble] = []
+    public private(set) var failures: [OutboxFailure] = []
     /// Why unsent messages cannot be kept on this device; each says so too, and can be sent again.
     public private(set) var outboxFailure: String?
 
@@ -50,7 +50,7 @@ public final class RoomsClient {
     /// How many screens show each open room; none while it is being left.
     @ObservationIgnored var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
-    @ObservationIgnored private var lastWish = 0
+    @ObservationIgnored private var latestGeneration = 0
     /// For good: nothing begins any more.
     @ObservationIgnored private(set) var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
@@ -68,7 +68,7 @@ public final class RoomsClient {
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
         paths: (any NetworkPaths)? = nil, settings: Settings = Settings()
     ) {
-        let door = Door()
+        let eventRelay = EventRelay()
         let http = http ?? URLSessionTransport(base: server)
         let access = StoppableAccess(http, tokens)
         fallback =
@@ -77,7 +77,7 @@ public final class RoomsClient {
         let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
         self.paths = paths ?? SystemNetworkPaths()
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
-            await door.client?.take($0)
+            await eventRelay.client?.take($0)
         }
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
@@ -101,12 +101,12 @@ public final class RoomsClient {
         roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
-        door.client = self
+        eventRelay.client = self
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
     /// What the socket is given before there is a client.
-    private final class Door {
+    private final class EventRelay {
         weak var client: RoomsClient?
     }
 
@@ -117,26 +117,28 @@ public final class RoomsClient {
     /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
     public func start() async {
         if isSignedOut { return }
-        await start(makeWish())
+        await start(nextGeneration())
     }
 
-    private func start(_ wish: Int) async {
+    private func start(_ generation: Int) async {
         // Signed out of before, and ended in the middle of it.
         if isToBeForgotten { await forgetAll() }
         access.open()
         await startOutbox()
-        guard wish == lastWish else { return }
+        guard generation == latestGeneration else { return }
         rooms.loadFirst()
         watchPaths()
         // Boards that have changes from another time: they are sent without being shown.
-        for roomID in await boardFiles.roomsWithChanges() where wish == lastWish { _ = makeBoard(of: roomID) }
-        guard wish == lastWish else { return }
+        for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
+            _ = makeBoard(of: roomID)
+        }
+        guard generation == latestGeneration else { return }
         await order { await $0.start() }
     }
 
     private func startOutbox() async {
         do {
-            troubles += try await outbox.start()
+            failures += try await outbox.start()
             outboxFailure = nil
         } catch {
             outboxFailure = error.localizedDescription
@@ -146,7 +148,7 @@ public final class RoomsClient {
     /// Disconnects, and asks the server for nothing more: what rooms and conversations want of it fails as without a network, and
     /// what is not sent waits. A later `start` catches up.
     public func stop() async {
-        _ = makeWish()
+        _ = nextGeneration()
         access.close()
         await order { await $0.stop() }
     }
@@ -158,7 +160,7 @@ public final class RoomsClient {
     /// done when the app comes back, or starts again.
     @discardableResult
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
-        let wish = makeWish()
+        let generation = nextGeneration()
         let boards = Array(boards.values)
         let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
@@ -183,7 +185,7 @@ public final class RoomsClient {
         } catch {
             result = .outOfTime(unsent: (try? await outbox.unsentCount()) ?? 0)
         }
-        guard wish == lastWish else { return .overtaken }
+        guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result
     }
@@ -191,11 +193,11 @@ public final class RoomsClient {
     /// To be called when the app comes to the foreground, and when the network is back.
     public func enterForeground() async {
         if isSignedOut { return }
-        let wish = makeWish()
-        await start(wish)
-        guard wish == lastWish else { return }
+        let generation = nextGeneration()
+        await start(generation)
+        guard generation == latestGeneration else { return }
         await socket.reconnectNow()
-        guard wish == lastWish else { return }
+        guard generation == latestGeneration else { return }
         await rooms.becomeActive()
     }
 
@@ -209,7 +211,7 @@ public final class RoomsClient {
     /// - Throws: what the file system says; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
-        _ = makeWish()
+        _ = nextGeneration()
         access.close()
         noteToBeForgotten()
         // First of all: an app that ends in the middle has signed out.
@@ -242,9 +244,9 @@ public final class RoomsClient {
         try await api.registerDevice(token: text, environment: environment)
     }
 
-    private func makeWish() -> Int {
-        lastWish += 1
-        return lastWish
+    private func nextGeneration() -> Int {
+        latestGeneration += 1
+        return latestGeneration
     }
 
     /// Has the socket do one thing after the other, as they were ordered: on their way to it, an urgent one would overtake.
@@ -288,8 +290,8 @@ public final class RoomsClient {
         Task { [socket] in await socket.stop() }
     }
 
-    private func take(_ happening: SocketHappening) async {
-        switch happening {
+    private func take(_ update: SocketUpdate) async {
+        switch update {
         case .connecting: connection = .connecting
         case .connected:
             connection = .connected
@@ -304,10 +306,10 @@ public final class RoomsClient {
                 backing.fresh.note(nil, of: roomID)
             }
         }
-        rooms.apply(happening)
-        for board in boards.values { board.apply(happening) }
-        for conversation in open.values { conversation.apply(happening) }
-        if happening == .connected {
+        rooms.apply(update)
+        for board in boards.values { board.apply(update) }
+        for conversation in open.values { conversation.apply(update) }
+        if update == .connected {
             await outbox.noteConnection()
             // The device may have been locked before.
             await startOutbox()

@@ -27,8 +27,8 @@ struct RoomScreen: Equatable {
         let height = size.rows - 3
         // From the last up, until the window is full. Each line with the place of its entry.
         var all: [(line: String, entry: Int)] = []
-        for (place, entry) in entries.enumerated().reversed() where all.count < height + offset {
-            all = lines(of: entry, in: size.columns).map { ($0, place) } + all
+        for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
+            all = lines(of: entry, in: size.columns).map { ($0, index) } + all
         }
         let shown = all.dropLast(min(offset, max(0, all.count - height))).suffix(height)
         let body = Array(repeating: "", count: height - shown.count) + shown.map(\.line)
@@ -49,8 +49,8 @@ struct RoomScreen: Equatable {
         let head = "\(entry.time)  \(entry.author.harmless): ".cut(to: width / 2)
         let tail = entry.mark.isEmpty ? "" : "  \(entry.mark)"
         let wrapped = (entry.text.harmless + tail).wrapped(to: max(1, width - head.columns))
-        return wrapped.enumerated().map { place, text in
-            let line = (place == 0 ? head : String(repeating: " ", count: head.columns)) + text
+        return wrapped.enumerated().map { index, text in
+            let line = (index == 0 ? head : String(repeating: " ", count: head.columns)) + text
             return entry.hasFailed ? Style.alert(line.cut(to: width)) : line.cut(to: width)
         }
     }

@@ -110,8 +110,8 @@ public final class Board {
     // MARK: What happens
 
     /// Takes what the socket brings. Of every room: what is not this one's is passed over.
-    public func apply(_ happening: SocketHappening) {
-        switch happening {
+    public func apply(_ update: SocketUpdate) {
+        switch update {
         case .connecting: break
         case .connected:
             pause?.cancel()

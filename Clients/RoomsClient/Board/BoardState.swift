@@ -116,9 +116,9 @@ struct BoardState: Sendable {
 
     mutating func delete(_ id: String) {
         let isNew = operations.contains { operation in
-            if case .create = operation.change { operation.elementID == id && operation.id != underWay } else { false }
+            if case .create = operation.change { operation.elementID == id && operation.id != inFlight } else { false }
         }
-        operations.removeAll { $0.elementID == id && $0.id != underWay }
+        operations.removeAll { $0.elementID == id && $0.id != inFlight }
         conflicts.removeAll { $0.id == id }
         // What the server has never had, it need not delete.
         if !isNew { append(.delete, to: id) }
@@ -132,7 +132,7 @@ struct BoardState: Sendable {
     /// The last change of an element, if it is of a kind and not under way.
     private func lastWaiting(_ id: String, where isKind: (BoardOperation.Change) -> Bool) -> Int? {
         guard let index = operations.lastIndex(where: { $0.elementID == id }), isKind(operations[index].change),
-            operations[index].id != underWay, operations[index].failure == nil
+            operations[index].id != inFlight, operations[index].failure == nil
         else { return nil }
         return index
     }
@@ -140,7 +140,7 @@ struct BoardState: Sendable {
     // MARK: Sending
 
     /// The change that the server is asked for now.
-    private(set) var underWay: Int?
+    private(set) var inFlight: Int?
 
     /// The next change to ask for; what has failed waits for its person, and what follows it on the same element waits, too.
     mutating func takeNext() -> BoardOperation? {
@@ -148,17 +148,17 @@ struct BoardState: Sendable {
         for operation in operations {
             if operation.failure != nil { stuck.insert(operation.elementID) }
             if stuck.contains(operation.elementID) { continue }
-            underWay = operation.id
+            inFlight = operation.id
             return operation
         }
         return nil
     }
 
     /// It is tried again.
-    mutating func putBack() { underWay = nil }
+    mutating func putBack() { inFlight = nil }
 
     mutating func finish(_ id: Int, with element: Element?) {
-        underWay = nil
+        inFlight = nil
         let operation = operations.first { $0.id == id }
         operations.removeAll { $0.id == id }
         if let element {
@@ -170,13 +170,13 @@ struct BoardState: Sendable {
     }
 
     mutating func fail(_ id: Int, _ failure: SendFailure) {
-        underWay = nil
+        inFlight = nil
         if let index = operations.firstIndex(where: { $0.id == id }) { operations[index].failure = failure }
     }
 
     /// The content is the same as the change was based on, under a later version.
     mutating func rebase(_ id: Int, on version: Int) {
-        underWay = nil
+        inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
             case .edit(let content, _) = operations[index].change
         else { return }
@@ -185,7 +185,7 @@ struct BoardState: Sendable {
 
     /// Others have changed the element first: theirs is shown, and one's own content is kept for its person to decide.
     mutating func conflict(_ id: Int, with current: Element) {
-        underWay = nil
+        inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
             case .edit(let content, _) = operations.remove(at: index).change
         else { return }
@@ -205,7 +205,7 @@ struct BoardState: Sendable {
     }
 
     mutating func discard(_ id: String) {
-        operations.removeAll { $0.elementID == id && $0.id != underWay }
+        operations.removeAll { $0.elementID == id && $0.id != inFlight }
     }
 
     /// What was kept from another time, under what has happened since.

@@ -201,12 +201,12 @@ public final class Conversation {
         await writeCache()
         guard visit == left else { return nil }
         if let cursor, !hasMissed { noteFresh(on: cursor) }
-        let telling = Task { [backing, roomID] in await backing.server.leave(roomID) }
+        let leaving = Task { [backing, roomID] in await backing.server.leave(roomID) }
         Task { [receipts = backing.receipts] in
-            await telling.value
+            await leaving.value
             await receipts.flush()
         }
-        return telling
+        return leaving
     }
 
     private func noteFresh(on cursor: String) {

@@ -6,7 +6,7 @@ import Foundation
 /// until it fails, or for ``retryInterval``: then a WebSocket is tried again first.
 public final class FallbackTransport: SocketTransport {
     /// Longer than a handshake takes over any network that would serve.
-    static let patience: Duration = .seconds(5)
+    static let maxWait: Duration = .seconds(5)
     static let retryInterval: TimeInterval = 10 * 60
 
     private let webSockets: any SocketTransport
@@ -55,7 +55,7 @@ public final class FallbackTransport: SocketTransport {
 
     private func openWebSocket(_ url: URL) async throws -> any SocketConnection {
         try await within(
-            Self.patience, by: clock, else: "no WebSocket gets through", tooLate: Self.close
+            Self.maxWait, by: clock, else: "no WebSocket gets through", tooLate: Self.close
         ) { [webSockets] () -> any SocketConnection in
             let connection = try await webSockets.connect(to: url)
             do {

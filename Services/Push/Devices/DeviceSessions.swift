@@ -31,7 +31,7 @@ final class DeviceSessions: Sendable {
     private let bus: any MessageBus
     private let log: Logger
     private let client: LogClient
-    private let wakeup = Wakeup()
+    private let wakeSignal = AsyncSignal()
     private let state = Mutex(State())
 
     init(database: any Database, bus: any MessageBus, log: Logger) {
@@ -44,7 +44,7 @@ final class DeviceSessions: Sendable {
     /// A device was registered in this session.
     func check(_ sessionID: String) {
         state.withLock { $0.unchecked.append(sessionID) }
-        wakeup.signal()
+        wakeSignal.signal()
     }
 
     // MARK: Following
@@ -63,19 +63,19 @@ final class DeviceSessions: Sendable {
         let ids = entries.flatMap { $0.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs) }
         guard !ids.isEmpty else { return }
         state.withLock { $0.ended += ids }
-        wakeup.signal()
+        wakeSignal.signal()
     }
 
     private func sweepSoon() {
         state.withLock { $0.isSweepDue = true }
-        wakeup.signal()
+        wakeSignal.signal()
     }
 
     // MARK: Working
 
     /// Until the task is cancelled.
     func run() async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         var sweptAt = ContinuousClock.now
         while !Task.isCancelled {
             if sweptAt + Self.sweepInterval <= .now { state.withLock { $0.isSweepDue = true } }
@@ -84,13 +84,13 @@ final class DeviceSessions: Sendable {
                 let head = try await client.page(of: Self.stream, .head).head
                 state.withLock { $0.follower }?.announced(head)
                 if try await step() { sweptAt = .now }
-                if trouble.end() { log.info("ended sessions are followed again") }
+                if failure.end() { log.info("ended sessions are followed again") }
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning("devices of ended sessions cannot be removed now", ["error": "\(error)"])
                 }
             }
-            await wakeup.wait(atMost: Self.lookInterval)
+            await wakeSignal.wait(atMost: Self.lookInterval)
         }
     }
 

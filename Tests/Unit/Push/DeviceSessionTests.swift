@@ -43,10 +43,12 @@ private final class FakeAccounts: Sendable {
 
 @Suite("Devices of sessions")
 struct DeviceSessionTests {
-    private func register(_ token: String, in session: String?, by person: String = PushWorld.ben, on world: PushWorld)
+    private func register(
+        _ token: String, in session: String?, by person: String = PushHarness.ben, on harness: PushHarness
+    )
         async throws
     {
-        _ = try await world.ask("push.register", by: person) {
+        _ = try await harness.ask("push.register", by: person) {
             $0.member("token", token)
             $0.member("platform", "ios")
             $0.member("environment", "production")
@@ -62,7 +64,7 @@ struct DeviceSessionTests {
         let ended = SessionsEnded(sessionIDs: sessions, tokensUntil: Timestamp(milliseconds: 0))
         return LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: "", participants: [],
-            emissions: [ended.emission(to: PushWorld.ben)], fact: nil, requestID: nil)
+            emissions: [ended.emission(to: PushHarness.ben)], fact: nil, requestID: nil)
     }
 
     @Test(
@@ -70,58 +72,58 @@ struct DeviceSessionTests {
         arguments: EngineTests.Engine.allCases)
     func ended(engine: EngineTests.Engine) async throws {
         let place = EngineTests.Place()
-        try await PushWorld.serving(on: try engine.open(place)) { world in
-            let accounts = try FakeAccounts("phone", "tablet", "old", on: world.harness.bus)
-            try await world.follow()
-            try await register("moved", in: "old", on: world)
+        try await PushHarness.serving(on: try engine.open(place)) { harness in
+            let accounts = try FakeAccounts("phone", "tablet", "old", on: harness.harness.bus)
+            try await harness.follow()
+            try await register("moved", in: "old", on: harness)
             for (token, session) in [("moved", "tablet"), ("a", "phone"), ("b", "phone"), ("c", "tablet")] {
-                try await register(token, in: session, on: world)
+                try await register(token, in: session, on: harness)
             }
-            try await register("none", in: nil, on: world)
-            try await world.service.sessions.step()
-            #expect(try await world.devices() == ["a", "b", "c", "moved", "none"])
+            try await register("none", in: nil, on: harness)
+            try await harness.service.sessions.step()
+            #expect(try await harness.devices() == ["a", "b", "c", "moved", "none"])
 
-            _ = world.send()
-            try await world.follow()
-            #expect(try await world.jobs(for: "a") == 1)
+            _ = harness.send()
+            try await harness.follow()
+            #expect(try await harness.jobs(for: "a") == 1)
             accounts.end("phone")
-            world.service.sessions.take([entry("phone", "old")])
-            try await world.service.sessions.step()
-            #expect(try await world.devices() == ["c", "moved", "none"])
-            #expect(try await world.jobs(for: "a") == 0)
-            #expect(try await world.jobs(for: "c") == 1)
+            harness.service.sessions.take([entry("phone", "old")])
+            try await harness.service.sessions.step()
+            #expect(try await harness.devices() == ["c", "moved", "none"])
+            #expect(try await harness.jobs(for: "a") == 0)
+            #expect(try await harness.jobs(for: "c") == 1)
         }
     }
 
     @Test("a session that ended before its device was registered takes it along")
     func endedBefore() async throws {
-        try await PushWorld.serving { world in
-            let accounts = try FakeAccounts("phone", on: world.harness.bus)
-            try await world.follow()
-            try await world.service.sessions.step()
-            try await register("late", in: "gone", on: world)
-            try await register("good", in: "phone", on: world)
-            try await world.service.sessions.step()
-            #expect(try await world.devices() == ["good"])
+        try await PushHarness.serving { harness in
+            let accounts = try FakeAccounts("phone", on: harness.harness.bus)
+            try await harness.follow()
+            try await harness.service.sessions.step()
+            try await register("late", in: "gone", on: harness)
+            try await register("good", in: "phone", on: harness)
+            try await harness.service.sessions.step()
+            #expect(try await harness.devices() == ["good"])
             #expect(accounts.asked == [["gone", "phone"]])
         }
     }
 
     @Test("what ended while push was away is found at the next start, in pages")
     func sweep() async throws {
-        try await PushWorld.serving { world in
-            let accounts = try FakeAccounts("s-0007", on: world.harness.bus)
-            try await world.follow()
+        try await PushHarness.serving { harness in
+            let accounts = try FakeAccounts("s-0007", on: harness.harness.bus)
+            try await harness.follow()
             for number in 0..<1100 {
                 let text = String(number)
                 let id = "s-" + String(repeating: "0", count: 4 - text.count) + text
-                try await register("t-\(number)", in: id, by: "person-\(number)", on: world)
+                try await register("t-\(number)", in: id, by: "person-\(number)", on: harness)
             }
             let sessions = DeviceSessions(
-                database: world.database, bus: world.harness.bus, log: .silent)
+                database: harness.database, bus: harness.harness.bus, log: .silent)
             #expect(try await sessions.step())
             #expect(accounts.asked.map(\.count) == [500, 500, 100])
-            let left = try await world.database.read { connection in
+            let left = try await harness.database.read { connection in
                 try connection.all("SELECT token FROM devices") { $0.text(0) }
             }
             #expect(left == ["t-7"])
@@ -131,16 +133,16 @@ struct DeviceSessionTests {
 
     @Test("what could not be done is done later")
     func trouble() async throws {
-        try await PushWorld.serving { world in
-            let accounts = try FakeAccounts(on: world.harness.bus)
-            try await world.follow()
-            try await register("t", in: "gone", on: world)
+        try await PushHarness.serving { harness in
+            let accounts = try FakeAccounts(on: harness.harness.bus)
+            try await harness.follow()
+            try await register("t", in: "gone", on: harness)
             accounts.setAway(true)
-            await #expect(throws: ServiceError.self) { try await world.service.sessions.step() }
-            #expect(try await world.devices() == ["t"])
+            await #expect(throws: ServiceError.self) { try await harness.service.sessions.step() }
+            #expect(try await harness.devices() == ["t"])
             accounts.setAway(false)
-            try await world.service.sessions.step()
-            #expect(try await world.devices() == [])
+            try await harness.service.sessions.step()
+            #expect(try await harness.devices() == [])
         }
     }
 }

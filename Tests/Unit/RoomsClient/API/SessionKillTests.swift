@@ -79,7 +79,7 @@ private final class Device: Sendable {
 
 @Suite("A process that is killed between two steps", .timeLimit(.minutes(10)))
 struct SessionKillTests {
-    private struct World {
+    private struct Harness {
         let clock = TestClock()
         let server: ScriptedServer
         let ada: Person
@@ -100,52 +100,52 @@ struct SessionKillTests {
 
     @Test("in a refresh: nobody is signed out", arguments: 0..<8)
     func refresh(steps: Int) async throws {
-        let world = try await World()
-        let doomed = try world.device.start(killedAfter: steps, accountsOver: world.clock)
+        let harness = try await Harness()
+        let doomed = try harness.device.start(killedAfter: steps, accountsOver: harness.clock)
         let old = try #require(await doomed.session?.token)
         _ = try? await doomed.token(replacing: old)
-        await world.clock.advance(by: .seconds(59))
-        let again = try world.device.start(killedAfter: nil, accountsOver: world.clock)
+        await harness.clock.advance(by: .seconds(59))
+        let again = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
         let token = try await again.token(replacing: old)
         #expect(token != old)
         // The session lives: it can be renewed, and asked with.
         _ = try await again.token(replacing: token)
-        #expect(try await RoomsAPI(transport: world.network, tokens: again).me().id == world.ada.id)
-        #expect(world.server.devices(of: world.ada.id) == ["phone"])
+        #expect(try await RoomsAPI(transport: harness.network, tokens: again).me().id == harness.ada.id)
+        #expect(harness.server.devices(of: harness.ada.id) == ["phone"])
     }
 
     @Test("in signing out: the session ends at the server all the same, and no device is left", arguments: 0..<12)
     func signOut(steps: Int) async throws {
-        let world = try await World()
+        let harness = try await Harness()
         // Its token is over, so that there is a refresh in between.
-        if steps.isMultiple(of: 2) { await world.clock.advance(by: .seconds(16 * 60)) }
-        let doomed = try world.device.start(killedAfter: steps, accountsOver: world.clock)
+        if steps.isMultiple(of: 2) { await harness.clock.advance(by: .seconds(16 * 60)) }
+        let doomed = try harness.device.start(killedAfter: steps, accountsOver: harness.clock)
         await doomed.signOut(device: nil)
         await TestClock.settle()
-        let again = try world.device.start(killedAfter: nil, accountsOver: world.clock)
+        let again = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
         // Killed before the first step, nobody has signed out.
         if steps == 0 { await again.signOut(device: nil) }
         #expect(await again.session == nil)
         await again.settleEnding()
-        #expect(world.device.kept == KeptSessions())
-        #expect(world.server.sessionCount(of: world.ada.id) == 0)
-        #expect(world.server.devices(of: world.ada.id) == [])
+        #expect(harness.device.kept == KeptSessions())
+        #expect(harness.server.sessionCount(of: harness.ada.id) == 0)
+        #expect(harness.server.devices(of: harness.ada.id) == [])
     }
 
     @Test("without a network one signs out at once, and the server follows with the next chance")
     func offline() async throws {
-        let world = try await World()
-        let tokens = try world.device.start(killedAfter: nil, accountsOver: world.clock)
-        world.network.setAirplaneMode(true)
+        let harness = try await Harness()
+        let tokens = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
+        harness.network.setAirplaneMode(true)
         await tokens.signOut(device: "phone")
         await #expect(throws: ClientFailure.signedOut) { try await tokens.token() }
         await TestClock.settle()
-        #expect(world.server.sessionCount(of: world.ada.id) == 1)
-        world.network.setAirplaneMode(false)
+        #expect(harness.server.sessionCount(of: harness.ada.id) == 1)
+        harness.network.setAirplaneMode(false)
         await tokens.noteConnection()
         await tokens.settleEnding()
-        #expect(world.server.sessionCount(of: world.ada.id) == 0)
-        #expect(world.server.devices(of: world.ada.id) == [])
+        #expect(harness.server.sessionCount(of: harness.ada.id) == 0)
+        #expect(harness.server.devices(of: harness.ada.id) == [])
     }
 
     @Test("killed again and again at random steps, over a network that fails: a session lives, or is ended as asked")
@@ -153,14 +153,14 @@ struct SessionKillTests {
         let seeds = ProcessInfo.processInfo.environment["CLIENT_SEEDS"].flatMap { Int($0) } ?? 40
         for seed in 0..<seeds {
             var random = SeededGenerator(seed: UInt64(seed))
-            let world = try await World()
+            let harness = try await Harness()
             var hasSignedOut = false
             for _ in 0..<6 {
-                let tokens = try world.device.start(
-                    killedAfter: Int.random(in: 0..<7, using: &random), accountsOver: world.clock)
+                let tokens = try harness.device.start(
+                    killedAfter: Int.random(in: 0..<7, using: &random), accountsOver: harness.clock)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: world.network.loseNextAnswer()
-                case 1: world.network.loseNextRequests()
+                case 0: harness.network.loseNextAnswer()
+                case 1: harness.network.loseNextRequests()
                 default: break
                 }
                 if await tokens.session == nil {
@@ -174,24 +174,26 @@ struct SessionKillTests {
                 } else if let token = await tokens.session?.token {
                     _ = try? await tokens.token(replacing: token)
                 }
-                await world.clock.advance(by: .seconds(Int.random(in: 0..<9, using: &random)))
+                await harness.clock.advance(by: .seconds(Int.random(in: 0..<9, using: &random)))
             }
-            let tokens = try world.device.start(killedAfter: nil, accountsOver: world.clock)
+            let tokens = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
             if hasSignedOut {
                 await tokens.signOut(device: nil)
                 await tokens.noteConnection()
                 await TestClock.settle()
-                for _ in 0..<10 where !world.device.kept.ending.isEmpty { await world.clock.advance(by: .seconds(31)) }
-                #expect(world.device.kept == KeptSessions(), "seed \(seed)")
-                #expect(world.server.sessionCount(of: world.ada.id) == 0, "seed \(seed)")
-                #expect(world.server.devices(of: world.ada.id) == [], "seed \(seed)")
+                for _ in 0..<10 where !harness.device.kept.ending.isEmpty {
+                    await harness.clock.advance(by: .seconds(31))
+                }
+                #expect(harness.device.kept == KeptSessions(), "seed \(seed)")
+                #expect(harness.server.sessionCount(of: harness.ada.id) == 0, "seed \(seed)")
+                #expect(harness.server.devices(of: harness.ada.id) == [], "seed \(seed)")
             } else {
                 let token = try #require(await tokens.session?.token, "seed \(seed)")
                 // Every loss that nobody has used up costs a try.
                 var renewed: String?
                 for _ in 0..<8 where renewed == nil { renewed = try? await tokens.token(replacing: token) }
                 #expect(renewed != nil, "seed \(seed)")
-                #expect(world.server.sessionCount(of: world.ada.id) == 1, "seed \(seed)")
+                #expect(harness.server.sessionCount(of: harness.ada.id) == 1, "seed \(seed)")
             }
         }
     }

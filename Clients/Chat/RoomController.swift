@@ -1,0 +1,209 @@
+import Foundation
+import Observation
+import RoomsClient
+
+/// One room: reading, writing, and a few commands that begin with a slash.
+///
+/// Commands run beside the keys, one after the other, and say in the notice what became of them.
+@MainActor @Observable
+final class RoomController {
+    let roomID: String
+    let conversation: Conversation
+    @ObservationIgnored let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
+    @ObservationIgnored private let room: Room
+    @ObservationIgnored var running: Task<Void, Never>?
+    private var input = LineEditor()
+    /// Lines scrolled up from the newest.
+    private var offset = 0
+    /// What the last frame drew.
+    @ObservationIgnored private var drawn: Slice<MessageItems>?
+    var notice = "/help"
+    /// What `y` does, and any other key does not.
+    var asked: Question?
+    /// The line from which the board is shown, in place of the messages; nil: it is not shown.
+    var boardTop: Int?
+    /// From the first time that it is wanted until the room is left.
+    @ObservationIgnored private(set) var liveBoard: Board?
+
+    enum Question {
+        case clear
+        case delete(messageID: String)
+    }
+
+    static let help =
+        "/note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
+
+    init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
+        self.status = status
+        self.room = room
+        self.client = client
+        roomID = room.id
+        conversation = client.open(room)
+    }
+
+    // MARK: What is shown
+
+    func frame(in size: WindowSize) -> Frame {
+        if let board {
+            drawn = nil
+            return board.frame(in: size)
+        }
+        // Each takes a line at least: no more can be drawn.
+        let items = conversation.items.suffix(size.rows + offset)
+        let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
+        drawn = items.dropLast(below).suffix(count)
+        return frame
+    }
+
+    /// Of the last lines no more are laid out than the scrolling needs.
+    private func scroll(by lines: Int, in size: WindowSize) {
+        let wanted = max(0, offset + lines)
+        let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
+        offset = min(wanted, last)
+        if wanted >= last { Task { await conversation.loadOlder() } }
+    }
+
+    // MARK: The board
+
+    /// Live from now on, until the room is left.
+    func openBoard() -> Board {
+        if let liveBoard { return liveBoard }
+        let board = client.openBoard(client.rooms[roomID] ?? room)
+        liveBoard = board
+        return board
+    }
+
+    func close() async {
+        if let liveBoard { await client.close(liveBoard) }
+        await client.close(conversation)
+    }
+
+    private var board: TextScreen? {
+        guard let boardTop, let liveBoard else { return nil }
+        let texts = liveBoard.items.enumerated().map { place, item in
+            let state =
+                switch item.state {
+                case .stored: ""
+                case .saving: "  …"
+                case .failed(let failure): "  not saved: \(failure.message)"
+                }
+            return "\(item.element.content["text"]?.string ?? "[\(item.element.type)]")  #\(place + 1)\(state)"
+        }
+        let conflicts = liveBoard.conflicts.count
+        return TextScreen(
+            title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
+            status: (texts.count == 1 ? "1 element" : "\(texts.count) elements")
+                + (conflicts == 0 ? "" : ", \(conflicts) changed by others: /mine or /theirs"),
+            paragraphs: texts,
+            emptyText: liveBoard.isVerified
+                ? "The board is empty." : liveBoard.failure?.text ?? "Loading…",
+            help: "Up and down scroll  Esc back", top: boardTop)
+    }
+
+    private func screen(of items: Slice<MessageItems>) -> RoomScreen {
+        let room = client.rooms[roomID] ?? room
+        var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text()]
+        if !conversation.isVerified { states.insert("checking…", at: 0) }
+        return RoomScreen(
+            title: room.title(), status: states.joined(separator: ", "), entries: items.map(entry),
+            typing: typing(in: room), notice: notice, input: input)
+    }
+
+    /// What the last frame drew can be seen.
+    func noteShown() {
+        if let drawn { conversation.setVisible(drawn) }
+    }
+
+    private func entry(of item: MessageItem) -> RoomScreen.Entry {
+        let isMine = item.senderID == client.user.id
+        let sender = room.participants.first { $0.userId == item.senderID }
+        var entry = RoomScreen.Entry(
+            author: isMine ? "You" : sender?.displayName ?? "Somebody", text: item.text,
+            time: item.createdAt.formatted(date: .omitted, time: .shortened), isMine: isMine)
+        guard isMine else { return entry }
+        switch item.state {
+        case .queued, .sent: entry.mark = "…"
+        case .stored: entry.mark = "✓"
+        case .read: entry.mark = "✓✓"
+        case .failed(let failure): (entry.mark, entry.hasFailed) = ("not sent: \(failure.message)", true)
+        }
+        return entry
+    }
+
+    private func typing(in room: Room) -> String {
+        let names = conversation.typistIDs.compactMap { id in
+            room.participants.first { $0.userId == id }?.displayName
+        }
+        if names.isEmpty { return conversation.failure?.text ?? "" }
+        return names.joined(separator: " and ") + (names.count == 1 ? " is typing…" : " are typing…")
+    }
+
+    // MARK: Keys
+
+    /// - Returns: whether the room is left.
+    func press(_ key: Key, in size: WindowSize) -> Bool {
+        if board != nil {
+            scrollBoard(key, in: size)
+            return false
+        }
+        if let asked {
+            self.asked = nil
+            if key == .character("y") { confirm(asked) } else { notice = "Nothing was done." }
+            return false
+        }
+        switch key {
+        case .escape: return true
+        case .enter: enter()
+        case .pageUp: scroll(by: size.rows / 2, in: size)
+        case .up: scroll(by: 1, in: size)
+        case .pageDown: offset = max(0, offset - size.rows / 2)
+        case .down: offset = max(0, offset - 1)
+        default:
+            guard input.press(key) else { break }
+            notice = ""
+            if input.isEmpty || input.isCommand {
+                conversation.stoppedTyping()
+            } else {
+                conversation.typed()
+            }
+        }
+        return false
+    }
+
+    private func scrollBoard(_ key: Key, in size: WindowSize) {
+        guard var shown = board else { return }
+        let last = shown.lastTop(in: size)
+        switch key {
+        case .up: shown.top -= 1
+        case .down: shown.top += 1
+        case .pageUp: shown.top -= TextScreen.height(in: size)
+        case .pageDown: shown.top += TextScreen.height(in: size)
+        case .escape, .enter, .character("q"):
+            boardTop = nil
+            return
+        default: return
+        }
+        boardTop = min(max(shown.top, 0), last)
+    }
+
+    private func enter() {
+        offset = 0
+        if input.isCommand {
+            let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
+            guard begin(words.first ?? "", words.count > 1 ? words[1] : "") else {
+                notice = "No command. // at the beginning sends a slash. \(Self.help)"
+                return
+            }
+            _ = input.take()
+        } else {
+            let text = input.take()
+            conversation.send(text.hasPrefix("//") ? String(text.dropFirst()) : text)
+        }
+    }
+}
+
+extension LineEditor {
+    /// Two slashes begin a message with one.
+    fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
+}
