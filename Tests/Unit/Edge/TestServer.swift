@@ -204,7 +204,10 @@ struct TestServer {
 extension EdgeConfiguration {
     /// Cuts off nobody for being slow: on a busy machine a test's clients are.
     var patient: EdgeConfiguration {
-        with { ($0.writeTimeout, $0.bodyTimeout, $0.idleTimeout) = (.seconds(60), .seconds(60), .seconds(60)) }
+        with {
+            ($0.headTimeout, $0.bodyTimeout) = (.seconds(60), .seconds(60))
+            ($0.idleTimeout, $0.writeTimeout) = (.seconds(60), .seconds(60))
+        }
     }
 
     static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {
