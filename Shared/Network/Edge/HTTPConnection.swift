@@ -77,7 +77,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
-        // Less is always granted.
+        // It is less. Should another person not have the room for it, it stays counted as it was.
         _ = countBytes()
         noteTaken()
         process()
@@ -352,7 +352,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
-        // Less is always granted.
+        // As above.
         _ = countBytes()
     }
 
@@ -370,11 +370,16 @@ final class HTTPConnection: ChannelHandler, Waiting {
         switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
         case .notYet: break
         case .notRead: cutOff()
+        // What has come waits for its client's share: that is no fault of the client's.
+        case .notSent where isResting: deadline.look(after: Self.restingLook)
         case .notSent(.idle): channel.close()
         case .notSent where !hasReceived: channel.close()
         case .notSent: fail(open(nil), status: 408, reason: "the request took too long")
         }
     }
+
+    /// How long after its deadline a connection that rests is looked at again.
+    private static let restingLook: Duration = .milliseconds(100)
 
     /// How long a connection that was just accepted may take to show its first request, when the server drains.
     private static let drainGrace: Duration = .milliseconds(100)
