@@ -168,17 +168,30 @@ package actor SocketFront: LoopPart {
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
         guard let session = socket.context as? SocketSession else { return true }
         let catalog = directory.catalog
-        let declared = catalog.socketEvents[event.name]
         do throws(ServiceError) {
+            guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, session) }
             try limits.check(
-                declared.map { Limits.of($0, catalog) } ?? [OwnLimits.ofEvent(event.name)],
-                person: session.caller.id, address: session.address, writing: declared == nil ? nil : bytes)
+                Limits.of(declared, catalog), person: session.caller.id, address: session.address, writing: bytes)
             return true
         } catch {
             session.subscriber.object.liveness.noteEvent(at: loop.now)
             answers.fail(event, error, to: socket)
             return false
         }
+    }
+
+    /// The gateway's own events are short, and an event that nobody has declared is refused whatever is in it.
+    private func refusal(ofLarge event: SocketIOEvent, _ session: SocketSession) throws(ServiceError) -> ServiceError {
+        let limit = OwnLimits.ofEvent(event.name)
+        try limits.pass([limit], person: session.caller.id, address: session.address)
+        return limit.name == OwnLimits.unknown.name
+            ? undeclared : ServiceError(.payloadTooLarge, "This event is longer than any of its kind.")
+    }
+
+    private var undeclared: ServiceError {
+        directory.catalog.isWhole
+            ? ServiceError(.malformedRequest, "There is no event of this name.")
+            : .unavailable("This part of the service")
     }
 
     func receive(_ event: SocketIOEvent, on socket: Socket) {
@@ -189,11 +202,12 @@ package actor SocketFront: LoopPart {
             "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
         let request = SocketRequest(event: event, origin: origin)
         // A person may have many sockets, so that what waits and what is under way of all of them counts together, too.
-        if socket.noteHeld(change: request.size) {
-            if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
-            if session.waiting.append(request) { return }
-            noteEnd(of: request, session)
+        guard socket.noteHeld(change: request.size) else {
+            return answers.fail(event, limits.tooMany(), to: socket)
         }
+        if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
+        if session.waiting.append(request) { return }
+        noteEnd(of: request, session)
         log.warning("a socket sends without waiting for answers", ["user": session.caller.id])
         dropWaiting(of: session)
         socket.closeTransport()
@@ -271,9 +285,10 @@ package actor SocketFront: LoopPart {
         do throws(ServiceError) {
             let catalog = directory.catalog
             guard let declared = catalog.socketEvents[request.event.name] else {
-                guard catalog.isWhole else { throw .unavailable("This part of the service") }
-                try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
-                throw ServiceError(.malformedRequest, "There is no event of this name.")
+                if catalog.isWhole {
+                    try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+                }
+                throw undeclared
             }
             let pass = try limits.pass(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address,

@@ -199,7 +199,8 @@ package final class Limits: Sendable {
         return slot
     }
 
-    private func tooMany() -> ServiceError {
+    /// For a person who has as much under way as they may have, in number or in bytes.
+    package func tooMany() -> ServiceError {
         refused.add()
         return ServiceError(
             .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)

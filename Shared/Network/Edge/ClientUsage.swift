@@ -66,8 +66,15 @@ final class ClientUsage: Sendable {
     var connections: Int { state.withLock { $0.total.connections } }
     var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
-    /// Nobody holds anything, in all or by address.
-    var isNothing: Bool { state.withLock { $0.total.isNothing && $0.byAddress.isEmpty && $0.byPerson.isEmpty } }
+    /// Nobody is connected, and bytes are counted for nobody without being counted in all. The application may still work on events of
+    /// clients that have gone.
+    var hasNoClients: Bool {
+        state.withLock { state in
+            let isClear = state.byAddress.isEmpty && state.byPerson.isEmpty
+            return state.total.connections == 0 && state.total.unconnectedSockets == 0
+                && (state.total.bufferedBytes > 0 || isClear)
+        }
+    }
 
     // MARK: Connections
 
@@ -113,7 +120,8 @@ final class ClientUsage: Sendable {
 
     // MARK: Bytes
 
-    /// Counts a client as `after` in place of `before`. Less is always granted, and so is what fits `EdgeLimits.smallBuffer`.
+    /// Counts a client as `after` in place of `before`. Less of one address and standing is always granted, and so is what fits
+    /// `EdgeLimits.smallBuffer`. What is refused stays counted as `before`.
     func changeBuffer(from before: Buffered, to after: Buffered) throws(Excess) {
         let excess: Excess? = state.withLock { state in
             if let excess = self.excess(from: before, to: after, state) { return excess }

@@ -4,20 +4,27 @@ import SocketIO
 
 /// What an Engine.IO message says, and what the application does about it.
 extension EngineConnection {
-    /// An event of more bytes is asked about before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
-    private static let largeEvent = 16 * 1024
+    /// A message of more bytes is looked at before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
+    private static let largeMessage = 16 * 1024
 
     func deliver(_ message: EnginePacket) {
         guard takesMessages else { return }
         guard admitMessage() else { return close(.tooManyMessages) }
         if let takeMessage = endpoint.takeMessage {
             takeMessage(socket, message)
-        } else if message.payload.count > Self.largeEvent, let event = socketIO.preview(of: message),
-            !edge.delegate.socket(socket, takes: event, ofBytes: message.payload.count)
+        } else if message.payload.count <= Self.largeMessage || takesLarge(message),
+            let action = socketIO.receive(message)
         {
-            return
-        } else if let action = socketIO.receive(message) {
             perform(action)
+        }
+    }
+
+    private func takesLarge(_ message: EnginePacket) -> Bool {
+        switch socketIO.preview(of: message) {
+        case .event(let event): edge.delegate.socket(socket, takes: event, ofBytes: message.payload.count)
+        // No server here asks its clients for acks.
+        case .ack, .ignored: false
+        case nil: true
         }
     }
 

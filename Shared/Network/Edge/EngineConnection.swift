@@ -223,10 +223,10 @@ final class EngineConnection: Waiting {
     /// Whose its bytes are.
     var standing: ClientUsage.Standing { isUnconnected ? .stranger : .known(person: person) }
 
+    /// It counts also when the engine has closed: what the client sent before is still worked on.
+    ///
     /// - Returns: false if it is more than the client may have; then it is not counted.
     func noteHeld(change: Int) -> Bool {
-        // Of one that has ended nothing is counted any more.
-        if engine.isClosed { return true }
         heldBytes += change
         if countQueue() || change <= 0 { return true }
         heldBytes -= change
@@ -321,7 +321,6 @@ final class EngineConnection: Waiting {
         timers.cancelAll()
         endUnconnected()
         edge.retire(self)
-        heldBytes = 0
         countQueue()
         edge.forget(self)
         if let webSocket {

@@ -76,7 +76,8 @@ public struct Socket: Sendable, Hashable {
 
     /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
     ///
-    /// - Parameter change: how much more it is by now, or less. Less is always granted. When the socket has closed, nothing of it is counted.
+    /// - Parameter change: how much more it is by now, or less. Less is always granted. It counts until it is given back, also when the
+    ///   socket has closed.
     /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`): then the change is not counted.
     @discardableResult
     public func noteHeld(change: Int) -> Bool { connection.object.noteHeld(change: change) }

@@ -50,14 +50,13 @@ public struct SocketIOPacket: Sendable, Equatable {
         try checkShape()
     }
 
-    /// An event without attachments as far as its name, however long it is: its arguments are neither read nor checked.
+    /// Parses a packet as far as the name of its event, however long it is: its arguments are neither read nor checked.
     ///
-    /// - Returns: nil if it is something else, or no packet. The name is empty where the array does not begin with a short string.
+    /// - Returns: nil if it is no packet. The name is empty where the array does not begin with a short string.
     init?(previewing text: ArraySlice<UInt8>) {
         var rest = text
         do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
-        guard kind == .event else { return nil }
-        eventName = Self.leadingString(of: rest) ?? ""
+        if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
     }
 
     /// The first element of an array, if it is a string of up to `maxPreviewedName` bytes.

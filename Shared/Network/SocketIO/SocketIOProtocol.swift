@@ -37,6 +37,15 @@ public struct SocketIOConfiguration: Sendable {
     }
 }
 
+/// A message by its first bytes.
+public enum SocketIOPreview: Sendable, Equatable {
+    /// Has a name and no arguments.
+    case event(SocketIOEvent)
+    case ack
+    /// `receive` would ignore it.
+    case ignored
+}
+
 /// An event from a client.
 public struct SocketIOEvent: Sendable, Equatable {
     public let namespace: String

@@ -202,17 +202,30 @@ struct SocketIOSessionTests {
             (#"2["\#(String(repeating: "e", count: 600))"]"#, ""),
         ])
     func preview(text: String, name: String) {
-        let event = connected().preview(of: EnginePacket(text))
-        #expect(event?.name == name && event?.arguments == [] && event?.namespace == "/")
-        #expect(event?.ackID == (text.hasPrefix("27") ? 7 : nil))
+        let event = SocketIOEvent(
+            namespace: "/", name: name, arguments: [], attachments: [], ackID: text.hasPrefix("27") ? 7 : nil)
+        #expect(connected().preview(of: EnginePacket(text)) == .event(event))
     }
 
     @Test(
-        "what may not be left out has no preview",
-        arguments: ["0", "1", #"3["e"]"#, #"51-["e"]"#, #"2/x,["e"]"#, "x", ""])
+        "what has to be received has no preview",
+        arguments: ["0", "0/x,", "1", #"51-["e"]"#, "61-7[", #"2/x,["e"]"#, "3/x,7[", "x", ""])
     func withoutPreview(text: String) {
         #expect(connected().preview(of: EnginePacket(text)) == nil)
         #expect(SocketIOSession(configuration: SocketIOConfiguration()).preview(of: EnginePacket(#"2["e"]"#)) == nil)
+    }
+
+    @Test("an ack is known without its arguments, and so is a packet that would be ignored")
+    func previewOfOthers() {
+        #expect(connected().preview(of: EnginePacket("37[{")) == .ack)
+        var session = SocketIOSession(configuration: SocketIOConfiguration(outOfPlacePackets: .ignore))
+        for text in [#"2/x,["e",{"#, "3/x,7[{", #"2["e",{"#] {
+            #expect(session.preview(of: EnginePacket(text)) == .ignored)
+        }
+        #expect(session.preview(of: EnginePacket("0/x,")) == nil)
+        _ = session.receive(EnginePacket("0"))
+        // It waits for its CONNECT.
+        #expect(session.preview(of: EnginePacket(#"2["e",{"#)) == nil)
     }
 
     @Test("an ack from the client is passed on")
