@@ -44,17 +44,19 @@ package final class LoopEdge: EdgeDelegate {
         sockets.onLoop { $0.takes(event, ofBytes: bytes, on: socket) }
     }
 
-    package func socket(_ socket: Socket, received event: SocketIOEvent) {
-        sockets.onLoop { $0.receive(event, on: socket) }
+    package func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {
+        sockets.onLoop { $0.receive(event, ofBytes: bytes, on: socket) }
     }
 
-    package func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+    package func socket(
+        _ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal
+    ) {
         let message =
             switch refusal {
             case .attachments: "Attachments are not taken here."
             case .depth: "The event's payload is nested too deeply."
             }
-        sockets.onLoop { $0.refuse(event, .init(.malformedRequest, message), on: socket) }
+        sockets.onLoop { $0.refuse(event, ofBytes: bytes, .init(.malformedRequest, message), on: socket) }
     }
 
     package func socketIsPinged(_ socket: Socket) { sockets.onLoop { $0.notePing(on: socket) } }

@@ -172,6 +172,9 @@ package actor SocketFront: LoopPart {
             guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, session) }
             try limits.check(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address, writing: bytes)
+            // Whether there will be room for it. It is counted once it is read.
+            if let refusal = socket.noteHeld(change: bytes) { throw limits.noRoom(isOwn: refusal == .own) }
+            socket.noteHeld(change: -bytes)
             return true
         } catch {
             session.subscriber.object.liveness.noteEvent(at: loop.now)
@@ -183,27 +186,28 @@ package actor SocketFront: LoopPart {
     /// The gateway's own events are short, and an event that nobody has declared is refused whatever is in it.
     private func refusal(ofLarge event: SocketIOEvent, _ session: SocketSession) throws(ServiceError) -> ServiceError {
         let limit = OwnLimits.ofEvent(event.name)
+        if limit == OwnLimits.unknown { return try refusal(ofUndeclared: session) }
         try limits.pass([limit], person: session.caller.id, address: session.address)
-        return limit.name == OwnLimits.unknown.name
-            ? undeclared : ServiceError(.payloadTooLarge, "This event is longer than any of its kind.")
+        return ServiceError(.payloadTooLarge, "This event is longer than any of its kind.")
     }
 
-    private var undeclared: ServiceError {
-        directory.catalog.isWhole
-            ? ServiceError(.malformedRequest, "There is no event of this name.")
-            : .unavailable("This part of the service")
+    private func refusal(ofUndeclared session: SocketSession) throws(ServiceError) -> ServiceError {
+        // It may be the event of a service that has not announced itself yet.
+        guard directory.catalog.isWhole else { return .unavailable("This part of the service") }
+        try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+        return ServiceError(.malformedRequest, "There is no event of this name.")
     }
 
-    func receive(_ event: SocketIOEvent, on socket: Socket) {
+    func receive(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return }
         session.subscriber.object.liveness.noteEvent(at: loop.now)
         lastEvent &+= 1
         let origin = services.origin(
             "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
-        let request = SocketRequest(event: event, origin: origin)
+        let request = SocketRequest(event, ofBytes: bytes, origin: origin)
         // A person may have many sockets, so that what waits and what is under way of all of them counts together, too.
-        guard socket.noteHeld(change: request.size) else {
-            return answers.fail(event, limits.tooMany(), to: socket)
+        if let refusal = socket.noteHeld(change: request.size) {
+            return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: socket)
         }
         if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
         if session.waiting.append(request) { return }
@@ -241,8 +245,8 @@ package actor SocketFront: LoopPart {
                 try limits.pass(
                     [OwnLimits.ofEvent(request.event.name)], person: session.caller.id, address: session.address)
             } catch {
-                answers.answer(request.event, of: session, since: .now(), .failure(error))
-                return noteEnd(of: request, session)
+                noteEnd(of: request, session)
+                return answers.answer(request.event, of: session, since: .now(), .failure(error))
             }
             if request.event.name == "room:join" { delivery.onLoop { $0.noteVisit() } }
             session.isChangingRooms = true
@@ -253,22 +257,29 @@ package actor SocketFront: LoopPart {
 
     private func changeRooms(_ request: SocketRequest, of session: SocketSession) async {
         let began = LoopInstant.now()
+        let outcome: Result<JSONValue?, ServiceError>
         do throws(ServiceError) {
-            let members = try await joins.change(request, of: session, on: self)
-            answers.answer(request.event, of: session, since: began, .success(members))
+            outcome = .success(try await joins.change(request, of: session, on: self))
         } catch {
-            answers.answer(request.event, of: session, since: began, .failure(error))
+            outcome = .failure(error)
         }
+        // The answer may take its room.
         noteEnd(of: request, session)
+        answers.answer(request.event, of: session, since: began, outcome)
         session.isChangingRooms = false
         resume(session)
     }
 
     /// An event that is not taken, whatever it is called.
-    func refuse(_ event: SocketIOEvent, _ error: ServiceError, on socket: Socket) {
+    func refuse(_ event: SocketIOEvent, ofBytes bytes: Int, _ error: ServiceError, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return answers.fail(event, error, to: socket) }
         do throws(ServiceError) {
-            try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+            let catalog = directory.catalog
+            let declared = catalog.socketEvents[event.name].map { Limits.of($0, catalog) }
+            // It was read, so that its bytes count as those of one that is taken.
+            try limits.pass(
+                (declared ?? []) + [OwnLimits.unknown], person: session.caller.id, address: session.address,
+                writing: bytes)
             answers.fail(event, error, to: socket)
         } catch {
             answers.fail(event, error, to: socket)
@@ -285,14 +296,11 @@ package actor SocketFront: LoopPart {
         do throws(ServiceError) {
             let catalog = directory.catalog
             guard let declared = catalog.socketEvents[request.event.name] else {
-                if catalog.isWhole {
-                    try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
-                }
-                throw undeclared
+                throw try refusal(ofUndeclared: session)
             }
             let pass = try limits.pass(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address,
-                writing: request.size)
+                writing: request.writtenBytes)
             let data = try request.payload
             let event = ServiceEvent(request, of: session, since: began, declared, pass)
             let bound = LoopBound(event, to: loop)
@@ -339,8 +347,8 @@ package actor SocketFront: LoopPart {
         _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
         _ outcome: Result<JSONValue?, ServiceError>
     ) {
-        answers.answer(request.event, of: session, since: began, outcome)
         noteEnd(of: request, session)
+        answers.answer(request.event, of: session, since: began, outcome)
         session.underWay -= 1
         resume(session)
         delivery.endWork()

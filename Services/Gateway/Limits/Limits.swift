@@ -199,10 +199,19 @@ package final class Limits: Sendable {
         return slot
     }
 
-    /// For a person who has as much under way as they may have, in number or in bytes.
-    package func tooMany() -> ServiceError {
+    private func tooMany() -> ServiceError {
         refused.add()
         return ServiceError(
             .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)
+    }
+
+    /// For an event for which no room is left.
+    ///
+    /// - Parameter isOwn: whether it is the person or the address that has as much as it may have, and not all together.
+    package func noRoom(isOwn: Bool) -> ServiceError {
+        refused.add()
+        return isOwn
+            ? ServiceError(.rateLimited, "Too much of yours is under way. Try again in a moment.", retryAfter: 1)
+            : ServiceError(.serviceUnavailable, "Too much is under way. Try again in a moment.")
     }
 }

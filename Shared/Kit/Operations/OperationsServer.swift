@@ -77,8 +77,8 @@ private final class OperationsDelegate: EdgeDelegate {
 
     // No sockets are served here.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
-    func socket(_ socket: Socket, received event: SocketIOEvent) {}
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {}
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 }
 

@@ -67,7 +67,7 @@ public final class EdgeServer: Sendable {
             }
         }
         // Some may be left over at the deadline. Without any, something would be counted that nobody has.
-        assert(counters.connections.value > 0 || usage.hasNoClients, "clients are counted that have gone")
+        assert(counters.connections.value > 0 || usage.hasNoConnections, "clients are counted that have gone")
     }
 }
 

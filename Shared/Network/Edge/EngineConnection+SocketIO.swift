@@ -15,7 +15,7 @@ extension EngineConnection {
         } else if message.payload.count <= Self.largeMessage || takesLarge(message),
             let action = socketIO.receive(message)
         {
-            perform(action)
+            perform(action, ofBytes: message.payload.count)
         }
     }
 
@@ -28,16 +28,18 @@ extension EngineConnection {
         }
     }
 
-    func perform(_ action: SocketIOAction) {
+    /// - Parameter bytes: of the message that it comes from, if it comes from one that has just arrived.
+    private func perform(_ action: SocketIOAction, ofBytes bytes: Int = 0) {
         guard takesMessages else { return }
         switch action {
         case .send(let packet): send(packet)
         case .checkConnect(let namespace, let auth):
             edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
         // A handler of an earlier event may have ended the connection to the namespace.
-        case .event(let event) where isConnected(to: event.namespace): edge.delegate.socket(socket, received: event)
+        case .event(let event) where isConnected(to: event.namespace):
+            edge.delegate.socket(socket, received: event, ofBytes: bytes)
         case .refuse(let event, let refusal) where isConnected(to: event.namespace):
-            edge.delegate.socket(socket, refused: event, because: refusal)
+            edge.delegate.socket(socket, refused: event, ofBytes: bytes, because: refusal)
         case .event, .refuse: break
         // No server here asks its clients for acks.
         case .ack: break

@@ -370,16 +370,13 @@ final class HTTPConnection: ChannelHandler, Waiting {
         switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
         case .notYet: break
         case .notRead: cutOff()
-        // What has come waits for its client's share: that is no fault of the client's.
-        case .notSent where isResting: deadline.look(after: Self.restingLook)
+        // What has come may be a whole request that waits for its client's share.
+        case .notSent where isResting && deadline.extend(): break
         case .notSent(.idle): channel.close()
         case .notSent where !hasReceived: channel.close()
         case .notSent: fail(open(nil), status: 408, reason: "the request took too long")
         }
     }
-
-    /// How long after its deadline a connection that rests is looked at again.
-    private static let restingLook: Duration = .milliseconds(100)
 
     /// How long a connection that was just accepted may take to show its first request, when the server drains.
     private static let drainGrace: Duration = .milliseconds(100)

@@ -78,9 +78,11 @@ public struct Socket: Sendable, Hashable {
     ///
     /// - Parameter change: how much more it is by now, or less. Less is always granted. It counts until it is given back, also when the
     ///   socket has closed.
-    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`): then the change is not counted.
+    /// - Returns: why the client may not have so much (`EdgeLimits.bufferedBytes`): the change is not counted then.
     @discardableResult
-    public func noteHeld(change: Int) -> Bool { connection.object.noteHeld(change: change) }
+    public func noteHeld(change: Int) -> BufferRefusal? {
+        connection.object.noteHeld(change: change).map { $0 == .total ? .total : .own }
+    }
 
     // MARK: Closing
 
@@ -89,6 +91,14 @@ public struct Socket: Sendable, Hashable {
 
     /// Closes without a word: client libraries come back by themselves.
     public func closeTransport() { connection.object.close(.engine(.closedByServer)) }
+}
+
+/// Why nothing more is buffered for a client.
+public enum BufferRefusal: Sendable {
+    /// Its address or its person has as much as it may have.
+    case own
+    /// All clients together have.
+    case total
 }
 
 /// What is kept of the request that opened a socket: as little as an idle socket should hold.

@@ -62,8 +62,9 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// The first element of an array, if it is a string of up to `maxPreviewedName` bytes.
     private static func leadingString(of array: ArraySlice<UInt8>) -> String? {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let array = array.drop(while: isSpace)
         guard array.first == UInt8(ascii: "[") else { return nil }
-        let text = array.dropFirst().prefix(maxPreviewedName).drop(while: isSpace)
+        let text = array.dropFirst().drop(while: isSpace).prefix(maxPreviewedName)
         guard text.first == UInt8(ascii: "\"") else { return nil }
         var end = text.startIndex + 1
         while end < text.endIndex, text[end] != UInt8(ascii: "\"") {

@@ -55,6 +55,15 @@ public struct SocketIOEvent: Sendable, Equatable {
     public let attachments: [[UInt8]]
     /// If the client waits for an ack.
     public let ackID: Int?
+
+    /// The event with its first argument alone, copied. The arguments of the original keep alive all that came with it: its message,
+    /// or the whole body of a POST.
+    public func withFirstArgumentCopied() -> SocketIOEvent {
+        SocketIOEvent(
+            namespace: namespace, name: name,
+            arguments: arguments.first.map { [JSONValue(trusted: Array($0.bytes))] } ?? [], attachments: [],
+            ackID: ackID)
+    }
 }
 
 /// Why an event is not delivered, though its session goes on.

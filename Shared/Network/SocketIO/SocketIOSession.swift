@@ -60,9 +60,11 @@ public struct SocketIOSession: Sendable {
                     namespace: packet.namespace, name: packet.eventName ?? "", arguments: [], attachments: [],
                     ackID: packet.id))
         case (.ack, true): return .ack
-        // Of a namespace whose CONNECT is checked, an event waits. What breaks the protocol is for `receive` to say.
-        case (.event, false), (.ack, false):
-            return index(of: packet.namespace) == nil && configuration.outOfPlacePackets == .ignore ? .ignored : nil
+        // What breaks the protocol is for `receive` to say.
+        case _ where configuration.outOfPlacePackets != .ignore: return nil
+        case (.connectError, _), (.connect, true): return .ignored
+        // Of a namespace whose CONNECT is checked, an event waits.
+        case (.event, false), (.ack, false): return index(of: packet.namespace) == nil ? .ignored : nil
         default: return nil
         }
     }

@@ -72,12 +72,12 @@ final class TestDelegate: EdgeDelegate {
         return false
     }
 
-    func socket(_ socket: Socket, received event: SocketIOEvent) {
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {
         calls.yield(.event(event.name, event.arguments.map(\.text), ack: event.ackID))
         behaviour.onEvent(socket, event)
     }
 
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {
         calls.yield(.refused(event.name, ack: event.ackID, refusal))
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
     }

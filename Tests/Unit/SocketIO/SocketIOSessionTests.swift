@@ -219,13 +219,26 @@ struct SocketIOSessionTests {
     func previewOfOthers() {
         #expect(connected().preview(of: EnginePacket("37[{")) == .ack)
         var session = SocketIOSession(configuration: SocketIOConfiguration(outOfPlacePackets: .ignore))
-        for text in [#"2/x,["e",{"#, "3/x,7[{", #"2["e",{"#] {
+        for text in [#"2/x,["e",{"#, "3/x,7[{", #"2["e",{"#, "4{", "4/x,{"] {
             #expect(session.preview(of: EnginePacket(text)) == .ignored)
         }
         #expect(session.preview(of: EnginePacket("0/x,")) == nil)
         _ = session.receive(EnginePacket("0"))
         // It waits for its CONNECT.
         #expect(session.preview(of: EnginePacket(#"2["e",{"#)) == nil)
+    }
+
+    @Test("the copy of an event has its first argument alone, and nothing of its message")
+    func copies() {
+        var session = connected()
+        guard case .event(let event) = session.receive(EnginePacket(#"27["e",{"a":1} , 2]"#)) else {
+            Issue.record("no event")
+            return
+        }
+        let copy = event.withFirstArgumentCopied()
+        #expect(copy.name == "e" && copy.ackID == 7 && copy.arguments.map(\.text) == [#"{"a":1}"#])
+        // An array of its own begins at its first byte.
+        #expect(copy.arguments.first?.bytes.startIndex == 0 && event.arguments.first?.bytes.startIndex != 0)
     }
 
     @Test("an ack from the client is passed on")
