@@ -90,7 +90,7 @@ final class GatewayMonitor: Sendable {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
             // The bus is going: gateways say it again when it is back.
-            log.warning("a gateway was not asked what is open", ["gateway": gateway, "error": "\(error)"])
+            log.warning("list of open rooms not requested from a gateway", ["gateway": gateway, "error": "\(error)"])
         }
     }
 
@@ -120,7 +120,7 @@ final class GatewayMonitor: Sendable {
             let closed = try await database.write { [membership] connection in
                 membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
             }
-            log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
+            log.info("gateway lost", ["gateway": gateway, "roomsClosed": closed])
             return true
         } catch {
             log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])

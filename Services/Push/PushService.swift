@@ -12,12 +12,12 @@ public struct PushService: Service {
 
     static let provider = Setting(
         "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
-        "Who brings notifications to devices; log: nobody, they are written down")
+        "Service that delivers notifications; log only writes them out")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
-        "How long a message may be read or deleted before anyone is woken for it")
+        "Delay before a notification, in which the message may still be read or deleted")
     static let preview = Setting(
-        "PUSH_PREVIEW", .onOrOff, default: "on", "Whether notifications have the message's text in them")
+        "PUSH_PREVIEW", .onOrOff, default: "on", "Include the message's text in notifications")
 
     public static let settings =
         [provider, hold, preview] as [any AnySetting] + PushProviders.all.flatMap { $0.settings }

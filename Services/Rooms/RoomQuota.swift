@@ -7,10 +7,12 @@ struct RoomQuota: Sendable {
     let maxUnanswered: Int
 
     static let maxRooms = Setting(
-        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000", "How many rooms a person may make")
+        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000",
+        "Maximum number of rooms that a person may create")
     static let maxUnanswered = Setting(
         "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20",
-        "How many rooms a person may make with another who has never written to them, nor made one with them")
+        "Maximum number of rooms that a person may create with someone who has never written to them or created a room with them"
+    )
 
     init(_ configuration: Configuration) {
         let isOn = configuration[.rateLimits]

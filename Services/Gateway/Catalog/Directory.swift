@@ -182,7 +182,8 @@ package final class Directory: Sendable {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
             log.error(
-                "a service is refused that offers what another does", ["name": name, "what": claim, "of": holder])
+                "service rejected: another one has the same routes or events",
+                ["name": name, "what": claim, "of": holder])
             return false
         }
         let hasRoom = state.withLock { state in
@@ -208,7 +209,7 @@ package final class Directory: Sendable {
             follower?.stop()
             return learn(manifest)
         }
-        if isUnknown { log.info("a service is there", ["name": name]) }
+        if isUnknown { log.info("service discovered", ["name": name]) }
         onAnnouncement(manifest)
         return true
     }
@@ -272,7 +273,7 @@ package final class Directory: Sendable {
             return (forgotten, state.known)
         }
         for name in forgotten {
-            log.info("a service is forgotten that nobody has announced for a day", ["name": name])
+            log.info("service forgotten: not announced for a day", ["name": name])
             onForgotten(name)
         }
         file?.save(known)

@@ -31,7 +31,7 @@ package final class Limits: Sendable {
         self.limiter = limiter
         self.slots = slots
         self.clock = clock
-        refused = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
+        refused = metrics.counter("parlor_rate_limited_total", "Requests and events refused by a rate limit.")
     }
 
     /// In milliseconds.

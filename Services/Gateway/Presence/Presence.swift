@@ -179,7 +179,7 @@ package actor Presence {
     }
 
     private func evict(_ gateway: String) {
-        log.warning("a gateway is gone", ["gateway": gateway])
+        log.warning("gateway lost", ["gateway": gateway])
         peers.forget(gateway)
         for entry in table.evict(gateway) { announceChange(of: entry) }
     }

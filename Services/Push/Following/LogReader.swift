@@ -88,7 +88,7 @@ struct LogReader: Sendable {
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
-                "messaging's log does not have the past that push knows; messages before its head are not told",
+                "messaging's log has another past than push knows; no notifications for messages before its head",
                 ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])
             return (try await start(at: page.head, after: position), false)
         }

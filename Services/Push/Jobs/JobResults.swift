@@ -59,7 +59,7 @@ final class JobResults: Sendable {
                 failure.end()
             } catch {
                 if failure.note("\(error)") {
-                    log.warning("what was sent cannot be written down yet", ["error": "\(error)"])
+                    log.warning("results of deliveries cannot be stored yet", ["error": "\(error)"])
                 }
             }
         }

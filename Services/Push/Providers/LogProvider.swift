@@ -11,7 +11,7 @@ struct LogProvider: PushProvider {
     static let name = "log"
 
     static let file = Setting(
-        "PUSH_LOG_FILE", .path, "Where the provider log writes its lines; to standard output by default")
+        "PUSH_LOG_FILE", .path, "File for the lines of the log provider; default: standard output")
     static let settings: [any AnySetting] = [file]
 
     /// Lines that may wait for the disk, or for who reads the pipe.

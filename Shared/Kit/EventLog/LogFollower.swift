@@ -204,7 +204,7 @@ public actor LogFollower: LoopActor {
         for entry in entries {
             if let last = cursor.last, entry.seq > last &+ 1 {
                 log.warning(
-                    "entries are gone from the event log",
+                    "event log entries missing",
                     ["service": service, "from": last &+ 1, "to": entry.seq &- 1])
                 ready += cursor.skip(to: entry.seq &- 1)
             }

@@ -18,9 +18,10 @@ extension ComponentFactory {
 /// The endpoints that operators and health checks ask: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
 struct OperationsServer: Component {
     static let port = Setting(
-        "OPS_PORT", .port, "A port for /healthz, /readyz and /metrics of this process; none by default")
+        "OPS_PORT", .port, "Port for this process's /healthz, /readyz and /metrics; default: none")
     static let host = Setting(
-        "OPS_HOST", .text, default: "127.0.0.1", "The address of that port; it needs no login, so keep it inside")
+        "OPS_HOST", .text, default: "127.0.0.1",
+        "Address of that port; it needs no login, so keep it on an inside network")
 
     private let server: EdgeServer
 

@@ -3,7 +3,7 @@ import Storage
 
 extension Command {
     private static let repair = Setting(
-        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Whether what differs is repaired")
+        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Repair the differences")
 
     /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be repaired.
     ///
@@ -12,8 +12,8 @@ extension Command {
         Command(
             name: "verify",
             summary: """
-                Counts every badge and count again from the rows, also while Parlor runs, and prints what differs.
-                It ends with 0 if nothing does or all was repaired, with 1 if something does, with 2 if it could not be done.
+                Recounts every badge and count from the rows, also while Parlor runs, and prints each difference.
+                Exit status: 0 if nothing differs or everything was repaired, 1 if something differs, 2 if it failed.
                 """,
             settings: [Setting.data, Setting.databaseURL, repair]
         ) { configuration, print in

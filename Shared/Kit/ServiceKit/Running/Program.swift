@@ -89,7 +89,7 @@ public struct Program: Sendable {
 
     private func help(_ settings: [any AnySetting], _ commands: [Command]) -> String {
         var text = Configuration.help(program: name, summary: summary, settings)
-        if !commands.isEmpty { text += "\n\nIn the place of serving, each with a --help of its own:" }
+        if !commands.isEmpty { text += "\n\nCommands, each with its own --help:" }
         for command in commands {
             text += "\n  \(name) \(command.name): \(command.summary.split(separator: "\n").first ?? "")"
         }
@@ -137,7 +137,7 @@ public struct Program: Sendable {
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
             clock: try Self.clock(configuration), log: log, services: Set(components.compactMap(\.service)))
         node.metrics.watchProcess()
-        node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
+        node.metrics.counter("log_lines_dropped_total", "Log lines dropped because the sink was too slow.") {
             output.dropped
         }
         var running: [any Component] = []

@@ -22,7 +22,7 @@ struct StatusReporter: Component {
                     do throws(BusError) {
                         try bus.publish(Subject.status, report.json)
                     } catch {
-                        log.warning("nobody was told how this is", ["part": status.part, "error": "\(error)"])
+                        log.warning("status report not published", ["part": status.part, "error": "\(error)"])
                     }
                 }
             }
