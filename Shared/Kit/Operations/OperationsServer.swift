@@ -27,7 +27,8 @@ struct OperationsServer: Component {
 
     var address: String? { nil }
 
-    /// Health checks and a few scrapers: more are nobody's. Who has waited longest makes place, so that one who opens many keeps nobody out.
+    /// Enough for health checks and a few scrapers. A newcomer evicts the connection that has
+    /// waited longest, so one peer that opens many does not lock others out.
     private static let maxConnections = 32
 
     static func start(
