@@ -5,7 +5,8 @@ extension Command {
     private static let repair = Setting(
         "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Repair the differences")
 
-    /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be repaired.
+    /// Recounts everything that services store beside their rows. The outcome is a failure if
+    /// something differs and could not be repaired.
     ///
     /// - Parameter services: all of the program's; one of them has to own memberships.
     public static func verify(_ services: [any Service.Type]) -> Command {

@@ -1,7 +1,8 @@
 import Storage
 
 extension Metrics {
-    /// What a service's database does: reads and writes beside the snapshots and commits that they share.
+    /// Metrics of a service's database: reads and writes, and the snapshots and commits that they
+    /// share.
     func watch(_ database: any Database, of service: String) {
         func count(_ name: String, _ help: String, _ read: @escaping @Sendable (DatabaseStatistics) -> Int) {
             counter("parlor_database_\(name)_total", help, labels: ["service": service]) { read(database.statistics) }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Metrics {
-    /// What the process takes, under the names that Prometheus' own clients give it.
+    /// The process's resources, under the names that Prometheus' own clients use.
     func watchProcess() {
         counter(
             "process_cpu_seconds_total", "Processor time, user and system, in seconds.",

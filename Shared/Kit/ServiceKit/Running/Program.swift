@@ -5,12 +5,12 @@ import MessageBus
 import Reactor
 import Security
 
-/// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
-/// stops them in reverse.
+/// An executable: reads its settings, starts its components in order, reports readiness, and stops
+/// them in reverse order on SIGTERM or SIGINT.
 ///
-/// With a command's name as its first argument it carries that out instead, and exits with its status. Else it exits
-/// with 0 when it was told to stop, also if the time for it ran out before all was finished; with 1 if it could not
-/// start or run, with 2 for settings that make no sense.
+/// If its first argument is a command's name, it runs that and exits with its status. Otherwise the
+/// exit status is 0 after a signal, even if the time to stop ran out; 1 if it could not start or
+/// run; 2 for invalid settings.
 public struct Program: Sendable {
     public enum BusChoice: Sendable {
         /// All parts are in this process.
@@ -38,10 +38,10 @@ public struct Program: Sendable {
         Setting.loops, Setting.logLevel, Setting.logFormat, Setting.clockOffsetFile,
     ]
 
-    /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
+    /// The time for stopping. Process managers send SIGKILL after about ten seconds.
     static let stopDeadline: Duration = .milliseconds(4500)
 
-    /// How long the last lines of the log may take to be written when nobody reads them.
+    /// The time for the last lines of the log if nobody reads them.
     static let logDeadline: Duration = .milliseconds(500)
 
     public init(
@@ -197,7 +197,7 @@ public struct Program: Sendable {
         exit(status)
     }
 
-    /// A line at once: whoever waits for it reads a pipe.
+    /// Writes a line at once, without a buffer, because a program may wait for it at a pipe.
     static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)
         // Nobody is left to be told if this fails.

@@ -24,7 +24,7 @@ public final class ServiceHost: Sendable {
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
-    /// How often the end of the event log is read for entries that nobody published.
+    /// The interval between reads of the event log's end, to find entries that nobody published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
