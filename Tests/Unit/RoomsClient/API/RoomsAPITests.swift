@@ -88,9 +88,9 @@ struct RoomsAPITests {
     @Test("whatever an app's own transport or tokens throw, a call throws what it says", arguments: [true, false])
     func foreignErrors(hasToken: Bool) async {
         let api = RoomsAPI(transport: Careless(), tokens: Careless(hasToken: hasToken))
-        await #expect(throws: ClientFailure.offline("Trouble()")) { try await api.me() }
+        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await api.me() }
         let accounts = AccountsAPI(transport: Careless())
-        await #expect(throws: ClientFailure.offline("Trouble()")) { try await accounts.refresh("r") }
+        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await accounts.refresh("r") }
     }
 
     @Test("messages: every route")
