@@ -3,7 +3,7 @@ import EventLog
 import ServiceKit
 import Synchronization
 
-/// How far each log is followed, and how long a change takes to clients.
+/// Metrics of delivery: the position in each log, and the time from a change to clients.
 package final class DeliveryMetrics: Sendable {
     private let fanout: Histogram
     private let metrics: Metrics

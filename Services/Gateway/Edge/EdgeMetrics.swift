@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-/// What a gateway measures of its clients' requests and events. What is open and cut off at its edge is in `EdgeCounters`.
+/// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {
     /// From a socket's event to its ack, also of a failure.
     let acks: Histogram
@@ -13,7 +13,7 @@ package final class EdgeMetrics: Sendable {
     let endedSockets: Counter
     /// Sockets that gave way to a newer one of their person.
     let replacedSockets: Counter
-    /// What the edge counts of it is registered with the server.
+    /// The metric of refusals. The edge's own counts of it are registered with the server.
     package static let refused = (
         name: "parlor_refused_total", help: "Refusals at the edge, by limit."
     )
