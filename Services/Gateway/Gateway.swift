@@ -16,8 +16,9 @@ public struct Gateway: Component {
     private let host: String
     let parts: GatewayParts
 
-    /// It speaks for clients: it may ask anything, and hears every service's log, those of services that it has never heard of, too.
-    /// It serves nothing but the questions to gateways.
+    /// A gateway sends requests for clients, so it may request anything. It subscribes to every
+    /// service's log, also of services that it does not know yet. It answers only the requests to
+    /// gateways.
     public static let peer = BusPeer(
         "gateway",
         BusRights(

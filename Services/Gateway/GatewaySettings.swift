@@ -20,12 +20,12 @@ struct GatewaySettings: Sendable {
     private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
     private let loopTimePerAddress: Int
-    /// Whether what is counted for each person and address is limited.
+    /// True if rate limits apply to people and addresses.
     let isLimiting: Bool
     let maxRequestsPerPerson: Int
     let maxHeavyRequestsPerPerson: Int
     let maxSocketsPerPerson: Int
-    /// What is set in place of the limits' own numbers, by name.
+    /// Overrides of the limits' own numbers, by name.
     let rateOverrides: [String: Rate]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
@@ -167,7 +167,7 @@ struct GatewaySettings: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// What clients may hold at once: as it is set, and the rest as the machine allows.
+    /// The limits of the edge: the settings, and defaults from the machine's resources.
     func edgeLimits(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
         var limits = EdgeLimits.fitting(descriptors: descriptors, memory: memory, loops: loops)
         func set(_ limit: inout EdgeLimits.Limit, to given: EdgeLimits.Limit) {
