@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-/// How much lies on boards at most: on one room's, and on all of them together on the account of one person.
+/// The limits of one room's board, and of one person's elements on all boards.
 struct BoardLimits: Sendable {
     let room: Amount
     let person: Amount

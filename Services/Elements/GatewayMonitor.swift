@@ -53,7 +53,7 @@ final class GatewayMonitor: Sendable {
         for task in [closing, finding] { await task?.value }
     }
 
-    /// A gateway has spoken, whatever it said. Called before what it said is written.
+    /// Notes a sign of life of a gateway. Called before its message is stored.
     func renew(_ gateway: String) { membership.renew(gateway) }
 
     /// Those that had rooms open when the service last ran. They may have died since.

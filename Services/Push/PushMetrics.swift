@@ -2,7 +2,8 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// What operators see of push. Several instances on one database share the jobs, and each of them shows all.
+/// The metrics of push. Several instances on one database share the jobs, and each of them shows
+/// all.
 final class PushMetrics: Sendable {
     let logRestarts: Counter
     let latency: Histogram

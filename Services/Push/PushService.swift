@@ -38,7 +38,7 @@ public struct PushService: Service {
     private let gateways: LiveGateways
     private let membership: GatewayMembership
     let worker: PushWorker
-    /// How long gateways may take to be heard of.
+    /// The time in which gateways announce themselves.
     private let learningTime: Duration
     /// All that goes on beside requests. One thread: many notifications at once are the network's work, and not a core's.
     private let background = TaskThread(named: "push", priority: PushService.priority)
@@ -97,7 +97,7 @@ extension Endpoint {
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
 }
 
-/// What a service does beside requests, from its start to its stop.
+/// The tasks of a service besides requests, from its start to its stop.
 private final class RunningTasks: Sendable {
     private struct State {
         var subscriptions: [BusSubscription] = []

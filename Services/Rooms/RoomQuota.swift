@@ -1,7 +1,8 @@
 import Contracts
 import ServiceKit
 
-/// How many rooms a person may make: nobody can leave one, and whoever is in many has long lists.
+/// The maximum of rooms that a person may create: nobody can leave one, and people in many rooms
+/// have long lists.
 struct RoomQuota: Sendable {
     let maxRooms: Int
     let maxUnanswered: Int
@@ -30,7 +31,7 @@ struct RoomQuota: Sendable {
         let byOther: Int
     }
 
-    /// Whether the other has to have written for one more.
+    /// True if the other must have written before one more room is created.
     func needsAnswer(_ made: Made) -> Bool { made.withOther >= maxUnanswered && made.byOther == 0 }
 
     /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.

@@ -64,9 +64,10 @@ struct LogProvider: PushProvider {
 /// A file or a pipe that is written in whole lines, by one thread at a time.
 final class LineFile: Sendable {
     private let descriptor: Int32
-    /// What is left of a line that was begun.
+    /// The rest of a line that was partly written.
     private let begun = Mutex<ArraySlice<UInt8>>([])
-    /// What a pipe takes at once if it takes any, a file whole: then no line of another process comes between.
+    /// The size that a pipe accepts at once, and a file always, so that no line of another process
+    /// comes between.
     private let maxPiece: Int
     private let maxWait: Duration
 

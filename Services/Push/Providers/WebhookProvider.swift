@@ -50,7 +50,8 @@ struct WebhookProvider: PushProvider {
         client = try WebClient(configuration)
     }
 
-    /// Whether others can read what is sent there. What is not known to be this machine is another one.
+    /// True if others can read the requests: plain HTTP to an address that is not known to be this
+    /// machine.
     static func isInTheClear(_ url: String) -> Bool {
         let scheme = "http://"
         guard url.lowercased().hasPrefix(scheme) else { return false }
