@@ -116,7 +116,8 @@ struct Accounts: Sendable {
     }
 }
 
-/// Who sees others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always shown.
+/// The people who see others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always
+/// shown.
 enum EmailVisibility: String, Sendable, CaseIterable {
     case everyone
     /// People one shares a room with.
