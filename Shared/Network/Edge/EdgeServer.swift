@@ -67,7 +67,7 @@ public final class EdgeServer: Sendable {
             }
         }
         // Some may be left over at the deadline. With the last one goes all that clients held, or something is counted that nobody has.
-        assert(counters.connections.value > 0 || usage.isNothing, "clients counted that are disconnected")
+        assert(counters.connections.value > 0 || usage.isNothing, "clients are counted that have gone")
     }
 }
 
