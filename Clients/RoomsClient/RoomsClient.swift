@@ -14,7 +14,8 @@ public final class RoomsClient {
     public private(set) var connection = Connection.idle
     /// Unsent messages that could not be read from the disk, and were put aside.
     public private(set) var failures: [OutboxFailure] = []
-    /// Why unsent messages cannot be kept on this device; each says so too, and can be sent again.
+    /// The reason why unsent messages cannot be stored on this device. Each message has it too, and
+    /// can be sent again.
     public private(set) var outboxFailure: String?
 
     public let user: Person
@@ -82,7 +83,7 @@ public final class RoomsClient {
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
-    /// What the socket is given before there is a client.
+    /// Receives the socket's updates before there is a client.
     private final class EventRelay {
         weak var client: RoomsClient?
     }
@@ -122,8 +123,8 @@ public final class RoomsClient {
         await order { await $0.stop() }
     }
 
-    /// To be called when the app goes to the background, and may not come back: keeps and tells what waits for it, for at most
-    /// three seconds, and disconnects.
+    /// Call it when the app goes to the background, and may not return: stores and sends all that
+    /// waits, for at most three seconds, and disconnects.
     public func enterBackground() async {
         let generation = nextGeneration()
         let (conversations, receipts) = (Array(open.values), backing.receipts)
@@ -148,11 +149,12 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server is not waited
-    /// for: what was read and not told yet is told no more. It is final: nothing connects or is kept by this client again, and rooms
-    /// opened from now on stay empty.
+    /// Ends everything here, and removes all of this person's data from the device, including
+    /// unsent messages. It does not wait for the server: receipts that were not sent are dropped.
+    /// This is final: the client never connects or stores anything again, and rooms opened from now
+    /// on stay empty.
     ///
-    /// - Throws: what the file system says; the rest is done.
+    /// - Throws: the error of the file system; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()

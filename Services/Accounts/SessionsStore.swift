@@ -40,10 +40,10 @@ struct SessionsStore {
 
     // MARK: Going on
 
-    /// Puts the next token in the place of one that is presented. Of several who present the same, one gets through; it
-    /// ends the session for all.
+    /// Replaces the presented token by the next one. Of several requests with the same token one
+    /// succeeds; the next ends the session for all.
     ///
-    /// - Returns: whose session it is, and its name; nil if the token is not, or no longer, good.
+    /// - Returns: the session's person and name; nil if the token is not valid, or no longer.
     func exchange(_ presented: RefreshToken, for next: NewSession) throws -> (account: Account, id: String)? {
         guard let session = try session(of: presented, at: next.now) else { return nil }
         guard constantTimeEquals(session.hash, presented.hash) else {
@@ -169,7 +169,8 @@ struct SessionsStore {
 /// A session that begins or goes on, with its next refresh token.
 struct NewSession: Sendable {
     let token: RefreshToken
-    /// What people and access tokens call it; of one that goes on, the database knows better.
+    /// The session's name in access tokens and for people; for a session that continues, the
+    /// database knows better.
     let publicID: String
     let now: Timestamp
     let expiry: Timestamp

@@ -4,7 +4,7 @@ import JSON
 import Reactor
 import SocketIO
 
-/// Where the edge of a loop enters its fronts: on the loop, so that nothing has to wait or be copied.
+/// Connects a loop's edge to its fronts, on the loop, so that nothing waits or is copied.
 package final class LoopEdge: EdgeDelegate {
     private let http: HTTPFront
     private let sockets: SocketFront

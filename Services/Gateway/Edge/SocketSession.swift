@@ -21,7 +21,7 @@ final class SocketSession {
 
     /// Events that wait: to be caught up, for a join or leave to be done, or for a free slot under way. Their time runs.
     var waiting = WaitingEvents()
-    /// Whether a join, leave or typing is being done: what comes after it waits.
+    /// True while a join, leave or typing event is handled: later events wait.
     var isChangingRooms = false
     var inFlight = 0
 

@@ -15,13 +15,14 @@ public struct SocketIOPacket: Sendable, Equatable {
     public private(set) var id: Int?
     /// The first element of an event's array. A number counts as its text: the reference clients can send one.
     public private(set) var eventName: String?
-    /// What follows the name in an event, and all of an ack.
+    /// The values after the name in an event, and all values of an ack.
     public private(set) var arguments: [JSONValue] = []
     /// CONNECT: an object or nil. CONNECT_ERROR: an object or a string. Events and acks: the whole array.
     public private(set) var payload: JSONValue?
-    /// Of an event: its payload is JSON, but nested too deeply to be handed on. It has a name and no arguments.
+    /// True for an event whose payload is JSON that is nested too deeply. It has a name and no
+    /// arguments.
     public private(set) var isTooDeep = false
-    /// How many binary messages follow this one.
+    /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
     /// Those messages, in the order of their placeholders' numbers. `SocketIODecoder` puts them here, if they are kept.
     public internal(set) var attachments: [[UInt8]] = []
@@ -123,8 +124,9 @@ public struct SocketIOPacket: Sendable, Equatable {
         }
     }
 
-    /// What is wrong with an event that is JSON but for its depth is a request of the application's, not the packet: its
-    /// sender is told. Neither checking it nor looking for its name recurses.
+    /// Reads the name of an event that is nested too deeply. That is an error of the application's
+    /// request, not of the packet, so its sender gets an answer. Neither the check nor the search
+    /// for the name recurses.
     private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
         let objection = ProtocolViolation("a payload that is no JSON")
         guard kind == .event || kind == .binaryEvent else { throw objection }

@@ -12,7 +12,7 @@ public struct SocketIOSession: Sendable {
         let name: String
         /// False while its CONNECT is checked.
         var isConnected = false
-        /// What came meanwhile.
+        /// The packets that arrived meanwhile.
         var queue: [SocketIOPacket] = []
     }
 
@@ -154,7 +154,7 @@ public struct SocketIOSession: Sendable {
         return .send(.connectError(error, namespace: namespace))
     }
 
-    /// Tells the client that it is no longer welcome in this namespace; its library will not come back by itself.
+    /// Disconnects the client from this namespace; its library will not reconnect by itself.
     public mutating func disconnect(_ namespace: String) -> SocketIOAction? {
         guard let index = index(of: namespace), namespaces[index].isConnected else { return nil }
         namespaces.remove(at: index)
