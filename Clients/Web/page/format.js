@@ -46,7 +46,7 @@ export function explainTimes(element) {
 }
 
 export function clockTime(time) {
-  return format("clock", () => new Intl.DateTimeFormat(language(), { hour: "2-digit", minute: "2-digit" })).format(new Date(time));
+  return format("clock", () => new Intl.DateTimeFormat(language(), { hour: "numeric", minute: "2-digit" })).format(new Date(time));
 }
 
 /** "Today", "Yesterday", or the date in words. */
