@@ -46,7 +46,8 @@ request.onsuccess = () => {
 class Window:
     """One browser, with a storage of its own. Tests use it one after the other: `reset` leaves nothing of the last one."""
 
-    def __init__(self):
+    def __init__(self, traced: str = ""):
+        """With categories of Chromium's trace, `trace` gives what it has recorded."""
         options = webdriver.ChromeOptions()
         for argument in (
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -54,7 +55,11 @@ class Window:
         ):  # fmt: skip
             options.add_argument(argument)
         options.page_load_strategy = "none"
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        logs = {"browser": "ALL"}
+        if traced:
+            logs["performance"] = "ALL"
+            options.add_experimental_option("perfLoggingPrefs", {"enableNetwork": False, "traceCategories": traced})
+        options.set_capability("goog:loggingPrefs", logs)
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.main = self.driver.current_window_handle
         self.origins = set()
@@ -89,6 +94,11 @@ class Window:
         """The network, for what is open and for what is asked for next."""
         self.command(
             "Network.emulateNetworkConditions", offline=is_cut, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+
+    def trace(self) -> list[dict]:
+        """The trace's events since the last time."""
+        messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
+        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
 
     # What is there
 
