@@ -81,6 +81,8 @@ public struct Gateway: Component {
         configuration.maxUnsentBytes = settings.maxUnsentBytes
         configuration.writeTimeout = settings.writeTimeout
         configuration.trustedProxies = settings.trustedProxies
+        configuration.allowedOrigins = settings.allowedOrigins
+        configuration.sharedPaths = ["/api"]
         configuration.instance = gatewayID.filter { $0 != "-" }
         return configuration
     }

@@ -16,6 +16,7 @@ struct GatewaySettings: Sendable {
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
     let showsPage: Bool
+    let allowedOrigins: AllowedOrigins
     private let connections: EdgeLimits.Limit
     private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
@@ -81,6 +82,9 @@ struct GatewaySettings: Sendable {
         "Serve /readyz and /metrics on the clients' port as well as on OPS_PORT")
     static let webClient = Setting(
         "WEB_CLIENT", .onOrOff, default: "on", "Serve the web client at /")
+    static let allowedOrigins = Setting(
+        "ALLOWED_ORIGINS", .origins, default: "*",
+        "Origins whose pages may use /api and /socket.io/, such as https://app.example,https://beta.example; *: all")
     static let maxSocketsPerPerson = Setting(
         "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
         "Maximum sockets of one person on a gateway; one more disconnects the oldest")
@@ -100,7 +104,8 @@ struct GatewaySettings: Sendable {
         Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
         requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
-        trustedProxies, showsOperations, webClient, maxSocketsPerPerson, requiredServices, maxRequestsPerPerson,
+        trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
+        maxRequestsPerPerson,
         maxHeavyRequestsPerPerson, Setting.rateLimits,
     ]
 
@@ -152,6 +157,7 @@ struct GatewaySettings: Sendable {
         trustedProxies = configuration[Self.trustedProxies] ?? []
         showsOperations = configuration[Self.showsOperations]
         showsPage = configuration[Self.webClient]
+        allowedOrigins = configuration[Self.allowedOrigins]
         isLimiting = configuration[.rateLimits]
         maxRequestsPerPerson = configuration[Self.maxRequestsPerPerson]
         maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]
@@ -184,5 +190,11 @@ struct GatewaySettings: Sendable {
         set(&limits.bufferedBytes, to: bufferedBytes)
         limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil
         return limits
+    }
+}
+
+extension SettingKind where Value == AllowedOrigins {
+    static var origins: SettingKind {
+        SettingKind("has to be * or origins such as https://app.example,https://beta.example") { AllowedOrigins($0) }
     }
 }

@@ -249,7 +249,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     private func incoming(_ request: HTTPRequest) -> IncomingRequest {
         let endpoint = edge.endpoint(at: request.path)
-        let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
+        let configuration = edge.configuration
+        let isShared = endpoint != nil || configuration.isShared(request.path)
+        let id = open(request, originFields: isShared ? configuration.allowedOrigins.fields(for: request) : [:])
         return IncomingRequest(request: request, connection: self, exchange: id, endpoint: endpoint)
     }
 
@@ -302,7 +304,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return received
     }
 
-    private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
+    private func open(_ request: HTTPRequest?, originFields: HTTPHeaders = [:]) -> Int {
         if isReleased { return 0 }
         exchangeCount += 1
         deadline.end()
@@ -312,7 +314,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         exchange = HTTPExchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
             keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",
-            allowsAnyOrigin: allowsAnyOrigin,
+            originFields: originFields,
             bytes: request.map { parser.lastHeadBytes + $0.body.count } ?? 0)
         return exchangeCount
     }

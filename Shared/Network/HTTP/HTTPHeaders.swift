@@ -73,6 +73,18 @@ public struct HTTPHeaders: Sendable {
         fields.append(Field(name: start..<middle, value: middle..<bytes.count))
     }
 
+    /// Adds all fields of another head behind the others.
+    public mutating func add(contentsOf other: HTTPHeaders) {
+        let shift = bytes.count
+        bytes.append(contentsOf: other.bytes)
+        for field in other.fields {
+            fields.append(
+                Field(
+                    name: field.name.lowerBound + shift..<field.name.upperBound + shift,
+                    value: field.value.lowerBound + shift..<field.value.upperBound + shift))
+        }
+    }
+
     /// True if a text may be a field's name: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte) }
 
