@@ -7,25 +7,25 @@ import RoomsClient
 /// No key waits for the network: what is asked of it runs beside, and the place says what became of it.
 @MainActor @Observable
 final class ChatApp {
-    enum Place {
-        case rooms(RoomsPlace)
-        case room(RoomPlace)
+    enum Controller {
+        case rooms(RoomsController)
+        case room(RoomController)
     }
 
-    private var place: Place
+    private var controller: Controller
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
     /// By room, those that are left and not closed yet: who comes back so soon is in the same.
-    @ObservationIgnored private var leaving: [String: RoomPlace] = [:]
+    @ObservationIgnored private var leaving: [String: RoomController] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize
 
     /// So that "now" becomes "1 min" while nothing else happens, and a window's new size is seen.
     private static let refreshInterval: Duration = .milliseconds(500)
     /// So long the server has to hear of the end, and the disk to keep what is shown. Nobody waits longer for a shell.
-    private static let farewell: Duration = .seconds(1)
+    private static let shutdownGrace: Duration = .seconds(1)
 
     init(
         _ client: RoomsClient, _ status: StatusLine, on display: any Display, clock: any ClientClock = SystemClock()
@@ -35,7 +35,7 @@ final class ChatApp {
         self.display = display
         self.clock = clock
         size = display.window
-        place = .rooms(RoomsPlace(client, status))
+        controller = .rooms(RoomsController(client, status))
     }
 
     /// Until somebody quits, or there are no more keys.
@@ -53,7 +53,7 @@ final class ChatApp {
         isOver = true
         ticking.cancel()
         connecting.cancel()
-        await sayFarewell()
+        await shutDown()
     }
 
     private func press(_ key: Key) {
@@ -61,39 +61,39 @@ final class ChatApp {
             isOver = true
             return
         }
-        switch place {
+        switch controller {
         case .rooms(let rooms):
             switch rooms.press(key) {
             case .stay: break
             case .quit: isOver = true
             case .open(let room):
-                place = .room(leaving.removeValue(forKey: room.id) ?? RoomPlace(room, client, status))
+                controller = .room(leaving.removeValue(forKey: room.id) ?? RoomController(room, client, status))
             }
         case .room(let room):
             guard room.press(key, in: size) else { return }
-            place = .rooms(RoomsPlace(client, status, selecting: room.roomID))
+            controller = .rooms(RoomsController(client, status, selecting: room.roomID))
             leaving[room.roomID] = room
             Task { await close(room) }
         }
     }
 
-    private func close(_ room: RoomPlace) async {
+    private func close(_ room: RoomController) async {
         guard leaving[room.roomID] === room else { return }
         leaving[room.roomID] = nil
         await client.close(room.conversation)
     }
 
-    private func sayFarewell() async {
+    private func shutDown() async {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
-            if case .room(let room) = place { await client.close(room.conversation) }
+            if case .room(let room) = controller { await client.close(room.conversation) }
             // Rooms that are being left are not waited for: this keeps and tells what was typed and read in them, too.
             await client.enterBackground()
             continuation.finish()
         }
         let waiting = Task {
             // Cancelled when all is said.
-            try? await clock.sleep(for: Self.farewell)
+            try? await clock.sleep(for: Self.shutdownGrace)
             continuation.finish()
         }
         for await _ in end {}
@@ -103,7 +103,7 @@ final class ChatApp {
     // MARK: Drawing
 
     private var frame: Frame {
-        switch place {
+        switch controller {
         case .rooms(let rooms): rooms.screen.frame(in: size)
         case .room(let room): room.frame(in: size)
         }
@@ -129,7 +129,7 @@ final class ChatApp {
             frame = self.frame
         }
         display.show(frame.lines, cursor: frame.cursor)
-        if case .room(let room) = place { room.noteShown() }
+        if case .room(let room) = controller { room.noteShown() }
     }
 }
 

@@ -13,7 +13,7 @@ import Observation
 public final class RoomsClient {
     public private(set) var connection = Connection.idle
     /// Unsent messages that could not be read from the disk, and were put aside.
-    public private(set) var troubles: [OutboxTrouble] = []
+    public private(set) var failures: [OutboxFailure] = []
     /// Why unsent messages cannot be kept on this device; each says so too, and can be sent again.
     public private(set) var outboxFailure: String?
 
@@ -35,7 +35,7 @@ public final class RoomsClient {
     /// How many screens show each open room; none while it is being left.
     @ObservationIgnored private var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
-    @ObservationIgnored private var lastWish = 0
+    @ObservationIgnored private var latestGeneration = 0
     /// For good: nothing begins any more.
     @ObservationIgnored private var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
@@ -54,11 +54,11 @@ public final class RoomsClient {
         sockets: any SocketTransport = WebSocketTransport(), clock: any ClientClock = SystemClock(), folder: URL,
         settings: Settings = Settings()
     ) {
-        let door = Door()
+        let eventRelay = EventRelay()
         let http = http ?? URLSessionTransport(base: server)
         let access = StoppableAccess(http, tokens)
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
-            await door.client?.take($0)
+            await eventRelay.client?.take($0)
         }
         let connection = ServerConnection(api: RoomsAPI(transport: access, tokens: access), socket: socket)
         self.user = user
@@ -78,12 +78,12 @@ public final class RoomsClient {
         roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory))
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
-        door.client = self
+        eventRelay.client = self
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
     /// What the socket is given before there is a client.
-    private final class Door {
+    private final class EventRelay {
         weak var client: RoomsClient?
     }
 
@@ -94,20 +94,20 @@ public final class RoomsClient {
     /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
     public func start() async {
         if isSignedOut { return }
-        await start(makeWish())
+        await start(nextGeneration())
     }
 
-    private func start(_ wish: Int) async {
+    private func start(_ generation: Int) async {
         access.open()
         await startOutbox()
-        guard wish == lastWish else { return }
+        guard generation == latestGeneration else { return }
         rooms.loadFirst()
         await order { await $0.start() }
     }
 
     private func startOutbox() async {
         do {
-            troubles += try await outbox.start()
+            failures += try await outbox.start()
             outboxFailure = nil
         } catch {
             outboxFailure = error.localizedDescription
@@ -117,7 +117,7 @@ public final class RoomsClient {
     /// Disconnects, and asks the server for nothing more: what rooms and conversations want of it fails as without a network, and
     /// what is not sent waits. A later `start` catches up.
     public func stop() async {
-        _ = makeWish()
+        _ = nextGeneration()
         access.close()
         await order { await $0.stop() }
     }
@@ -125,7 +125,7 @@ public final class RoomsClient {
     /// To be called when the app goes to the background, and may not come back: keeps and tells what waits for it, for at most
     /// three seconds, and disconnects.
     public func enterBackground() async {
-        let wish = makeWish()
+        let generation = nextGeneration()
         let (conversations, receipts) = (Array(open.values), backing.receipts)
         // Telling is cut short then, and goes on when the app comes back; what is left to write is written beside the rest.
         try? await within(Self.backgroundTime, by: clock, else: "there was no more time") {
@@ -133,18 +133,18 @@ public final class RoomsClient {
             // Of rooms that were closed just before, too.
             await receipts.flush()
         }
-        guard wish == lastWish else { return }
+        guard generation == latestGeneration else { return }
         await order { await $0.stop() }
     }
 
     /// To be called when the app comes to the foreground, and when the network is back.
     public func enterForeground() async {
         if isSignedOut { return }
-        let wish = makeWish()
-        await start(wish)
-        guard wish == lastWish else { return }
+        let generation = nextGeneration()
+        await start(generation)
+        guard generation == latestGeneration else { return }
         await socket.reconnectNow()
-        guard wish == lastWish else { return }
+        guard generation == latestGeneration else { return }
         await rooms.becomeActive()
     }
 
@@ -155,7 +155,7 @@ public final class RoomsClient {
     /// - Throws: what the file system says; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
-        _ = makeWish()
+        _ = nextGeneration()
         access.close()
         await order { await $0.stop() }
         await backing.receipts.removeAll()
@@ -169,9 +169,9 @@ public final class RoomsClient {
         for removal in removals { try removal.get() }
     }
 
-    private func makeWish() -> Int {
-        lastWish += 1
-        return lastWish
+    private func nextGeneration() -> Int {
+        latestGeneration += 1
+        return latestGeneration
     }
 
     /// Has the socket do one thing after the other, as they were ordered: on their way to it, an urgent one would overtake.
@@ -222,12 +222,12 @@ public final class RoomsClient {
         rooms.beginLeaving(roomID)
         // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
         let before = conversation.visit
-        let telling = await conversation.leave()
+        let leaving = await conversation.leave()
         // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
         guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
         Task {
-            await telling?.value
+            await leaving?.value
             // Somebody may have come back meanwhile.
             if open[roomID] == nil { rooms.leave(roomID) }
         }
@@ -242,8 +242,8 @@ public final class RoomsClient {
 
     // MARK: What happens
 
-    private func take(_ happening: SocketHappening) async {
-        switch happening {
+    private func take(_ update: SocketUpdate) async {
+        switch update {
         case .connecting: connection = .connecting
         case .connected: connection = .connected
         case .disconnected(let failure):
@@ -252,9 +252,9 @@ public final class RoomsClient {
         case .recovered: isAway = false
         case .event: break
         }
-        rooms.apply(happening)
-        for conversation in open.values { conversation.apply(happening) }
-        if happening == .connected {
+        rooms.apply(update)
+        for conversation in open.values { conversation.apply(update) }
+        if update == .connected {
             await outbox.noteConnection()
             // The device may have been locked before.
             await startOutbox()

@@ -68,7 +68,7 @@ extension ServerConnection: MessageServer {
 
     /// Without a connection nobody is told: there is no such call over HTTP.
     public func setTyping(_ isTyping: Bool, in roomID: String) async {
-        await socket.tell("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
+        await socket.send("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
     }
 
     private struct SentMessage: Decodable {

@@ -12,7 +12,7 @@ public final class ScriptedServer: Sendable {
     public struct Settings: Sendable {
         public var tokenLifetime: Duration = .seconds(15 * 60)
         /// `GLOBAL_SCOPE`: whether `:global` events reach everybody, as a Parlor does by default, or a room's participants alone.
-        public var tellsEveryone = true
+        public var broadcastsToEveryone = true
         /// As announced to sockets. A day, so that nobody misses a ping in a test that is not about them.
         public var pingInterval: Duration = .seconds(24 * 60 * 60)
         public var pingTimeout: Duration = .seconds(20)
@@ -27,7 +27,7 @@ public final class ScriptedServer: Sendable {
         self.clock = clock
         let parlor = Parlor(
             settings: Parlor.Settings(
-                tokenLifetime: settings.tokenLifetime.milliseconds, tellsEveryone: settings.tellsEveryone,
+                tokenLifetime: settings.tokenLifetime.milliseconds, broadcastsToEveryone: settings.broadcastsToEveryone,
                 pingInterval: settings.pingInterval.milliseconds, pingTimeout: settings.pingTimeout.milliseconds),
             now: clock.now.milliseconds)
         network = Guarded(Network(parlor: parlor))

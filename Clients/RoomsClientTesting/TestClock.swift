@@ -66,7 +66,7 @@ public final class TestClock: ClientClock {
         }
         defer { standUp(id) }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { lieDown(id, for: duration, $0) }
+            try await withCheckedThrowingContinuation { fallAsleep(id, for: duration, $0) }
         } onCancel: {
             cancel(id)
         }
@@ -115,13 +115,13 @@ public final class TestClock: ClientClock {
         }
     }
 
-    private func lieDown(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+    private func fallAsleep(_ id: Int, for duration: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
         let watchers: [Watcher]? = state.withLock { state in
             guard !state.cancelled.contains(id) else { return nil }
             let sleeper = Sleeper(
                 id: id, length: duration, wakesAt: state.elapsed + duration, continuation: continuation)
-            let place = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
-            state.sleepers.insert(sleeper, at: place)
+            let index = state.sleepers.firstIndex { $0.wakesAt > sleeper.wakesAt } ?? state.sleepers.endIndex
+            state.sleepers.insert(sleeper, at: index)
             return state.takeSatisfiedWatchers()
         }
         guard let watchers else { return continuation.resume(throwing: CancellationError()) }

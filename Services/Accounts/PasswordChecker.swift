@@ -15,7 +15,7 @@ struct PasswordChecker: Sendable {
         pool = FairPool(
             workers,
             .init(
-                underWayOfNetwork: max(1, workers.threadCount - 1), waitingOfAddress: 8, waitingOfNetwork: 16,
+                inFlightOfNetwork: max(1, workers.threadCount - 1), waitingOfAddress: 8, waitingOfNetwork: 16,
                 waiting: 64))
         self.cost = cost
         self.randomness = randomness
@@ -70,13 +70,13 @@ struct PasswordChecker: Sendable {
     }
 
     /// Where nobody waits for an answer for a set time, as in tests.
-    private static let patience: Duration = .seconds(60)
+    private static let maxWait: Duration = .seconds(60)
 
     private func run<T: Sendable>(
         for client: SigningClient, by deadline: ContinuousClock.Instant?, _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
         do {
-            return try await pool.run(for: client.party, by: deadline ?? .now + Self.patience, body)
+            return try await pool.run(for: client.party, by: deadline ?? .now + Self.maxWait, body)
         } catch let refusal as FairPoolRefusal {
             throw Self.error(refusal)
         }

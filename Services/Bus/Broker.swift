@@ -87,7 +87,7 @@ final class Broker {
     func tick(at now: Duration) {
         expire(at: now)
         for peer in peers.values {
-            let silence = now - peer.lastHeard
+            let silence = now - peer.lastReceivedAt
             if peer.phase == .new, now - peer.connectedAt >= settings.helloTimeout {
                 counters.refusedPeers += 1
                 cut(peer, "hello_first", "no hello in time")
@@ -154,7 +154,7 @@ final class Broker {
     func receive(_ line: UnsafeRawBufferPointer, from peer: BrokerPeer, at now: Duration) {
         guard peer.phase != .closing else { return }
         self.now = now
-        peer.lastHeard = now
+        peer.lastReceivedAt = now
         counters.received += 1
         let parsed: BusLine
         do throws(BusLineError) {

@@ -22,7 +22,7 @@ final class BrokerPeer {
     /// nil: all.
     var rights: BrokerRights?
     let connectedAt: Duration
-    var lastHeard: Duration
+    var lastReceivedAt: Duration
     var lastPinged: Duration
     /// By the numbers the peer gave them.
     var subscriptions: [UInt64: Held] = [:]
@@ -40,7 +40,7 @@ final class BrokerPeer {
     init(id: UInt64, at now: Duration) {
         self.id = id
         connectedAt = now
-        lastHeard = now
+        lastReceivedAt = now
         lastPinged = now
     }
 

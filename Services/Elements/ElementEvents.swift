@@ -25,13 +25,13 @@ enum ElementEvents {
     }
 
     static func deleted(_ elementID: String, in roomID: String, by userID: String, _ state: BoardState) -> [Emission] {
-        let told = JSONWriter.object {
+        let payload = JSONWriter.object {
             $0.member("roomId", roomID)
             $0.member("elementId", elementID)
             $0.member("deletedBy", userID)
         }
         return [
-            Emission(to: .room, "element:deleted", told),
+            Emission(to: .room, "element:deleted", payload),
             everyone("element:deleted:global", roomID, state) {
                 $0.member("elementId", elementID)
                 $0.member("deletedBy", userID)
@@ -40,12 +40,12 @@ enum ElementEvents {
     }
 
     static func cleared(_ roomID: String, by userID: String, _ state: BoardState) -> [Emission] {
-        let told = JSONWriter.object {
+        let payload = JSONWriter.object {
             $0.member("roomId", roomID)
             $0.member("clearedBy", userID)
         }
         return [
-            Emission(to: .room, "room:cleared", told),
+            Emission(to: .room, "room:cleared", payload),
             everyone("room:cleared:global", roomID, state) { $0.member("clearedBy", userID) },
         ]
     }

@@ -16,12 +16,12 @@ public struct ElementsService: Service {
     public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
 
     let elements: Elements
-    let watch: GatewayWatch
+    let watch: GatewayMonitor
 
     public init(_ context: ServiceContext) { self.init(context, gateways: GatewayMembership(context.bus)) }
 
     init(_ context: ServiceContext, gateways: GatewayMembership) {
-        watch = GatewayWatch(database: context.database, membership: gateways, bus: context.bus, log: context.log)
+        watch = GatewayMonitor(database: context.database, membership: gateways, bus: context.bus, log: context.log)
         elements = Elements(
             database: context.database, limits: BoardLimits(context.configuration), ids: context.ids,
             clock: context.clock, watch: watch)
@@ -72,7 +72,7 @@ struct Elements: Sendable {
     let limits: BoardLimits
     let ids: UUIDv7Generator
     let clock: any WallClock
-    let watch: GatewayWatch
+    let watch: GatewayMonitor
 
     /// Changes a room's board, in one transaction.
     ///

@@ -4,14 +4,14 @@ import Storage
 
 /// What is kept beside the elements: each one's size and whose it is, a board's count, bytes, revision and last change, everyone's
 /// count of the unseen, and how much is on everyone's account.
-extension ElementsService: Recounted {
+extension ElementsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
     }
 
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
-    ) throws -> [Difference] {
+    ) throws -> [Discrepancy] {
         let counts = CountsStore(connection)
         let board = try counts.board(of: roomID)
         let misjudged = try counts.misjudgedElements(of: roomID)
@@ -19,13 +19,13 @@ extension ElementsService: Recounted {
         var differences = misjudged.flatMap(elementDifferences)
         if (board?.elementCount ?? 0) != rows.count {
             differences.append(
-                Difference("elements", kept: board?.elementCount, counted: rows.count) {
+                Discrepancy("elements", kept: board?.elementCount, counted: rows.count) {
                     try CountsStore($0).setCount(rows, of: roomID)
                 })
         }
         if let kept = try counts.bytes(of: roomID), kept != rows.bytes {
             differences.append(
-                Difference("bytes of elements", kept: kept, counted: rows.bytes) {
+                Discrepancy("bytes of elements", kept: kept, counted: rows.bytes) {
                     try CountsStore($0).setBytes(rows.bytes, of: roomID)
                 })
         }
@@ -33,7 +33,7 @@ extension ElementsService: Recounted {
         return try differences + unseenDifferences(roomID, counts)
     }
 
-    public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] {
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
         let counts = CountsStore(connection)
         let (kept, counted) = (try counts.accounts(), try counts.accountRows())
         return Set(kept.keys).union(counted.keys).sorted().flatMap { person in
@@ -41,19 +41,19 @@ extension ElementsService: Recounted {
         }
     }
 
-    private static func elementDifferences(_ element: CountsStore.Misjudged) -> [Difference] {
+    private static func elementDifferences(_ element: CountsStore.Misjudged) -> [Discrepancy] {
         let repair: (any Connection) throws -> Void = {
             try CountsStore($0).set(element.size, chargedTo: element.person, ofElement: element.id)
         }
-        var differences: [Difference] = []
+        var differences: [Discrepancy] = []
         if element.size != element.keptSize {
             differences.append(
-                Difference(
+                Discrepancy(
                     "bytes of element \(element.id)", kept: element.keptSize, counted: element.size, repair: repair))
         }
         if element.person != element.keptPerson {
             differences.append(
-                Difference(
+                Discrepancy(
                     "who element \(element.id) counts for", kept: "nobody", counted: element.person, repair: repair))
         }
         return differences
@@ -61,13 +61,13 @@ extension ElementsService: Recounted {
 
     private static func accountDifferences(
         of person: String, _ kept: CountsStore.Account?, _ counted: CountsStore.Account
-    ) -> [Difference] {
+    ) -> [Discrepancy] {
         let numbers = [
             ("elements of \(person) in all rooms", kept?.elements, counted.elements),
             ("bytes of \(person)'s elements in all rooms", kept?.bytes, counted.bytes),
         ]
         return numbers.filter { $1 != $2 }.map { what, kept, number in
-            Difference(what, kept: kept, counted: number) { try CountsStore($0).setAccount(counted, of: person) }
+            Discrepancy(what, kept: kept, counted: number) { try CountsStore($0).setAccount(counted, of: person) }
         }
     }
 
@@ -75,11 +75,11 @@ extension ElementsService: Recounted {
     /// counts one, though, and an element's version and rank say how many there were at the least.
     private static func historyDifferences(
         _ board: BoardState, _ rows: CountsStore.Rows, _ roomID: String
-    ) -> [Difference] {
-        var differences: [Difference] = []
+    ) -> [Discrepancy] {
+        var differences: [Discrepancy] = []
         if board.rev < rows.leastRev {
             differences.append(
-                Difference("revision", kept: "\(board.rev)", counted: "at least \(rows.leastRev)") {
+                Discrepancy("revision", kept: "\(board.rev)", counted: "at least \(rows.leastRev)") {
                     try CountsStore($0).setRev(rows.leastRev, of: roomID)
                 })
         }
@@ -88,14 +88,14 @@ extension ElementsService: Recounted {
         if rows.count > 0, isWrong {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.changedAt.iso)"
             differences.append(
-                Difference("time of the last change", kept: board.changedAt.iso, counted: counted) {
+                Discrepancy("time of the last change", kept: board.changedAt.iso, counted: counted) {
                     try CountsStore($0).setTime(rows.changedAt, of: roomID)
                 })
         }
         return differences
     }
 
-    private static func unseenDifferences(_ roomID: String, _ counts: CountsStore) throws -> [Difference] {
+    private static func unseenDifferences(_ roomID: String, _ counts: CountsStore) throws -> [Discrepancy] {
         let kept = try counts.unseenCounts(in: roomID)
         let rows = try counts.unseenRows(in: roomID)
         let present = try counts.whoHasOpen(roomID)
@@ -104,7 +104,7 @@ extension ElementsService: Recounted {
             // No row is a zero, and a zero is no row.
             guard kept[person] != (counted == 0 ? nil : counted) || rows[person] ?? 0 != counted else { return nil }
             let what = "unseen elements of \(person)\(present.contains(person) ? ", who has the room open" : "")"
-            return Difference(what, kept: kept[person], counted: counted) {
+            return Discrepancy(what, kept: kept[person], counted: counted) {
                 try CountsStore($0).setUnseen(counted, of: person, in: roomID)
             }
         }

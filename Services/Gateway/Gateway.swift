@@ -71,7 +71,7 @@ public struct Gateway: Component {
     private static func edge(_ settings: GatewaySettings, gatewayID: String, loops: Int) -> EdgeConfiguration {
         let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)
         // A client that was refused sends on until it reads that; it may then connect on the same engine.
-        let socketIO = SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false)
+        let socketIO = SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false)
         var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(engine, socketIO))
         endpoint.takesMissingVersion = true
         var configuration = EdgeConfiguration(endpoints: [endpoint])
@@ -128,7 +128,7 @@ public struct Gateway: Component {
             figures: [
                 .init("sockets", counters.sockets.value), .init("connections", counters.connections.value),
                 .init("requests", counters.requests.value), .init("slow closes", counters.slowCloses.value),
-            ], places: positions.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
+            ], positions: positions.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
     }
 
     /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.

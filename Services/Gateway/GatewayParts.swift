@@ -34,7 +34,7 @@ struct GatewayParts: Sendable {
         manifests: ManifestFile?, log: Logger
     ) {
         let (loop, fanout, cache) = (node.group.loops[0], self.fanout, self.cache)
-        let missed = MissedEntries(bus: node.bus, log: log)
+        let missed = EntryFetcher(bus: node.bus, log: log)
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
         let edgeMetrics = EdgeMetrics(node.metrics)
 

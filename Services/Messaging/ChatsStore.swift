@@ -94,7 +94,7 @@ struct ChatsStore {
     private static let shortRoom = 64
 
     /// Each room's newest message before a place; a room without one is not among them.
-    func heads(of roomIDs: [String], before place: ConversationPlace) throws -> [ConversationHead] {
+    func heads(of roomIDs: [String], before cursor: ConversationCursor) throws -> [ConversationHead] {
         let chats = try chats(of: roomIDs)
         let short = chats.filter { $0.lastSeq <= Self.shortRoom }
         // One statement for all of them: a query for each would cost ten times as much.
@@ -109,16 +109,16 @@ struct ChatsStore {
                             AND (earlier.seq < $3 OR (earlier.seq = $3 AND earlier.id < $4))))
                     ORDER BY seq DESC LIMIT 1)
             WHERE chats.room_id IN (SELECT value FROM json_each($1))
-            """, SQLValue.list(short.map(\.roomID)), place.createdAt.milliseconds, place.seq, place.messageID
+            """, SQLValue.list(short.map(\.roomID)), cursor.createdAt.milliseconds, cursor.seq, cursor.messageID
         ) {
             ConversationHead(
                 roomID: $0.text(0),
-                place: ConversationPlace(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.text(3)))
+                cursor: ConversationCursor(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.text(3)))
         }
         for chat in chats where chat.lastSeq > Self.shortRoom {
-            let end = try firstSeq(notBefore: place, in: chat)
+            let end = try firstSeq(notBefore: cursor, in: chat)
             guard let message = try messages.newest(in: chat.roomID, before: end, count: 1).first else { continue }
-            heads.append(ConversationHead(roomID: chat.roomID, place: ConversationPlace(message)))
+            heads.append(ConversationHead(roomID: chat.roomID, cursor: ConversationCursor(message)))
         }
         return heads
     }
@@ -126,13 +126,13 @@ struct ChatsStore {
     /// The first `seq` of a room from which on no message comes before the place.
     ///
     /// The order of `seq` is the order of places within a room, so halving finds it: an index by time would cost every send.
-    private func firstSeq(notBefore place: ConversationPlace, in chat: Chat) throws -> Int {
+    private func firstSeq(notBefore cursor: ConversationCursor, in chat: Chat) throws -> Int {
         var low = 1
         var high = chat.lastSeq + 1
         while low < high {
             let middle = low + (high - low) / 2
             let message = try messages.oldest(in: chat.roomID, after: middle - 1, before: high, count: 1).first
-            if let message, ConversationPlace(message) < place { low = message.seq + 1 } else { high = middle }
+            if let message, ConversationCursor(message) < cursor { low = message.seq + 1 } else { high = middle }
         }
         return low
     }

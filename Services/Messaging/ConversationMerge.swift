@@ -10,7 +10,7 @@ struct ConversationMerge: Sendable {
     struct Room: Sendable {
         fileprivate let id: String
         /// None of its messages that are not on the page comes after this.
-        fileprivate var bound: ConversationPlace
+        fileprivate var bound: ConversationCursor
         /// Those from here on were read, or do not count.
         fileprivate var end: Int
         /// How many messages to read next, and how many were read.
@@ -23,14 +23,14 @@ struct ConversationMerge: Sendable {
         /// A room of which the newest message is known.
         init(_ head: ConversationHead) {
             id = head.roomID
-            bound = head.place
-            end = head.place.seq + 1
+            bound = head.cursor
+            end = head.cursor.seq + 1
         }
 
         /// A room as a whole: its last change is no earlier than its newest message.
         init(_ chat: Chat) {
             id = chat.roomID
-            bound = ConversationPlace(createdAt: chat.updatedAt, seq: .max, messageID: "")
+            bound = ConversationCursor(createdAt: chat.updatedAt, seq: .max, messageID: "")
             end = chat.lastSeq + 1
         }
     }
@@ -100,7 +100,7 @@ struct ConversationMerge: Sendable {
     /// Sets the bound of the first room anew, which is no later than before; a room that has no more goes.
     private mutating func settleFirst() {
         if let next = started[0].read.last {
-            started[0].bound = ConversationPlace(next)
+            started[0].bound = ConversationCursor(next)
         } else if started[0].isRead {
             started.swapAt(0, started.endIndex - 1)
             started.removeLast()

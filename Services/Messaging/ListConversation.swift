@@ -14,7 +14,7 @@ extension Messaging {
         let caller = try request.caller
         let otherID = try request.fields.string("userId")
         let before = try request.fields.optionalString("before").map { cursor throws(ServiceError) in
-            try ConversationPlace(cursor: cursor)
+            try ConversationCursor(encoded: cursor)
         }
         let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
         let roomIDs = try await sharedRooms(of: caller.id, and: otherID, request.onward())
@@ -31,7 +31,7 @@ extension Messaging {
                 message.write(to: &json, in: room, readBy: receipts[message.id] ?? [])
             }
         }
-        let next = newest.count > found.count ? found.first.map { ConversationPlace($0).cursor } : nil
+        let next = newest.count > found.count ? found.first.map { ConversationCursor($0).encoded } : nil
         return .page(items, next: next)
     }
 
@@ -62,11 +62,11 @@ extension Messaging {
     /// - Parameter deadline: the request's.
     /// - Throws: `service_unavailable` once that is over: nobody waits for the page any more, and others' reads are waiting.
     func newest(
-        _ count: Int, in roomIDs: [String], before place: ConversationPlace?, until deadline: ContinuousClock.Instant
+        _ count: Int, in roomIDs: [String], before cursor: ConversationCursor?, until deadline: ContinuousClock.Instant
     ) async throws -> [Message] {
         let rooms =
-            if let place {
-                try await heads(of: roomIDs, before: place, until: deadline).map(ConversationMerge.Room.init)
+            if let cursor {
+                try await heads(of: roomIDs, before: cursor, until: deadline).map(ConversationMerge.Room.init)
             } else {
                 try await database.read { try ChatsStore($0).chats(of: roomIDs) }
                     .map(ConversationMerge.Room.init)
@@ -85,13 +85,13 @@ extension Messaging {
 
     /// Where each room's newest message before a place stands.
     private func heads(
-        of roomIDs: [String], before place: ConversationPlace, until deadline: ContinuousClock.Instant
+        of roomIDs: [String], before cursor: ConversationCursor, until deadline: ContinuousClock.Instant
     ) async throws -> [ConversationHead] {
         var heads: [ConversationHead] = []
         for start in stride(from: 0, to: roomIDs.count, by: Self.roomsInOneGo) {
             try Self.requireTime(until: deadline)
             let some = Array(roomIDs[start..<min(start + Self.roomsInOneGo, roomIDs.count)])
-            heads += try await database.read { try ChatsStore($0).heads(of: some, before: place) }
+            heads += try await database.read { try ChatsStore($0).heads(of: some, before: cursor) }
         }
         return heads
     }
@@ -105,5 +105,5 @@ extension Messaging {
 /// A room's newest message before a place.
 struct ConversationHead: Sendable {
     let roomID: String
-    let place: ConversationPlace
+    let cursor: ConversationCursor
 }

@@ -24,7 +24,7 @@ final class SendBatch: PendingChanges {
 
     /// The next `seq` of a room, which a message takes that is inserted now, and a time that is not before the room's last change: the clock
     /// may have gone back.
-    func nextPlace(
+    func nextSeq(
         in roomID: String, at now: Timestamp, on connection: any Connection
     ) throws -> (seq: Int, at: Timestamp) {
         let chat = try chats[roomID] ?? findChat(of: roomID, on: connection)

@@ -17,10 +17,10 @@ extension Messaging {
         let (room, sender) = (request.room, request.caller.userID)
         let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
             let sends = connection.pending(SendBatch.self)
-            let place = try sends.nextPlace(in: room.roomID, at: clock.now(), on: connection)
+            let next = try sends.nextSeq(in: room.roomID, at: clock.now(), on: connection)
             let message = Message(
-                id: ids.next(at: place.at.milliseconds), roomID: room.roomID, seq: place.seq, senderID: sender,
-                text: text, createdAt: place.at, tempID: tempID)
+                id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
+                text: text, createdAt: next.at, tempID: tempID)
             let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
             // A retry is rare: looking for it beforehand would cost every send.
             guard try sends.insert(message, unreadBy: readers, on: connection) else {
@@ -32,7 +32,7 @@ extension Messaging {
                 fact: .messageSent(
                     id: message.id, senderID: sender,
                     senderName: request.caller.firstName ?? request.caller.username),
-                at: place.at, on: connection)
+                at: next.at, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
         // Not thrown by the write: what is committed with it would be undone and done again.

@@ -4,14 +4,14 @@ import Storage
 
 /// What is kept beside the messages: a room's last `seq` and change, and everyone's count of unread messages. The last message
 /// that a room shows and who has read one are read from the rows themselves.
-extension MessagingService: Recounted {
+extension MessagingService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
     }
 
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
-    ) throws -> [Difference] {
+    ) throws -> [Discrepancy] {
         let counts = try CountsStore(connection)
         let (shown, deleted) = try (counts.tally(of: roomID, .shown), counts.tally(of: roomID, .deleted))
         let all = Tally(
@@ -20,14 +20,14 @@ extension MessagingService: Recounted {
         var differences = chatDifferences(
             try ChatsStore(connection).chats(of: [roomID]).first, all, hasDeletions: deleted.count > 0, roomID)
         if all.count != all.lastSeq {
-            differences.append(Difference("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
+            differences.append(Discrepancy("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
         }
         let kept = try counts.unreadCounts(in: roomID)
         for person in Set(members).union(kept.keys).sorted() {
             let counted = try counts.countUnread(of: person, in: roomID)
             guard kept[person] ?? 0 != counted else { continue }
             differences.append(
-                Difference("unread messages of \(person)", kept: kept[person], counted: counted) {
+                Discrepancy("unread messages of \(person)", kept: kept[person], counted: counted) {
                     try CountsStore($0).setUnread(counted, of: person, in: roomID)
                 })
         }
@@ -38,19 +38,19 @@ extension MessagingService: Recounted {
     /// last message.
     private static func chatDifferences(
         _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
-    ) -> [Difference] {
+    ) -> [Discrepancy] {
         let repair: (any Connection) throws -> Void = {
             let counts = try CountsStore($0)
             if rows.count == 0 { try counts.removeChat(roomID) } else { try counts.setChat(roomID, to: rows) }
         }
-        var differences: [Difference] = []
+        var differences: [Discrepancy] = []
         if (chat?.lastSeq ?? 0) != rows.lastSeq || (chat != nil && rows.count == 0) {
-            differences.append(Difference("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, repair: repair))
+            differences.append(Discrepancy("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, repair: repair))
         }
         if let chat, rows.count > 0, hasDeletions ? chat.updatedAt < rows.lastAt : chat.updatedAt != rows.lastAt {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.lastAt.iso)"
             differences.append(
-                Difference("time of the last change", kept: chat.updatedAt.iso, counted: counted) {
+                Discrepancy("time of the last change", kept: chat.updatedAt.iso, counted: counted) {
                     try CountsStore($0).setTime(rows.lastAt, of: roomID)
                 })
         }

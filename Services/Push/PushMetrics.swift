@@ -33,7 +33,7 @@ final class PushMetrics: Sendable {
             guard let oldest = self?.jobs.oldest else { return 0 }
             return Double(clock.now().milliseconds - oldest.milliseconds) / 1000
         }
-        for reason in Judgement.Reason.allCases { dropped(reason, count: 0) }
+        for reason in DeliveryDecision.Reason.allCases { dropped(reason, count: 0) }
     }
 
     /// The last that was counted.
@@ -50,7 +50,7 @@ final class PushMetrics: Sendable {
         ).add()
     }
 
-    func dropped(_ reason: Judgement.Reason, count: Int = 1) {
+    func dropped(_ reason: DeliveryDecision.Reason, count: Int = 1) {
         metrics.counter(
             "parlor_push_dropped_total", "Jobs that were not worth being sent any more, by reason.",
             labels: ["reason": reason.rawValue]
@@ -61,6 +61,6 @@ final class PushMetrics: Sendable {
         metrics.gauge(
             "parlor_push_paused", "1 while nothing gets through: a setting is wrong, or the provider is away.",
             labels: ["environment": health.environment.rawValue]
-        ) { health.isInTrouble ? 1 : 0 }
+        ) { health.isFailing ? 1 : 0 }
     }
 }

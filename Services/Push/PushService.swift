@@ -56,7 +56,7 @@ public struct PushService: Service {
         membership = GatewayMembership(context.bus)
         gateways = LiveGateways(context.bus, membership)
         let worker = PushWorker(
-            context, circumstances: Circumstances(bus: context.bus, gateways: gateways), provider: provider,
+            context, deliveryContext: DeliveryContext(bus: context.bus, gateways: gateways), provider: provider,
             metrics: metrics, on: background, showsText: configuration[Self.preview])
         reader = LogReader(
             database: context.database, bus: context.bus, log: context.log, metrics: metrics,

@@ -45,7 +45,7 @@ extension Rooms {
                     Participant(userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now)
                 })
             for renamed in try store.insert(room, key: key) {
-                try Self.tellPartners(of: renamed, in: room, on: connection)
+                try Self.logNewName(of: renamed, in: room, on: connection)
             }
             let seq = try EventLog.append(
                 at: now, roomID: room.id, participants: room.membership.userIDs,
@@ -88,7 +88,7 @@ extension Rooms {
     }
 
     /// Their lists of rooms show the name, too. There is no event for that: whoever keeps such a list goes by the log.
-    private static func tellPartners(of personID: String, in room: Room, on connection: any Connection) throws {
+    private static func logNewName(of personID: String, in room: Room, on connection: any Connection) throws {
         var last: String?
         repeat {
             let partners = try RoomsStore(connection).partners(

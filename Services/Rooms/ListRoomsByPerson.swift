@@ -5,7 +5,7 @@ import ServiceKit
 
 extension Rooms {
     /// How long e-mail addresses are waited for, which are all that Accounts adds.
-    private static let patience: Duration = .seconds(1)
+    private static let maxWait: Duration = .seconds(1)
 
     /// `{cursor?}` → `{rooms, people}`: a page as `listRooms` has it, and who but the caller is in those rooms.
     func listRoomsByPerson(_ request: Request) async throws -> Reply {
@@ -36,7 +36,7 @@ extension Rooms {
     private func emails(of ids: [String], _ context: BusContext) async -> [String: String] {
         guard !ids.isEmpty else { return [:] }
         var context = context
-        context.timeout = min(context.timeout, Self.patience)
+        context.timeout = min(context.timeout, Self.maxWait)
         do throws(ServiceError) {
             let found = try await people.people(ids, asRoommates: true, context)
             return Dictionary(found.compactMap { person in person.email.map { (person.id, $0) } }) { first, _ in first }

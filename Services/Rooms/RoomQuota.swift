@@ -39,10 +39,10 @@ struct RoomQuota: Sendable {
         guard isAnswered || !needsAnswer(made) else {
             throw ServiceError(
                 .rateLimited, "You have made \(maxUnanswered) rooms with this person, who has not written in any yet.",
-                retryAfter: Self.patience)
+                retryAfter: Self.retryAfter)
         }
     }
 
     /// Seconds. Nobody knows when the other answers: often enough for a person, and rare enough for a program.
-    private static let patience = 600
+    private static let retryAfter = 600
 }

@@ -2,7 +2,7 @@ import ServiceKit
 import Storage
 
 /// What is kept beside the rooms: how many a person has made, in all and with each other person.
-extension RoomsService: Recounted {
+extension RoomsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try RoomsStore(connection).roomIDs(after: id, limit: limit)
     }
@@ -10,12 +10,12 @@ extension RoomsService: Recounted {
     /// None: a room keeps nothing that its rows would give.
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
-    ) throws -> [Difference] { [] }
+    ) throws -> [Discrepancy] { [] }
 
-    public static func differencesOfPeople(on connection: any Connection) throws -> [Difference] {
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
         try RoomsStore(connection).miscounted().map { made in
             let partner = made.otherID.isEmpty ? "" : " with \(made.otherID)"
-            return Difference("rooms that \(made.creatorID) made\(partner)", kept: made.kept, counted: made.counted) {
+            return Discrepancy("rooms that \(made.creatorID) made\(partner)", kept: made.kept, counted: made.counted) {
                 try RoomsStore($0).set(made)
             }
         }

@@ -7,9 +7,9 @@ import TestSupport
 actor Drill {
     private let options: DrillOptions
     private nonisolated let loop: EventLoop
-    private let fleet: Fleet
+    private let cluster: Cluster
     private let data: String
-    private var phones: [Phone] = []
+    private var clients: [SimulatedClient] = []
     private var under: [Task<Void, any Error>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -29,7 +29,7 @@ actor Drill {
         loop = group.loops[0]
         let binaries = options.binaries ?? Self.ownFolder
         data = try Self.makeFolder(options.data, beside: binaries)
-        fleet = try Fleet(
+        cluster = try Cluster(
             .init(
                 builds: [binaries] + (options.upgrade.map { [$0] } ?? []), data: data, bus: options.bus,
                 databaseURL: options.databaseURL), on: group)
@@ -38,31 +38,32 @@ actor Drill {
     /// - Returns: whether all held.
     func run() async throws -> Bool {
         let length = Duration.milliseconds(Int(options.minutes * 60_000))
-        let schedule = Schedule(seed: options.seed, length: length, kinds: options.troubles)
+        let schedule = Schedule(seed: options.seed, length: length, kinds: options.faultKinds)
         Terminal.print("parlor-drill: seed \(options.seed), \(options.minutes) min, data in \(data)")
-        try await fleet.start()
-        let cast = try await Cast.make(clients: options.clients, absentees: Self.absentees, fleet: fleet, on: loop)
-        phones = cast.phones
-        for phone in phones { await phone.connect() }
+        try await cluster.start()
+        let participants = try await Participants.make(
+            clients: options.clients, absentees: Self.absentees, cluster: cluster, on: loop)
+        clients = participants.clients
+        for client in clients { await client.connect() }
         try await waitUntilSettled(within: Self.settleLimit)
-        for (index, phone) in phones.enumerated() {
-            await phone.work(lanes: Self.lanes, pause: Self.pause, seed: options.seed &+ UInt64(index * 1000))
+        for (index, client) in clients.enumerated() {
+            await client.work(lanes: Self.lanes, pause: Self.pause, seed: options.seed &+ UInt64(index * 1000))
         }
         try await inject(schedule, for: length)
-        let isQuiet = await comeToRest()
-        let shown = isQuiet ? await cast.shownRooms(of: fleet, on: loop) : [:]
-        for phone in phones { await phone.close() }
-        try await fleet.stop()
+        let isQuiet = await settle()
+        let shown = isQuiet ? await participants.shownRooms(of: cluster, on: loop) : [:]
+        for client in clients { await client.close() }
+        try await cluster.stop()
 
-        let books = try await Books.read(from: data, or: options.databaseURL)
-        var logs: [String: PhoneLog] = [:]
-        for phone in phones { logs[phone.person.id] = await phone.log }
-        let audit = Audit(books: books, logs: logs, cast: cast.roles, shown: shown)
+        let books = try await StoredState.read(from: data, or: options.databaseURL)
+        var logs: [String: ClientLog] = [:]
+        for client in clients { logs[client.person.id] = await client.log }
+        let audit = Audit(books: books, logs: logs, participants: participants.roles, shown: shown)
         var report = audit.report
-        report.faults += await fleet.faults
+        report.faults += await cluster.faults
         if !isQuiet { report.faults.append("not all came to rest within \(Self.settleLimit)") }
-        report.kills = await fleet.kills
-        report.crashes = await fleet.crashes
+        report.kills = await cluster.kills
+        report.crashes = await cluster.crashes
         Terminal.print(report.text(seed: options.seed, minutes: options.minutes))
         if report.faults.isEmpty, options.data == nil {
             try await remove(data)
@@ -76,39 +77,39 @@ actor Drill {
 
     private func inject(_ schedule: Schedule, for length: Duration) async throws {
         let start = LoopInstant.now()
-        await fleet.beginFaults(at: start)
+        await cluster.beginFaults(at: start)
         for item in schedule.items {
             try await sleep(until: start + item.at)
-            Terminal.print("\(Report.time(item.at))  \(item.trouble)")
+            Terminal.print("\(Report.time(item.at))  \(item.injected)")
             // Beside the others: some last.
-            under.append(Task { try await bring(item.trouble) })
+            under.append(Task { try await inject(item.injected) })
         }
         try await sleep(until: start + length)
-        for trouble in under { try await trouble.value }
+        for injected in under { try await injected.value }
     }
 
-    private func bring(_ trouble: Trouble) async throws {
-        switch trouble {
-        case .kill(let name, let away, let point): _ = await fleet.kill(name, awayFor: away, crashPoint: point)
+    private func inject(_ injected: InjectedFault) async throws {
+        switch injected {
+        case .kill(let name, let away, let point): _ = await cluster.kill(name, awayFor: away, crashPoint: point)
         case .freeze(let name, let time):
-            guard let process = await fleet.freeze(name) else { return }
+            guard let process = await cluster.freeze(name) else { return }
             try await Task.sleep(for: time)
-            await fleet.thaw(name, process)
-        case .weather(let name, let weather, let time):
-            await fleet.setWeather(weather, of: name)
+            await cluster.thaw(name, process)
+        case .condition(let name, let condition, let time):
+            await cluster.setCondition(condition, of: name)
             try await Task.sleep(for: time)
-            await fleet.setWeather(.clear, of: name)
-        case .cut(let name): await fleet.cut(name)
+            await cluster.setCondition(.clear, of: name)
+        case .cut(let name): await cluster.cut(name)
         case .fullDisk(let name, let time):
-            guard let process = await fleet.process(of: name) else { return }
-            try await fleet.limitFiles(of: process, to: Self.fullDisk)
+            guard let process = await cluster.process(of: name) else { return }
+            try await cluster.limitFiles(of: process, to: Self.fullDisk)
             try await Task.sleep(for: time)
-            try await fleet.limitFiles(of: process, to: nil)
-        case .databaseLoss(let name): try await fleet.endDatabaseConnections(of: name)
-        case .clock(let name, let offset): await fleet.stepClock(of: name, to: offset)
-        case .everyoneReconnects: for phone in phones { await phone.hangUp() }
+            try await cluster.limitFiles(of: process, to: nil)
+        case .databaseLoss(let name): try await cluster.endDatabaseConnections(of: name)
+        case .clock(let name, let offset): await cluster.stepClock(of: name, to: offset)
+        case .everyoneReconnects: for client in clients { await client.hangUp() }
         case .rollingRestart:
-            for name in ProgramName.allCases { try await fleet.replace(name, within: .seconds(8)) }
+            for name in ProgramName.allCases { try await cluster.replace(name, within: .seconds(8)) }
         }
     }
 
@@ -121,8 +122,8 @@ actor Drill {
 
     private func waitUntilSettled(within limit: Duration) async throws {
         let end = LoopInstant.now() + limit
-        for phone in phones {
-            while !(await phone.isSettled) {
+        for client in clients {
+            while !(await client.isSettled) {
                 guard LoopInstant.now() < end else { throw ClientError("not all clients could connect") }
                 try await Task.sleep(for: .milliseconds(20))
             }
@@ -132,20 +133,20 @@ actor Drill {
     /// Everything works again, what is under way is finished, and everyone has heard all.
     ///
     /// - Returns: false if that takes too long.
-    private func comeToRest() async -> Bool {
-        await fleet.heal()
+    private func settle() async -> Bool {
+        await cluster.heal()
         let end = LoopInstant.now() + Self.settleLimit
         do {
-            try await fleet.waitUntilReady(within: Self.settleLimit)
-            for phone in phones { await phone.finish() }
-            for phone in phones {
-                while await phone.isBusy {
+            try await cluster.waitUntilReady(within: Self.settleLimit)
+            for client in clients { await client.finish() }
+            for client in clients {
+                while await client.isBusy {
                     guard LoopInstant.now() < end else { return false }
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }
             // What a gap hides comes within a quarter of a second of anything that follows it.
-            for phone in phones { await phone.say("the end") }
+            for client in clients { await client.sendToAllRooms("the end") }
             try await Task.sleep(for: .seconds(2))
             try await waitUntilSettled(within: Self.settleLimit)
             return true

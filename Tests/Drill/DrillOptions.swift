@@ -16,7 +16,7 @@ struct DrillOptions: Sendable {
     private(set) var bus = BusKind.parlor
     /// nil: an SQLite file for each service.
     private(set) var databaseURL: String?
-    private(set) var troubles = Set(Trouble.Kind.allCases)
+    private(set) var faultKinds = Set(InjectedFault.Kind.allCases)
 
     static let usage = """
         parlor-drill [--FLAG VALUE]…
@@ -30,7 +30,7 @@ struct DrillOptions: Sendable {
           --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
-          --troubles LIST  of \(Trouble.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
+          --troubles LIST  of \(InjectedFault.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
         """
 
     init(_ arguments: some Sequence<String>) throws(Malformed) {
@@ -65,19 +65,19 @@ struct DrillOptions: Sendable {
                 }
                 bus = kind
             case "--database-url": databaseURL = value
-            case "--troubles": troubles = try Self.troubles(value)
+            case "--troubles": faultKinds = try Self.faultKinds(value)
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
         // What can go wrong with a file and with a server.
-        troubles.remove(databaseURL == nil ? .database : .disk)
+        faultKinds.remove(databaseURL == nil ? .database : .disk)
     }
 
-    private static func troubles(_ list: String) throws(Malformed) -> Set<Trouble.Kind> {
+    private static func faultKinds(_ list: String) throws(Malformed) -> Set<InjectedFault.Kind> {
         if list == "none" { return [] }
-        var found = Set<Trouble.Kind>()
+        var found = Set<InjectedFault.Kind>()
         for name in list.split(separator: ",") {
-            guard let kind = Trouble.Kind(rawValue: String(name)) else {
+            guard let kind = InjectedFault.Kind(rawValue: String(name)) else {
                 throw Malformed(description: "--troubles knows no \(name)")
             }
             found.insert(kind)

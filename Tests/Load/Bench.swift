@@ -21,10 +21,10 @@ actor Bench {
     ///   was lost or came twice is a fault of its row instead.
     func run(report: (Row) -> Void) async throws -> [Row] {
         Terminal.print(CommandLine.arguments.joined(separator: " "))
-        let world = World(server: options.server, loop: loop)
+        let fixture = Fixture(server: options.server, loop: loop)
         var rows: [Row] = []
         for measurement in options.measurements {
-            let made = try await rounds(of: measurement, world)
+            let made = try await rounds(of: measurement, fixture)
             made.forEach(report)
             rows += made
         }
@@ -32,31 +32,32 @@ actor Bench {
     }
 
     /// Of the short form, the medians of three; but some rows make medians of their own.
-    private func rounds(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
-        var rounds = [try await rows(of: measurement, world)]
+    private func rounds(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
+        var rounds = [try await rows(of: measurement, fixture)]
         if options.isShort, measurement != .bus, measurement != .start {
-            for _ in 1..<Self.roundsInShort { rounds.append(try await rows(of: measurement, world)) }
+            for _ in 1..<Self.roundsInShort { rounds.append(try await rows(of: measurement, fixture)) }
         }
         return rounds[0].indices.map { index in Row(medianOf: rounds.map { $0[index] }) }
     }
 
     private static let roundsInShort = 3
 
-    private func rows(of measurement: BenchOptions.Measurement, _ world: World) async throws -> [Row] {
+    private func rows(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
         switch measurement {
         case .myRooms:
-            let found = try await MyRooms(world: world, roomCount: options.rooms, seconds: options.seconds).measure()
+            let found = try await MyRooms(fixture: fixture, roomCount: options.rooms, seconds: options.seconds)
+                .measure()
             guard let floor = options.floor else { return found }
             let least = try FloorRoundTrip.median(floor)
             return found.map { $0.comparing("p50", to: least, as: "p50 to the floor's round trip") }
         case .send:
-            let alone = SendAlone(world: world, sends: options.sends, syncFolder: options.syncFolder)
+            let alone = SendAlone(fixture: fixture, sends: options.sends, syncFolder: options.syncFolder)
             return [try await alone.measure()]
         case .throughput:
             let load = SendTogether.Load(
                 senders: options.senders, inFlight: options.inFlight, seconds: options.seconds,
                 listeners: options.listeners)
-            return [try await SendTogether(world: world, load: load, syncFolder: options.syncFolder).measure()]
+            return [try await SendTogether(fixture: fixture, load: load, syncFolder: options.syncFolder).measure()]
         case .sqlite:
             let folder = try Self.given(options.syncFolder, "sqlite", "--fsync-dir")
             return try await SQLiteAlone(folder: folder, seconds: options.seconds).measure()
@@ -64,11 +65,11 @@ actor Bench {
             return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]
         case .connect:
             return [try await ReturnStorm(options.clients, .new, of: options.server, on: loop).measure()]
-        case .fanOut: return try await fanOut(world)
+        case .fanOut: return try await fanOut(fixture)
         case .push:
             let log = try Self.given(options.notificationLog, "push", "--push-log")
             return [
-                try await PushDrain(world: world, logPath: log, notifications: options.notifications).measure()
+                try await PushDrain(fixture: fixture, logPath: log, notifications: options.notifications).measure()
             ]
         case .bus:
             let bus = try Self.given(options.bus, "bus", "--bus")
@@ -82,12 +83,12 @@ actor Bench {
         }
     }
 
-    private func fanOut(_ world: World) async throws -> [Row] {
+    private func fanOut(_ fixture: Fixture) async throws -> [Row] {
         let floor = try Self.given(options.floor, "fanout", "--floor")
         var rows: [Row] = []
         for (sockets, inFlight) in options.isShort ? [(1000, 8)] : [(1000, 8), (10_000, 4)] {
             let load = FanOut.Load(sockets: sockets, inFlight: inFlight, seconds: options.seconds)
-            let fanOut = FanOut(world: world, floor: floor, serverProcess: options.serverProcess, load: load)
+            let fanOut = FanOut(fixture: fixture, floor: floor, serverProcess: options.serverProcess, load: load)
             rows.append(try await fanOut.measure())
         }
         return rows
@@ -99,7 +100,7 @@ actor Bench {
         let process = try Self.given(options.floorProcess, "growth", "--floor-pid")
         let sends = GrowthOfSends(program: program, messages: options.messages(in: .growth), loop: loop)
         let lists = GrowthOfLists(program: program, loop: loop)
-        let crowds = GrowthOfCrowds(
+        let crowds = GrowthOfAudiences(
             program: program, floor: floor, floorProcess: process, seconds: options.seconds, loop: loop)
         return [try await sends.measure(), try await lists.measure(), try await crowds.measure()]
     }

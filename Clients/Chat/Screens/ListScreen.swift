@@ -39,8 +39,8 @@ struct ListScreen: Equatable {
         var lines = [header(in: size.columns)]
         let height = size.rows - 2
         let first = rows.isEmpty ? 0 : max(0, min(selection - height / 2, rows.count - height))
-        for (place, row) in rows.enumerated().dropFirst(first).prefix(height) {
-            lines.append(line(of: row, isSelected: place == selection, in: size.columns))
+        for (index, row) in rows.enumerated().dropFirst(first).prefix(height) {
+            lines.append(line(of: row, isSelected: index == selection, in: size.columns))
         }
         if rows.isEmpty { lines.append(Style.dim("  \(emptyText)".fitted(to: size.columns))) }
         lines += Array(repeating: "", count: max(0, height + 1 - lines.count))

@@ -43,8 +43,8 @@ struct RoomScreen: Equatable {
         let head = "\(entry.time)  \(entry.author.harmless): ".cut(to: width / 2)
         let tail = entry.mark.isEmpty ? "" : "  \(entry.mark)"
         let wrapped = (entry.text.harmless + tail).wrapped(to: max(1, width - head.columns))
-        return wrapped.enumerated().map { place, text in
-            let line = (place == 0 ? head : String(repeating: " ", count: head.columns)) + text
+        return wrapped.enumerated().map { index, text in
+            let line = (index == 0 ? head : String(repeating: " ", count: head.columns)) + text
             return entry.hasFailed ? Style.alert(line.cut(to: width)) : line.cut(to: width)
         }
     }

@@ -20,7 +20,7 @@ struct KeyParser: Sendable {
 
     /// How long nothing has to come for it to be over: an escape key is told so from the beginning of a sequence, and a paste that
     /// has lost its end does not take all keys for ever.
-    var patienceMilliseconds: Int32 { isPasting ? 1000 : 30 }
+    var timeoutMilliseconds: Int32 { isPasting ? 1000 : 30 }
 
     mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []

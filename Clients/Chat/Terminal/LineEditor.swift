@@ -51,9 +51,9 @@ struct LineEditor: Equatable, Sendable {
 extension ArraySlice<Character> {
     /// Where the last word begins, with the spaces behind it.
     fileprivate var lastWord: Int {
-        var place = endIndex
-        while place > startIndex, self[place - 1] == " " { place -= 1 }
-        while place > startIndex, self[place - 1] != " " { place -= 1 }
-        return place
+        var index = endIndex
+        while index > startIndex, self[index - 1] == " " { index -= 1 }
+        while index > startIndex, self[index - 1] != " " { index -= 1 }
+        return index
     }
 }

@@ -77,7 +77,7 @@ final class Terminal {
     nonisolated static func readKeys(with parser: inout KeyParser) -> [Key]? {
         if parser.isInside {
             var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            if systemPoll(&poll, parser.patienceMilliseconds) == 0 { return parser.finish() }
+            if systemPoll(&poll, parser.timeoutMilliseconds) == 0 { return parser.finish() }
         }
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = read(STDIN_FILENO, &buffer, buffer.count)

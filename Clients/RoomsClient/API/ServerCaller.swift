@@ -57,11 +57,11 @@ struct ServerCaller: Sendable {
 /// What stands around every answer's data.
 struct Envelope<Value: Decodable>: Decodable {
     let data: Value
-    let page: Place?
+    let page: PageInfo?
     /// Services that were down, whose numbers are the last known.
     let degraded: [String]?
 
-    struct Place: Decodable, Sendable {
+    struct PageInfo: Decodable, Sendable {
         let next: String?
 
         private enum Member: CodingKey {

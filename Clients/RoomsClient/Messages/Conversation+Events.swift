@@ -3,8 +3,8 @@ import Foundation
 extension Conversation {
     /// What the socket tells, in its order. Of every room: what is not this one's is passed over. In a room that is left only the
     /// connection's state is noted.
-    public func apply(_ happening: SocketHappening) {
-        switch happening {
+    public func apply(_ update: SocketUpdate) {
+        switch update {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:

@@ -179,12 +179,12 @@ public final class Conversation {
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
         guard visit == left else { return nil }
-        let telling = Task { [backing, roomID] in await backing.server.leave(roomID) }
+        let leaving = Task { [backing, roomID] in await backing.server.leave(roomID) }
         Task { [receipts = backing.receipts] in
-            await telling.value
+            await leaving.value
             await receipts.flush()
         }
-        return telling
+        return leaving
     }
 
     /// The room is no longer one's own: it is left, and nothing of it is shown any more.

@@ -19,8 +19,8 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
 
     public subscript(index: Int) -> MessageItem {
         guard index < storedCount else { return pending[index - storedCount] }
-        let place = place(at: index)
-        return chunks[place.chunk][place.offset]
+        let slot = slot(at: index)
+        return chunks[slot.chunk][slot.offset]
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
@@ -31,7 +31,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     }
 
     /// Where a stored message stands, or would.
-    struct Place {
+    struct Slot {
         fileprivate var chunk: Int
         fileprivate var offset: Int
     }
@@ -40,59 +40,59 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
 
     /// The index of the first stored message with this key or a higher one.
     func index(atOrAfter key: Int) -> Int {
-        let place = place(atOrAfter: key)
-        return place.chunk < chunks.count ? starts[place.chunk] + place.offset : storedCount
+        let slot = slot(atOrAfter: key)
+        return slot.chunk < chunks.count ? starts[slot.chunk] + slot.offset : storedCount
     }
 
-    func place(of key: Int) -> Place? {
-        let place = place(atOrAfter: key)
-        guard place.chunk < chunks.count, chunks[place.chunk][place.offset].sortKey == key else { return nil }
-        return place
+    func slot(of key: Int) -> Slot? {
+        let slot = slot(atOrAfter: key)
+        guard slot.chunk < chunks.count, chunks[slot.chunk][slot.offset].sortKey == key else { return nil }
+        return slot
     }
 
     /// - Precondition: `index < storedCount`.
-    func place(at index: Int) -> Place {
+    func slot(at index: Int) -> Slot {
         var low = 0
         var high = chunks.count - 1
         while low < high {
             let middle = (low + high + 1) / 2
             if starts[middle] <= index { low = middle } else { high = middle - 1 }
         }
-        return Place(chunk: low, offset: index - starts[low])
+        return Slot(chunk: low, offset: index - starts[low])
     }
 
-    subscript(place: Place) -> MessageItem {
-        get { chunks[place.chunk][place.offset] }
-        set { chunks[place.chunk][place.offset] = newValue }
+    subscript(slot: Slot) -> MessageItem {
+        get { chunks[slot.chunk][slot.offset] }
+        set { chunks[slot.chunk][slot.offset] = newValue }
     }
 
     /// - Precondition: no stored message has this item's key.
     mutating func insert(_ item: MessageItem, at key: Int) {
-        var place = place(atOrAfter: key)
-        if place.chunk == chunks.count {
+        var slot = slot(atOrAfter: key)
+        if slot.chunk == chunks.count {
             // After all the others: the last chunk goes on, or a new one begins.
             if let last = chunks.last, last.count < Self.chunkLimit {
-                place = Place(chunk: chunks.count - 1, offset: last.count)
+                slot = Slot(chunk: chunks.count - 1, offset: last.count)
             } else {
                 chunks.append([])
-                chunks[place.chunk].reserveCapacity(Self.chunkLimit)
+                chunks[slot.chunk].reserveCapacity(Self.chunkLimit)
                 starts.append(storedCount)
             }
-        } else if chunks[place.chunk].count == Self.chunkLimit {
-            place = halve(place)
+        } else if chunks[slot.chunk].count == Self.chunkLimit {
+            slot = halve(slot)
         }
-        chunks[place.chunk].insert(item, at: place.offset)
+        chunks[slot.chunk].insert(item, at: slot.offset)
         storedCount += 1
-        for later in starts.indices[(place.chunk + 1)...] { starts[later] += 1 }
+        for later in starts.indices[(slot.chunk + 1)...] { starts[later] += 1 }
     }
 
-    mutating func remove(at place: Place) {
-        chunks[place.chunk].remove(at: place.offset)
+    mutating func remove(at slot: Slot) {
+        chunks[slot.chunk].remove(at: slot.offset)
         storedCount -= 1
-        for later in starts.indices[(place.chunk + 1)...] { starts[later] -= 1 }
-        if chunks[place.chunk].isEmpty {
-            chunks.remove(at: place.chunk)
-            starts.remove(at: place.chunk)
+        for later in starts.indices[(slot.chunk + 1)...] { starts[later] -= 1 }
+        if chunks[slot.chunk].isEmpty {
+            chunks.remove(at: slot.chunk)
+            starts.remove(at: slot.chunk)
         }
     }
 
@@ -102,20 +102,20 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         storedCount = 0
     }
 
-    private mutating func halve(_ place: Place) -> Place {
+    private mutating func halve(_ slot: Slot) -> Slot {
         let half = Self.chunkLimit / 2
-        chunks.insert(Array(chunks[place.chunk][half...]), at: place.chunk + 1)
-        chunks[place.chunk].removeSubrange(half...)
-        starts.insert(starts[place.chunk] + half, at: place.chunk + 1)
-        return place.offset < half ? place : Place(chunk: place.chunk + 1, offset: place.offset - half)
+        chunks.insert(Array(chunks[slot.chunk][half...]), at: slot.chunk + 1)
+        chunks[slot.chunk].removeSubrange(half...)
+        starts.insert(starts[slot.chunk] + half, at: slot.chunk + 1)
+        return slot.offset < half ? slot : Slot(chunk: slot.chunk + 1, offset: slot.offset - half)
     }
 
     /// The end first, where nearly all go; then by halves.
-    private func place(atOrAfter key: Int) -> Place {
-        guard let last = chunks.last?.last?.sortKey, key <= last else { return Place(chunk: chunks.count, offset: 0) }
+    private func slot(atOrAfter key: Int) -> Slot {
+        guard let last = chunks.last?.last?.sortKey, key <= last else { return Slot(chunk: chunks.count, offset: 0) }
         let chunk = Self.firstIndex(chunks.count) { (chunks[$0][chunks[$0].count - 1].sortKey ?? .max) >= key }
         let offset = Self.firstIndex(chunks[chunk].count) { (chunks[chunk][$0].sortKey ?? .max) >= key }
-        return Place(chunk: chunk, offset: offset)
+        return Slot(chunk: chunk, offset: offset)
     }
 
     /// The first index for which it holds, if it holds for all after it.

@@ -1,5 +1,5 @@
 /// What a page was asked for: where nothing is on it, nothing is on the server.
-public enum PagePlace: Equatable, Sendable {
+public enum PagePosition: Equatable, Sendable {
     case newest
     case before(Int)
     /// To fill what is missing: from its first on.
@@ -13,7 +13,7 @@ extension MessageStore {
             var hasChanged = false
             for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
                 // Never over what the server has told meanwhile.
-                guard store.items.place(of: message.sortKey) == nil, !store.verified.contains(message.sortKey) else {
+                guard store.items.slot(of: message.sortKey) == nil, !store.verified.contains(message.sortKey) else {
                     continue
                 }
                 if message.senderId == store.ownID { _ = store.settle(message.tempId) }
@@ -30,12 +30,12 @@ extension MessageStore {
     ///
     /// A page is older than the events that arrive while it is fetched. Those win: a deleted message is not brought back, and
     /// what is above the page's last stays, unless it was there unverified before.
-    public mutating func merge(_ page: Page<Message>, asked place: PagePlace) {
+    public mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
         // By time and id, a server may have them in another order.
         let messages = page.items.filter { $0.roomId == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
             var hasChanged = false
-            if let covered = store.bounds(of: messages, hasMore: page.next != nil, asked: place) {
+            if let covered = store.bounds(of: messages, hasMore: page.next != nil, asked: position) {
                 let listed = Set(messages.map(\.sortKey))
                 hasChanged = store.removeStored(in: covered, except: listed)
                 store.verified.insert(covered)
@@ -44,7 +44,7 @@ extension MessageStore {
                 if message.senderId == store.ownID, store.settle(message.tempId) { hasChanged = true }
                 if store.gone[message.id] == nil, store.put(message) { hasChanged = true }
             }
-            if case .gap = place { return hasChanged }
+            if case .gap = position { return hasChanged }
             let lowest = page.next == nil ? Message.lowestSortKey : messages.first?.sortKey
             store.floor = [store.floor, lowest].compactMap(\.self).min()
             return hasChanged
@@ -56,7 +56,7 @@ extension MessageStore {
         noteChange { store in
             let dropped = store.items.stored.compactMap(\.sortKey).filter { !store.verified.contains($0) }
             for seq in dropped {
-                if let place = store.items.place(of: seq) { store.removeStored(at: place) }
+                if let slot = store.items.slot(of: seq) { store.removeStored(at: slot) }
             }
             if let lowest = store.verified.lowest { store.floor = lowest }
             return !dropped.isEmpty
@@ -75,10 +75,10 @@ extension MessageStore {
     }
 
     /// The stretch of the counter about which a page says everything.
-    private func bounds(of messages: [Message], hasMore: Bool, asked place: PagePlace) -> ClosedRange<Int>? {
+    private func bounds(of messages: [Message], hasMore: Bool, asked position: PagePosition) -> ClosedRange<Int>? {
         let low: Int?
         let high: Int?
-        switch place {
+        switch position {
         case .newest:
             low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
             // What stood here unverified was on the server before the page was asked for.
@@ -104,7 +104,7 @@ extension MessageStore {
                 continue
             }
             gone.set(true, for: message.id)
-            removeStored(at: items.place(at: index))
+            removeStored(at: items.slot(at: index))
             hasRemoved = true
         }
         return hasRemoved

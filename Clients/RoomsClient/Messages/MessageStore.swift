@@ -55,7 +55,7 @@ public struct MessageStore: Sendable {
         noteChange { store in
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
-            if store.items.place(of: message.sortKey) != nil { return store.put(message) || wasPending }
+            if store.items.slot(of: message.sortKey) != nil { return store.put(message) || wasPending }
             // Without a counter, one that comes late is not one that was deleted.
             guard message.seq == 0 || !store.verified.contains(message.sortKey),
                 message.sortKey >= store.floor ?? Message.lowestSortKey
@@ -81,8 +81,8 @@ public struct MessageStore: Sendable {
     public mutating func delete(_ messageID: String) {
         noteChange { store in
             store.gone.set(true, for: messageID)
-            guard let place = store.place(of: messageID) else { return false }
-            store.removeStored(at: place)
+            guard let slot = store.slot(of: messageID) else { return false }
+            store.removeStored(at: slot)
             return true
         }
     }
@@ -93,13 +93,13 @@ public struct MessageStore: Sendable {
         noteChange { store in
             var hasChanged = false
             for id in messageIDs {
-                guard let place = store.place(of: id), var message = store.items[place].message else {
+                guard let slot = store.slot(of: id), var message = store.items[slot].message else {
                     let others = (store.earlyReceipts[id] ?? []).filter { $0.userId != userID }
                     store.earlyReceipts.set(others + [receipt], for: id)
                     continue
                 }
                 guard store.add(receipt, to: &message) else { continue }
-                store.items[place] = MessageItem(message, ownID: store.ownID)
+                store.items[slot] = MessageItem(message, ownID: store.ownID)
                 hasChanged = true
             }
             return hasChanged
@@ -134,12 +134,12 @@ public struct MessageStore: Sendable {
         message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
         if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.insert(tempID) }
         defer { sortKeys[message.id] = message.sortKey }
-        guard let place = items.place(of: message.sortKey) else {
+        guard let slot = items.slot(of: message.sortKey) else {
             items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
             return true
         }
         // What is told late is older than what is known: receipts are only ever added.
-        if let known = items[place].message, known.id == message.id {
+        if let known = items[slot].message, known.id == message.id {
             for receipt in known.readBy where !message.readBy.contains(where: { $0.userId == receipt.userId }) {
                 _ = add(receipt, to: &message)
             }
@@ -147,17 +147,17 @@ public struct MessageStore: Sendable {
             message.tempId = message.tempId ?? known.tempId
             message.sender = message.sender ?? known.sender
         } else {
-            forget(items[place])
+            forget(items[slot])
         }
         let item = MessageItem(message, ownID: ownID)
-        guard items[place] != item else { return false }
-        items[place] = item
+        guard items[slot] != item else { return false }
+        items[slot] = item
         return true
     }
 
-    mutating func removeStored(at place: MessageItems.Place) {
-        forget(items[place])
-        items.remove(at: place)
+    mutating func removeStored(at slot: MessageItems.Slot) {
+        forget(items[slot])
+        items.remove(at: slot)
     }
 
     private mutating func forget(_ item: MessageItem) {
@@ -172,8 +172,8 @@ public struct MessageStore: Sendable {
         ownTempIDs = []
     }
 
-    private func place(of messageID: String) -> MessageItems.Place? {
-        sortKeys[messageID].flatMap { items.place(of: $0) }
+    private func slot(of messageID: String) -> MessageItems.Slot? {
+        sortKeys[messageID].flatMap { items.slot(of: $0) }
     }
 
     private func add(_ receipt: Message.Receipt, to message: inout Message) -> Bool {

@@ -45,11 +45,11 @@ extension Outbox {
         case .stored(let message):
             queues[roomID]?.failures = 0
             remove(tempID, in: roomID)
-            await tell(.stored(tempID: tempID, message), in: roomID)
+            await notifyObservers(.stored(tempID: tempID, message), in: roomID)
         case .deleted:
             queues[roomID]?.failures = 0
             remove(tempID, in: roomID)
-            await tell(.removed(tempID: tempID), in: roomID)
+            await notifyObservers(.removed(tempID: tempID), in: roomID)
         case .failed(let failure):
             queues[roomID]?.failures = 0
             await setState(.failed(failure), of: tempID, in: roomID)

@@ -66,7 +66,7 @@ public actor Outbox {
     private(set) var isStopped = false
     /// Why what is kept could not be read, the last time; nil once it has been.
     var keptFailure: (any Error)? = NotTakenOver()
-    var troubles: [OutboxTrouble] = []
+    var failures: [OutboxFailure] = []
     /// Of the last message that was typed.
     var lastNumber = 0
 
@@ -88,11 +88,11 @@ public actor Outbox {
     ///
     /// - Returns: the files that could not be read, for the app to tell; each once, also those of calls that threw.
     /// - Throws: what the file system says of the folder; nothing is taken over then, and the next call tries again.
-    public func start() throws -> [OutboxTrouble] {
+    public func start() throws -> [OutboxFailure] {
         takeOverKept()
         if let keptFailure, !isStopped { throw keptFailure }
-        defer { troubles = [] }
-        return troubles
+        defer { failures = [] }
+        return failures
     }
 
     /// Takes a message, keeps it, and sends it in its turn.
@@ -109,7 +109,7 @@ public actor Outbox {
         queues[roomID, default: Queue()].entries.append(entry)
         let state = keep(message.tempID, in: roomID)
         entry.message.state = state
-        await tell(.added(entry.message), in: roomID)
+        await notifyObservers(.added(entry.message), in: roomID)
         wake(roomID)
     }
 
@@ -138,7 +138,7 @@ public actor Outbox {
             return false
         }
         remove(tempID, in: roomID)
-        await tell(.removed(tempID: tempID), in: roomID)
+        await notifyObservers(.removed(tempID: tempID), in: roomID)
         return true
     }
 
@@ -150,7 +150,7 @@ public actor Outbox {
         queues[roomID]?.version += 1
         queues[roomID]?.pause?.task.cancel()
         for entry in entries { removeFile(of: entry, in: roomID) }
-        await tell(.all([]), in: roomID)
+        await notifyObservers(.all([]), in: roomID)
     }
 
     /// The server is known to have it, from an event or a page: there is no need to ask again, and an answer that is still to

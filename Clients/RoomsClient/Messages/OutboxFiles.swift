@@ -1,7 +1,7 @@
 import Foundation
 
 /// An outbox file that this version cannot read. Nothing of it is lost: it stands aside, for support or a newer version.
-public struct OutboxTrouble: Equatable, Sendable {
+public struct OutboxFailure: Equatable, Sendable {
     public var roomID: String
     /// Where the file is now.
     public var keptAt: URL
@@ -28,7 +28,7 @@ struct OutboxFiles: Sendable {
     /// may throw.
     ///
     /// - Throws: what the file system says. A file that cannot be read now is no broken one, and stays.
-    func readAll(telling tell: (OutboxTrouble) -> Void) throws -> [String: [OutboxEntry]] {
+    func readAll(reporting report: (OutboxFailure) -> Void) throws -> [String: [OutboxEntry]] {
         var rooms: [String: [OutboxEntry]] = [:]
         for key in try files.keys() {
             guard let data = try files.read(key) else { continue }
@@ -43,7 +43,7 @@ struct OutboxFiles: Sendable {
             } catch {
                 let kept = try files.setAside(key)
                 let roomID = key.lastIndex(of: "/").map { String(key[..<$0]) } ?? key
-                tell(OutboxTrouble(roomID: roomID, keptAt: kept, reason: String(describing: error)))
+                report(OutboxFailure(roomID: roomID, keptAt: kept, reason: String(describing: error)))
             }
         }
         return rooms.mapValues { $0.sorted { $0.number < $1.number } }

@@ -25,7 +25,7 @@ public actor ReadReceipts {
     /// Enough not to tell twice what is on the screen.
     private static let rememberedIDs = 2_000
 
-    private struct Gathered {
+    private struct PendingReceipts {
         /// In the order read, each once.
         private(set) var ids: [String] = []
         private var known: Set<String> = []
@@ -33,7 +33,7 @@ public actor ReadReceipts {
         var firstAt: Date?
         /// The wait until they are told.
         var wait: Task<Void, Never>?
-        var telling: Task<Void, Never>?
+        var flushing: Task<Void, Never>?
 
         init(retryingWith backoff: Backoff) { self.backoff = backoff }
 
@@ -49,7 +49,7 @@ public actor ReadReceipts {
     private let clock: any ClientClock
     private let settings: Settings
     private let random: @Sendable () -> Double
-    private var rooms: [String: Gathered] = [:]
+    private var rooms: [String: PendingReceipts] = [:]
     private var isRemoved = false
     /// Gathered or told before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
@@ -69,17 +69,17 @@ public actor ReadReceipts {
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
         guard !new.isEmpty, !isRemoved else { return }
-        var gathered =
+        var pending =
             rooms[roomID]
-            ?? Gathered(
+            ?? PendingReceipts(
                 retryingWith: Backoff(from: settings.retryPause, upTo: settings.longestPause))
         for id in new {
             seen.set(true, for: id)
-            gathered.add(id)
+            pending.add(id)
         }
-        let firstAt = gathered.firstAt ?? clock.now
-        gathered.firstAt = firstAt
-        rooms[roomID] = gathered
+        let firstAt = pending.firstAt ?? clock.now
+        pending.firstAt = firstAt
+        rooms[roomID] = pending
         let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
@@ -87,8 +87,8 @@ public actor ReadReceipts {
     /// Tells all at once, and returns when the last is told: the app goes to the background, or a room is left. Rooms don't wait for
     /// one another.
     public func flush() async {
-        let tellings = rooms.keys.sorted().map { roomID in Task { await tell(roomID) } }
-        for telling in tellings { await telling.value }
+        let flushes = rooms.keys.sorted().map { roomID in Task { await flush(roomID) } }
+        for flushing in flushes { await flushing.value }
     }
 
     /// The server can be reached again.
@@ -97,7 +97,7 @@ public actor ReadReceipts {
     /// Signed out: nothing is told any more.
     public func removeAll() {
         isRemoved = true
-        for gathered in rooms.values { gathered.wait?.cancel() }
+        for pending in rooms.values { pending.wait?.cancel() }
         rooms.removeAll()
     }
 
@@ -108,23 +108,23 @@ public actor ReadReceipts {
             guard !Task.isCancelled else { return }
             // What is read from here on must not cancel the call.
             rooms[roomID]?.wait = nil
-            await tell(roomID)
+            await flush(roomID)
         }
     }
 
     /// One call at a time: what is read meanwhile is gathered for the next.
-    private func tell(_ roomID: String) async {
-        while let telling = rooms[roomID]?.telling { await telling.value }
-        guard let gathered = rooms[roomID], !gathered.ids.isEmpty else { return }
-        gathered.wait?.cancel()
-        let telling = Task { await tell(first: gathered.ids.count, in: roomID) }
+    private func flush(_ roomID: String) async {
+        while let flushing = rooms[roomID]?.flushing { await flushing.value }
+        guard let pending = rooms[roomID], !pending.ids.isEmpty else { return }
+        pending.wait?.cancel()
+        let flushing = Task { await flush(first: pending.ids.count, in: roomID) }
         rooms[roomID]?.wait = nil
         rooms[roomID]?.firstAt = nil
-        rooms[roomID]?.telling = telling
-        await telling.value
+        rooms[roomID]?.flushing = flushing
+        await flushing.value
     }
 
-    private func tell(first count: Int, in roomID: String) async {
+    private func flush(first count: Int, in roomID: String) async {
         var left = count
         var failure: ClientFailure?
         while failure == nil, left > 0, let ids = rooms[roomID]?.ids.prefix(min(left, Self.callLimit)), !ids.isEmpty {
@@ -139,7 +139,7 @@ public actor ReadReceipts {
                 failure = ClientFailure(error)
             }
         }
-        rooms[roomID]?.telling = nil
+        rooms[roomID]?.flushing = nil
         guard let failure, rooms[roomID]?.wait == nil else { return }
         let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: failure.retryAfter)
         if let pause { wait(for: pause, in: roomID) }

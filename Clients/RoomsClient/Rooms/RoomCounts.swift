@@ -41,10 +41,10 @@ public struct RoomCounts: Sendable {
     ///   - overtaken: those that events have changed since the answer was asked for; they stay as they are.
     ///   - degraded: the answer's: what these services count stays as it is known, and is taken only where nothing is.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
-        let (ids, lacking) = (Set(answer.map(\.id)), RoomShare.named(in: degraded))
+        let (ids, missingFields) = (Set(answer.map(\.id)), RoomFieldSource.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
         for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) {
-            load(room, lacking: lacking)
+            load(room, missingFields: missingFields)
         }
     }
 
@@ -52,20 +52,20 @@ public struct RoomCounts: Sendable {
     ///
     /// - Parameter degraded: as of all rooms.
     public mutating func load(_ room: Room, degraded: [String] = []) {
-        load(room, lacking: RoomShare.named(in: degraded))
+        load(room, missingFields: RoomFieldSource.named(in: degraded))
     }
 
-    private mutating func load(_ room: Room, lacking: Set<RoomShare>) {
+    private mutating func load(_ room: Room, missingFields: Set<RoomFieldSource>) {
         var count = RoomCount(room)
         if let known = rooms[room.id] {
-            if lacking.contains(.elements) {
+            if missingFields.contains(.elements) {
                 (count.elements, count.unseenElements) = (known.elements, known.unseenElements)
             }
-            if lacking.contains(.messages) { count.unreadMessages = known.unreadMessages }
+            if missingFields.contains(.messages) { count.unreadMessages = known.unreadMessages }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
         // An answer has counted all up to its last one, but for one that lacks these counts.
-        let counted = lacking.contains(.messages) ? nil : room.lastMessage?.id
+        let counted = missingFields.contains(.messages) ? nil : room.lastMessage?.id
         notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
         set(count, of: room.id)
     }

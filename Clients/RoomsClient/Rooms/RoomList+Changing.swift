@@ -3,46 +3,48 @@ import Foundation
 // Rooms that one makes and names.
 extension RoomList {
     /// A room that somebody asks for.
-    struct Wish: Hashable {
+    struct PendingRoom: Hashable {
         let userID: String
         let name: String?
     }
 
     /// What a wish was asked for with, and when last.
-    struct Asking {
+    struct Attempt {
         let requestID: String
         var askedAt: Date
     }
 
     /// So long somebody who has heard of no answer wants the same room, and later another: that one has long been shown.
-    private static let wishLife: TimeInterval = 5 * 60
+    private static let creationLifetime: TimeInterval = 5 * 60
 
     /// Makes a room. Asked for again while it is on its way, or within five minutes after no answer has come, the same brings the
     /// same room: there is one for each that was heard of.
     ///
     /// - Throws: `ClientFailure`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
-        let wish = Wish(userID: userID, name: name)
+        let pending = PendingRoom(userID: userID, name: name)
         let now = clock.now
-        unheard = unheard.filter { now.timeIntervalSince($0.value.askedAt) <= Self.wishLife }
-        var asking = unheard[wish] ?? Asking(requestID: makeID(), askedAt: now)
-        asking.askedAt = now
-        unheard[wish] = asking
-        let load = shelf.beginLoad()
+        pendingCreations = pendingCreations.filter { now.timeIntervalSince($0.value.askedAt) <= Self.creationLifetime }
+        var attempt = pendingCreations[pending] ?? Attempt(requestID: makeID(), askedAt: now)
+        attempt.askedAt = now
+        pendingCreations[pending] = attempt
+        let load = store.beginLoad()
         do {
-            let answer = try await server.makeRoom(with: userID, name: name, requestID: asking.requestID)
-            unheard[wish] = nil
+            let answer = try await server.makeRoom(with: userID, name: name, requestID: attempt.requestID)
+            pendingCreations[pending] = nil
             // Its event may have come first, and others after it.
-            guard let known = shelf[answer.room.id] else {
+            guard let known = store[answer.room.id] else {
                 take(answer, load, isChange: true)
                 return answer.room
             }
-            shelf.abandon(load)
+            store.abandon(load)
             return known
         } catch {
-            shelf.abandon(load)
+            store.abandon(load)
             // What was refused for good was not made.
-            if case .refused(let refusal) = ClientFailure(error), !refusal.isRetryable { unheard[wish] = nil }
+            if case .refused(let refusal) = ClientFailure(error), !refusal.isRetryable {
+                pendingCreations[pending] = nil
+            }
             throw error
         }
     }
@@ -51,11 +53,11 @@ extension RoomList {
     ///
     /// - Throws: `ClientFailure`.
     public func rename(_ roomID: String, to name: String) async throws {
-        let load = shelf.beginLoad()
+        let load = store.beginLoad()
         do {
             take(try await server.rename(roomID, to: name), load, isChange: true)
         } catch {
-            shelf.abandon(load)
+            store.abandon(load)
             throw error
         }
     }

@@ -23,11 +23,11 @@ extension RoomList {
         case failed(Duration?)
     }
 
-    private var lacksAnswer: Bool { owesRefresh || !shelf.needs.isEmpty || !shelf.missing.isEmpty }
+    private var needsAnswer: Bool { needsRefresh || !store.needs.isEmpty || !store.missing.isEmpty }
 
     func fetchNeeded() {
-        guard fetching == nil, lacksAnswer else { return }
-        let isRetry = owesRefresh
+        guard fetching == nil, needsAnswer else { return }
+        let isRetry = needsRefresh
         // A list that is no longer shown asks for nothing more.
         fetching = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
@@ -48,42 +48,42 @@ extension RoomList {
 
     /// An answer lacks what these count: all rooms are asked for, later and later, until no part of the server that counts is
     /// down. Beside what else is asked for: that is answered by the other parts.
-    func noteLacking(_ lacking: Set<RoomShare>) {
-        guard !lacking.isEmpty else { return }
-        isLacking = true
-        guard fetchingLacking == nil else { return }
+    func noteMissingFields(_ missingFields: Set<RoomFieldSource>) {
+        guard !missingFields.isEmpty else { return }
+        isMissingFields = true
+        guard fetchingMissingFields == nil else { return }
         // A list that is no longer shown asks for nothing more.
-        fetchingLacking = Task { [weak self, clock, random] in
+        fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             repeat {
                 // Only cancelling would end it early, and nobody cancels.
                 try? await clock.sleep(for: backoff.next(random: random()))
-            } while await self?.isStillLacking() == true
+            } while await self?.isStillMissingFields() == true
         }
     }
 
-    private func isStillLacking() async -> Bool {
-        if isLacking { await refresh() }
-        if !isLacking { fetchingLacking = nil }
-        return isLacking
+    private func isStillMissingFields() async -> Bool {
+        if isMissingFields { await refresh() }
+        if !isMissingFields { fetchingMissingFields = nil }
+        return isMissingFields
     }
 
     private func fetchRound() async -> Round {
-        let needed = Set(shelf.needs.keys)
+        let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
-        if owesRefresh || needed.count > Self.maxSingle {
+        if needsRefresh || needed.count > Self.maxSingle {
             // One that is under way may be all that is owed.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
         } else {
             // An answer with all says nothing of those that it lacks.
-            let ids = needed.union(shelf.missing.sorted().prefix(Self.maxSingle))
+            let ids = needed.union(store.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }
                 for await case .failed(let wait) in group { waits.append(wait) }
             }
         }
-        guard lacksAnswer else {
+        guard needsAnswer else {
             fetching = nil
             return .done
         }
@@ -91,20 +91,20 @@ extension RoomList {
     }
 
     private func fetch(_ id: String) async -> Outcome {
-        let load = shelf.beginLoad()
+        let load = store.beginLoad()
         do {
             let answer = try await server.room(id)
             take(answer, load)
             return .done
         } catch {
-            shelf.abandon(load)
+            store.abandon(load)
             let failure = ClientFailure(error)
             if case .refused(let refusal) = failure, refusal.code == "room_not_found" {
                 forget(id)
                 return .done
             }
             guard failure.isRetryable else {
-                shelf.forgetNeeds(of: id)
+                store.forgetNeeds(of: id)
                 return .done
             }
             return .failed(failure.retryAfter)

@@ -5,7 +5,7 @@ extension RoomList {
     /// A room that comes or goes is always shown at once: others, who begin rooms, go by it.
     func showSoon(_ roomID: String) {
         stale.insert(roomID)
-        if isResting, shelf.sorted.membership == shown.membership { return }
+        if isResting, store.sorted.membership == shown.membership { return }
         show()
         guard !isResting else { return }
         isResting = true
@@ -28,17 +28,17 @@ extension RoomList {
     func show() -> Bool {
         for id in stale { takeCounts(of: id) }
         stale = []
-        guard shelf.sorted.version != shown.version else { return false }
-        let isSame = shelf.sorted.membership == shown.membership
+        guard store.sorted.version != shown.version else { return false }
+        let isSame = store.sorted.membership == shown.membership
         groups = nil
-        shown = shelf.sorted
+        shown = store.sorted
         if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
         return true
     }
 
     private func takeCounts(of roomID: String) {
         guard let count = counts.latest(of: roomID) else { return }
-        shelf.change(roomID) { room in
+        store.change(roomID) { room in
             room.elementCount = count.elements
             room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
             room.hasUnread = count.hasUnread

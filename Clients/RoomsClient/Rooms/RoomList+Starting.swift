@@ -17,8 +17,8 @@ extension RoomList {
         guard let cache, !isLoaded, rooms.isEmpty else { return }
         let kept = await cache.rooms()
         guard !isLoaded, rooms.isEmpty, !kept.isEmpty else { return }
-        let load = shelf.beginLoad()
-        _ = shelf.finish(load, with: kept, now: clock.now)
+        let load = store.beginLoad()
+        _ = store.finish(load, with: kept, now: clock.now)
         counts.load(kept)
         show()
     }

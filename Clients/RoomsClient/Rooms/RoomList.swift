@@ -27,25 +27,25 @@ public final class RoomList {
     public var order: RoomOrder {
         get {
             access(keyPath: \.order)
-            return shelf.order
+            return store.order
         }
         set {
-            withMutation(keyPath: \.order) { shelf.order = newValue }
+            withMutation(keyPath: \.order) { store.order = newValue }
             show()
         }
     }
 
     /// Told of a room of which the server has said that one is no longer part of it.
     @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
-    @ObservationIgnored var shelf: RoomShelf
+    @ObservationIgnored var store: RoomStore
     /// Rooms whose rows do not show their counts yet.
     @ObservationIgnored var stale: Set<String> = []
     /// An event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
     /// A part of the server that counts was down when rooms were answered last.
-    @ObservationIgnored var isLacking = false
-    @ObservationIgnored var fetchingLacking: Task<Void, Never>?
+    @ObservationIgnored var isMissingFields = false
+    @ObservationIgnored var fetchingMissingFields: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let random: @Sendable () -> Double
@@ -53,13 +53,13 @@ public final class RoomList {
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
     /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
-    var owesRefresh: Bool { owed > settled }
+    var needsRefresh: Bool { pendingLoads > settled }
     /// Rises with each reason for it.
-    @ObservationIgnored private var owed = 1
+    @ObservationIgnored private var pendingLoads = 1
     /// How much was owed when what was answered last was asked for.
     @ObservationIgnored private var settled = 0
     /// By what was asked for, rooms that may have been made though nobody has heard of it.
-    @ObservationIgnored var unheard: [Wish: Asking] = [:]
+    @ObservationIgnored var pendingCreations: [PendingRoom: Attempt] = [:]
     @ObservationIgnored let makeID: () -> String
     @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
@@ -80,8 +80,8 @@ public final class RoomList {
         cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         makeID: @escaping () -> String = { UUID().uuidString }
     ) {
-        shelf = RoomShelf(for: userID, order: order)
-        shown = shelf.sorted
+        store = RoomStore(for: userID, order: order)
+        shown = store.sorted
         counts = RoomCountManager(for: userID, clock: clock)
         peopleWithoutRooms = PeopleWithoutRooms(from: server)
         self.server = server
@@ -98,7 +98,7 @@ public final class RoomList {
     public var people: [PersonWithRooms] {
         let rooms = rooms
         if let groups { return groups }
-        let made = RoomsByPerson(rooms, for: shelf.userID).people
+        let made = RoomsByPerson(rooms, for: store.userID).people
         groups = made
         return made
     }
@@ -134,25 +134,25 @@ public final class RoomList {
     func load() async {
         isLoading = true
         await showKept()
-        let load = shelf.beginLoad()
-        let owed = owed
+        let load = store.beginLoad()
+        let pendingLoads = pendingLoads
         do {
             let answer = try await server.rooms(sortedBy: order)
-            let lacking = RoomShare.named(in: answer.degraded)
-            let overtaken = shelf.finish(load, with: answer.rooms, lacking: lacking, now: clock.now)
+            let missingFields = RoomFieldSource.named(in: answer.degraded)
+            let overtaken = store.finish(load, with: answer.rooms, missingFields: missingFields, now: clock.now)
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
             stale.formUnion(answer.rooms.map(\.id))
-            (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, owed)
-            isLacking = false
+            (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, pendingLoads)
+            isMissingFields = false
             show()
             keepRooms()
             fetchNeeded()
-            noteLacking(lacking)
+            noteMissingFields(missingFields)
         } catch {
-            shelf.abandon(load)
+            store.abandon(load)
             let reason = ClientFailure(error)
             failure = reason
-            if !reason.isRetryable { settled = owed }
+            if !reason.isRetryable { settled = pendingLoads }
             fetchNeeded()
         }
         isLoading = false
@@ -165,8 +165,8 @@ public final class RoomList {
     ///
     /// After each time it was away, rooms are asked for again, also if it is told all that was missed: presence is never told again,
     /// and badges that are may be old.
-    public func apply(_ happening: SocketHappening) {
-        switch happening {
+    public func apply(_ update: SocketUpdate) {
+        switch update {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
@@ -174,7 +174,7 @@ public final class RoomList {
             loadWhatFailed()
         case .recovered:
             endCatchingUp()
-            owed += 1
+            pendingLoads += 1
             Task { await refresh() }
         case .disconnected:
             endCatchingUp()
@@ -186,13 +186,13 @@ public final class RoomList {
     public func apply(_ event: RoomEvent) {
         // What is told again may have been told before, and badges as they were then would undo what came after them.
         let isOld = isCatchingUp && event.isRepeated
-        let lacksSome = !isOld && counts.apply(event)
-        guard let roomID = shelf.apply(event, now: clock.now) else { return }
-        if lacksSome { shelf.need(.answer, of: roomID) }
+        let isIncomplete = !isOld && counts.apply(event)
+        guard let roomID = store.apply(event, now: clock.now) else { return }
+        if isIncomplete { store.need(.answer, of: roomID) }
         if leaving[roomID] != nil, event.isOfNewElement { leaving[roomID] = true }
         if isOld {
             if counts.latest(of: roomID) == nil { counts.apply(event) }
-            shelf.need(.answer, of: roomID)
+            store.need(.answer, of: roomID)
         }
         showSoon(roomID)
         if !isOld { fetchNeeded() }
@@ -201,7 +201,7 @@ public final class RoomList {
     private func endCatchingUp() {
         isCatchingUp = false
         // Everyone's events, which would have followed, are never told again.
-        shelf.namedAt = [:]
+        store.namedAt = [:]
     }
 
     /// The person has the room open from now on.
@@ -220,8 +220,8 @@ public final class RoomList {
         let mayBeUnseen = counts.leave(roomID)
         // Whether the server had left when something was made, the server alone knows.
         let isNewElement = leaving.removeValue(forKey: roomID) == true
-        guard mayBeUnseen || isNewElement, shelf.sorted.contains(roomID) else { return }
-        shelf.need(.answer, of: roomID)
+        guard mayBeUnseen || isNewElement, store.sorted.contains(roomID) else { return }
+        store.need(.answer, of: roomID)
         fetchNeeded()
     }
 
@@ -230,20 +230,20 @@ public final class RoomList {
     /// Takes an answer with one room.
     ///
     /// - Parameter isChange: of a call that has made or changed it.
-    func take(_ answer: RoomAnswer, _ load: RoomShelf.Load, isChange: Bool = false) {
-        let (room, lacking) = (answer.room, RoomShare.named(in: answer.degraded))
-        let isNews = shelf.finish(load, with: room, lacking: lacking, isChange: isChange, now: clock.now)
-        if isNews || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
+    func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
+        let (room, missingFields) = (answer.room, RoomFieldSource.named(in: answer.degraded))
+        let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
+        if isNew || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
         stale.insert(room.id)
         show()
         keepRooms()
         fetchNeeded()
-        noteLacking(lacking)
+        noteMissingFields(missingFields)
     }
 
     /// The server has said that the room is none of one's own.
     func forget(_ roomID: String) {
-        shelf.forget(roomID)
+        store.forget(roomID)
         counts.forget(roomID)
         show()
         onGone(roomID)

@@ -3,7 +3,7 @@ import Foundation
 extension RoomOrder {
     /// Whether a room stands before another. Of the same time, the later made comes first, as with the server: so any two rooms
     /// have one order.
-    func places(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
+    func sorts(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
 
     /// The greater comes first.
     func key(of room: Room) -> (date: Date, id: String) { (date(of: room), room.id) }

@@ -13,7 +13,7 @@ struct RoomsByPerson {
             }
         }
         let groups = people.values.map { group in
-            let rooms = group.rooms.sorted { RoomOrder.content.places($0, before: $1) }
+            let rooms = group.rooms.sorted { RoomOrder.content.sorts($0, before: $1) }
             let latest = rooms.map(\.lastActivityDate).max() ?? .distantPast
             return (latest: latest, group: PersonWithRooms(person: group.person, rooms: rooms))
         }

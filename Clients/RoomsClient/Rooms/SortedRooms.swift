@@ -15,13 +15,13 @@ struct SortedRooms: Sendable {
 
     init(order: RoomOrder) { self.order = order }
 
-    subscript(id: String) -> Room? { place(of: id).map { all[$0] } }
+    subscript(id: String) -> Room? { index(of: id).map { all[$0] } }
 
     func contains(_ id: String) -> Bool { dates[id] != nil }
 
     mutating func replaceAll(with rooms: [Room]) {
         let before = (rooms: all, ids: dates.keys)
-        all = rooms.sorted { order.places($0, before: $1) }
+        all = rooms.sorted { order.sorts($0, before: $1) }
         dates = Dictionary(all.map { ($0.id, order.key(of: $0).date) }) { $1 }
         if all != before.rooms { version += 1 }
         if dates.keys != before.ids { membership += 1 }
@@ -35,37 +35,37 @@ struct SortedRooms: Sendable {
     }
 
     mutating func remove(_ id: String) {
-        guard let place = place(of: id) else { return }
-        all.remove(at: place)
+        guard let index = index(of: id) else { return }
+        all.remove(at: index)
         dates[id] = nil
         version += 1
         membership += 1
     }
 
     mutating func change(_ id: String, _ body: (inout Room) -> Void) {
-        guard let place = place(of: id) else { return }
-        var room = all[place]
+        guard let index = index(of: id) else { return }
+        var room = all[index]
         body(&room)
-        guard room != all[place] else { return }
+        guard room != all[index] else { return }
         version += 1
-        if order.key(of: room) == order.key(of: all[place]) {
-            all[place] = room
+        if order.key(of: room) == order.key(of: all[index]) {
+            all[index] = room
         } else {
-            all.remove(at: place)
+            all.remove(at: index)
             insert(room)
         }
     }
 
     private mutating func insert(_ room: Room) {
         let key = order.key(of: room)
-        all.insert(room, at: place(for: key))
+        all.insert(room, at: index(for: key))
         dates[room.id] = key.date
     }
 
-    private func place(of id: String) -> Int? { dates[id].map { place(for: (date: $0, id: id)) } }
+    private func index(of id: String) -> Int? { dates[id].map { index(for: (date: $0, id: id)) } }
 
     /// Where the room of this key stands, or would.
-    private func place(for key: (date: Date, id: String)) -> Int {
+    private func index(for key: (date: Date, id: String)) -> Int {
         var (low, high) = (0, all.count)
         while low < high {
             let middle = (low + high) / 2

@@ -32,10 +32,10 @@ public actor RoomsSocket {
     let tokens: any TokenProvider
     let clock: any ClientClock
     let random: @Sendable () -> Double
-    private let handler: @MainActor @Sendable (SocketHappening) async -> Void
+    private let handler: @MainActor @Sendable (SocketUpdate) async -> Void
 
-    private let queue = HappeningQueue()
-    private var teller: Task<Void, Never>?
+    private let queue = SocketUpdateQueue()
+    private var deliveryTask: Task<Void, Never>?
     private var running: Task<Void, Never>?
     /// Rises with each start and stop: what belongs to an earlier one has no say any more.
     private var run = 0
@@ -52,7 +52,7 @@ public actor RoomsSocket {
     }
     private var awaitsSync = false
     /// When the last event came.
-    private var toldAt = Date.distantPast
+    private var notifiedAt = Date.distantPast
     var rooms = JoinedRooms()
     /// Of `link`, and ends with it.
     var joiner: Task<Void, Never>?
@@ -64,7 +64,7 @@ public actor RoomsSocket {
     public init(
         server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        handler: @escaping @MainActor @Sendable (SocketHappening) async -> Void
+        handler: @escaping @MainActor @Sendable (SocketUpdate) async -> Void
     ) {
         url = server.socketAddress
         self.transport = transport
@@ -85,9 +85,9 @@ public actor RoomsSocket {
     /// kept alive meanwhile. Calling it while it runs does nothing.
     public func start() {
         guard running == nil else { return }
-        if teller == nil {
-            teller = Task { [queue, handler] in
-                while let happening = await queue.next() { await handler(happening) }
+        if deliveryTask == nil {
+            deliveryTask = Task { [queue, handler] in
+                while let update = await queue.next() { await handler(update) }
             }
         }
         run += 1
@@ -130,7 +130,7 @@ public actor RoomsSocket {
         // Stopped before it began.
         guard run == self.run else { return }
         queue.put(.connecting)
-        var wasTold = false
+        var wasNotified = false
         while run == self.run {
             let startedAt = clock.now
             let (failure, wasConnected) = await connectOnce(run)
@@ -141,8 +141,8 @@ public actor RoomsSocket {
                 self.run += 1
                 return await queue.add(.disconnected(failure))
             }
-            if wasConnected || !wasTold { await queue.add(.disconnected(failure)) }
-            wasTold = true
+            if wasConnected || !wasNotified { await queue.add(.disconnected(failure)) }
+            wasNotified = true
             if wasConnected, clock.now.timeIntervalSince(startedAt) >= Self.goodConnection { backoff.reset() }
             await waitForNextAttempt(run, after: failure)
         }
@@ -207,8 +207,8 @@ public actor RoomsSocket {
         await queue.add(.connected)
         // Stopped meanwhile, perhaps started again: rooms are another connection's now.
         guard link === self.link else { throw CancellationError() }
-        let patience = Task { await awaitSync(of: link) }
-        defer { patience.cancel() }
+        let syncTimeout = Task { await awaitSync(of: link) }
+        defer { syncTimeout.cancel() }
         rooms.forgetConnection()
         joinRooms(over: link)
         while true {
@@ -220,7 +220,7 @@ public actor RoomsSocket {
                 return SocketLink.dismissal
             case .event("sync:done", let data): await take(try ServerDecoder().decode(SyncDone.self, from: data))
             case .event(let name, let data):
-                toldAt = clock.now
+                notifiedAt = clock.now
                 await queue.add(.event(RoomEvent.decode(name: name, data: data)))
             }
         }
@@ -235,13 +235,13 @@ public actor RoomsSocket {
 
     private func awaitSync(of link: SocketLink) async {
         let start = clock.now
-        toldAt = start
+        notifiedAt = start
         var quiet: Duration
         repeat {
             // Cancelled with the connection.
             guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
             guard awaitsSync, link === self.link else { return }
-            quiet = .seconds(clock.now.timeIntervalSince(toldAt))
+            quiet = .seconds(clock.now.timeIntervalSince(notifiedAt))
         } while quiet < Self.syncTimeout && clock.now.timeIntervalSince(start) < Self.longestSync
         guard awaitsSync, link === self.link else { return }
         awaitsSync = false

@@ -39,7 +39,7 @@ actor SocketLink {
     private let clock: any ClientClock
     /// Until the server has said otherwise, of its handshake.
     private var longestSilence: Duration
-    private(set) var heardAt: Date
+    private(set) var lastActiveAt: Date
     private var pingInterval: Duration = .seconds(25)
     private var acks: [Int: Ack] = [:]
     private var nextAck = 0
@@ -52,7 +52,7 @@ actor SocketLink {
         self.connection = connection
         self.clock = clock
         longestSilence = handshakeTimeout
-        heardAt = clock.now
+        lastActiveAt = clock.now
     }
 
     // MARK: - Connecting
@@ -81,7 +81,7 @@ actor SocketLink {
 
     /// Whether nothing was heard for longer than pings are apart: it is dead, though nobody has said so yet.
     func isStale() -> Bool {
-        clock.now.timeIntervalSince(heardAt) > (pingInterval + .seconds(5)) / .seconds(1)
+        clock.now.timeIntervalSince(lastActiveAt) > (pingInterval + .seconds(5)) / .seconds(1)
     }
 
     // MARK: - Receiving
@@ -123,7 +123,7 @@ actor SocketLink {
             if let end { throw end }
             throw error
         }
-        heardAt = clock.now
+        lastActiveAt = clock.now
         return try EnginePacket(text)
     }
 
@@ -185,7 +185,7 @@ actor SocketLink {
     }
 
     /// Sends an event, and wants no answer.
-    func tell(_ event: String, _ payload: JSON) throws {
+    func send(_ event: String, _ payload: JSON) throws {
         if let end { throw end }
         send(try SocketPacket.event(event, payload, ackID: nil))
     }

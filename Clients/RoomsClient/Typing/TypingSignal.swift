@@ -12,12 +12,12 @@ public final class TypingSignal {
     private let server: any MessageServer
     private let clock: any ClientClock
     private var isTyping = false
-    private var toldAt: Date?
+    private var sentAt: Date?
     private var typedAt = Date.distantPast
     private var idleWait: Task<Void, Never>?
     /// What is to be told next; a newer word replaces it, so that a slow connection gets no stale ones.
     private var next: Bool?
-    private var teller: Task<Void, Never>?
+    private var deliveryTask: Task<Void, Never>?
 
     public init(roomID: String, server: any MessageServer, clock: any ClientClock) {
         self.roomID = roomID
@@ -29,14 +29,14 @@ public final class TypingSignal {
     public func typed() {
         let now = clock.now
         typedAt = now
-        guard toldAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
+        guard sentAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
             // Within a second of the last `true`, also of one before a stop: a later key tells. Before it or after: a clock that was
             // set back may take hours to come to that second again.
             return
         }
-        toldAt = now
+        sentAt = now
         isTyping = true
-        tell(true)
+        send(true)
         if idleWait == nil { idleWait = Task { [weak self] in await self?.stopWhenIdle() } }
     }
 
@@ -46,7 +46,7 @@ public final class TypingSignal {
         idleWait = nil
         guard isTyping else { return }
         isTyping = false
-        tell(false)
+        send(false)
     }
 
     private func stopWhenIdle() async {
@@ -61,15 +61,15 @@ public final class TypingSignal {
     }
 
     /// One at a time, so that they arrive in order.
-    private func tell(_ isTyping: Bool) {
+    private func send(_ isTyping: Bool) {
         next = isTyping
-        guard teller == nil else { return }
-        teller = Task {
+        guard deliveryTask == nil else { return }
+        deliveryTask = Task {
             while let word = next {
                 next = nil
                 await server.setTyping(word, in: roomID)
             }
-            teller = nil
+            deliveryTask = nil
         }
     }
 }

@@ -7,7 +7,7 @@ public struct Typists: Equatable, Sendable {
 
     private struct Typist: Equatable {
         var userID: String
-        var heardAt: Date
+        var lastTypedAt: Date
     }
 
     private let ownID: String
@@ -19,15 +19,15 @@ public struct Typists: Equatable, Sendable {
     public var userIDs: [String] { typists.map(\.userID) }
 
     /// When the next one is pruned; nil if nobody types.
-    public var nextEnd: Date? { typists.map(\.heardAt).min()?.addingTimeInterval(Self.lifetime) }
+    public var nextEnd: Date? { typists.map(\.lastTypedAt).min()?.addingTimeInterval(Self.lifetime) }
 
     public mutating func note(_ userID: String, isTyping: Bool, at now: Date) {
         guard userID != ownID else { return }
         guard isTyping else { return end(userID) }
         if let index = typists.firstIndex(where: { $0.userID == userID }) {
-            typists[index].heardAt = now
+            typists[index].lastTypedAt = now
         } else {
-            typists.append(Typist(userID: userID, heardAt: now))
+            typists.append(Typist(userID: userID, lastTypedAt: now))
         }
     }
 
@@ -36,7 +36,7 @@ public struct Typists: Equatable, Sendable {
 
     /// One that was heard long after now was so before the clock was set back.
     public mutating func prune(at now: Date) {
-        typists.removeAll { abs(now.timeIntervalSince($0.heardAt)) >= Self.lifetime }
+        typists.removeAll { abs(now.timeIntervalSince($0.lastTypedAt)) >= Self.lifetime }
     }
 
     /// The connection is lost, and with it any word of an end.

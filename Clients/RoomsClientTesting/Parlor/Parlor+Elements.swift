@@ -24,13 +24,13 @@ extension Parlor {
         for person in room.others(than: userID) where !isPresent(person, in: room.id) {
             room.unseen[person, default: 0] += 1
         }
-        let told = Self.json(element, in: room)
-        tell("element:created", .object(["element": told]), to: .room, in: room.id, namesRoom: false)
-        tellElementsChanged(
+        let payload = Self.json(element, in: room)
+        emit("element:created", .object(["element": payload]), to: .room, in: room.id, namesRoom: false)
+        emitElementsChanged(
             "element:created:global",
             ["elementId": .string(element.id), "createdBy": .string(userID), "type": .string(type)], in: &room, at: time
         )
-        return Answer(201, told)
+        return Answer(201, payload)
     }
 
     mutating func updateElement(
@@ -50,21 +50,21 @@ extension Parlor {
         element.updatedBy = userID
         element.updatedAt = stamp()
         room.elements[index] = element
-        let told = Self.json(element, in: room)
-        tell("element:updated", .object(["element": told]), to: .room, in: room.id, namesRoom: false)
-        tellElementsChanged(
+        let payload = Self.json(element, in: room)
+        emit("element:updated", .object(["element": payload]), to: .room, in: room.id, namesRoom: false)
+        emitElementsChanged(
             "element:updated:global", ["elementId": .string(element.id), "updatedBy": .string(userID)], in: &room,
             at: element.updatedAt)
-        return Answer(200, told)
+        return Answer(200, payload)
     }
 
     mutating func deleteElement(_ id: String?, in roomID: String?, by userID: String) throws(Refused) -> Answer {
         var room = try room(roomID, of: userID)
         guard let id, let index = room.elements.firstIndex(where: { $0.id == id }) else { throw .notFound("element") }
         room.elements.remove(at: index)
-        let told: [String: JSON] = ["elementId": .string(id), "deletedBy": .string(userID)]
-        tell("element:deleted", .object(told), to: .room, in: room.id)
-        tellElementsChanged("element:deleted:global", told, in: &room, at: stamp())
+        let payload: [String: JSON] = ["elementId": .string(id), "deletedBy": .string(userID)]
+        emit("element:deleted", .object(payload), to: .room, in: room.id)
+        emitElementsChanged("element:deleted:global", payload, in: &room, at: stamp())
         return Answer(204)
     }
 
@@ -74,9 +74,9 @@ extension Parlor {
         let answer = Answer(200, .object(["deletedCount": .integer(count)]))
         guard count > 0 else { return answer }
         room.elements = []
-        let told: [String: JSON] = ["clearedBy": .string(userID)]
-        tell("room:cleared", .object(told), to: .room, in: room.id)
-        tellElementsChanged("room:cleared:global", told, in: &room, at: stamp())
+        let payload: [String: JSON] = ["clearedBy": .string(userID)]
+        emit("room:cleared", .object(payload), to: .room, in: room.id)
+        emitElementsChanged("room:cleared:global", payload, in: &room, at: stamp())
         return answer
     }
 
@@ -89,7 +89,7 @@ extension Parlor {
         return Answer(200, .array(shown.map { Self.json($0, in: room) }), next: .some(next))
     }
 
-    private mutating func tellElementsChanged(
+    private mutating func emitElementsChanged(
         _ event: String, _ members: [String: JSON], in room: inout RoomState, at time: Int
     ) {
         room.rev += 1
@@ -99,7 +99,7 @@ extension Parlor {
             "updatedAt": .string(WireTime.seconds(time)), "elementCount": .integer(room.elements.count),
             "rev": .integer(room.rev),
         ]
-        tell(event, .object(members.merging(counts) { $1 }), to: .everyone, in: room.id)
+        emit(event, .object(members.merging(counts) { $1 }), to: .everyone, in: room.id)
     }
 
     private static func json(_ element: RoomState.StoredElement, in room: RoomState) -> JSON {

@@ -22,14 +22,14 @@ extension Parlor {
         if let key { room.messagesByTempID[key] = message.id }
         rooms[room.id] = room
         endTyping(of: userID, in: room.id)
-        let told = json(message, in: room)
-        tell("message:new", .object(["message": told]), to: .room, in: room.id, namesRoom: false)
+        let payload = json(message, in: room)
+        emit("message:new", .object(["message": payload]), to: .room, in: room.id, namesRoom: false)
         let global: [String: JSON] = [
             "messageId": .string(message.id), "senderId": .string(userID),
             "messagesUpdatedAt": .string(WireTime.seconds(time)),
         ]
-        tell("message:new:global", .object(global), to: .everyone, in: room.id)
-        return Answer(201, told)
+        emit("message:new:global", .object(global), to: .everyone, in: room.id)
+        return Answer(201, payload)
     }
 
     mutating func deleteMessage(_ id: String?, in roomID: String?, by userID: String) throws(Refused) -> Answer {
@@ -41,12 +41,12 @@ extension Parlor {
         let time = stamp()
         room.messagesUpdatedAt = time
         rooms[room.id] = room
-        let told: [String: JSON] = ["messageId": .string(id), "deletedBy": .string(userID)]
-        tell("message:deleted", .object(told), to: .room, in: room.id)
-        let global = told.merging(["messagesUpdatedAt": .string(WireTime.seconds(time))]) { $1 }
-        tell("message:deleted:global", .object(global), to: .everyone, in: room.id)
+        let payload: [String: JSON] = ["messageId": .string(id), "deletedBy": .string(userID)]
+        emit("message:deleted", .object(payload), to: .room, in: room.id)
+        let global = payload.merging(["messagesUpdatedAt": .string(WireTime.seconds(time))]) { $1 }
+        emit("message:deleted:global", .object(global), to: .everyone, in: room.id)
         for person in room.others(than: userID) where !message.reads.contains(where: { $0.userID == person }) {
-            tellBadges(of: person, in: room)
+            emitBadges(of: person, in: room)
         }
         return Answer(204)
     }
@@ -67,12 +67,12 @@ extension Parlor {
         let answer = Answer(200, .object(["readCount": .integer(read.count)]))
         guard !read.isEmpty else { return answer }
         rooms[room.id] = room
-        let told: [String: JSON] = [
+        let payload: [String: JSON] = [
             "userId": .string(userID), "messageIds": .array(read.map(JSON.string)),
             "readAt": .string(WireTime.milliseconds(time)),
         ]
-        tell("messages:read", .object(told), to: .room, in: room.id)
-        tellBadges(of: userID, in: room)
+        emit("messages:read", .object(payload), to: .room, in: room.id)
+        emitBadges(of: userID, in: room)
         return answer
     }
 
@@ -119,12 +119,12 @@ extension Parlor {
         ])
     }
 
-    mutating func tellBadges(of userID: String, in room: RoomState) {
+    mutating func emitBadges(of userID: String, in room: RoomState) {
         let (unread, unseen) = (room.unread(by: userID), room.unseen[userID] ?? 0)
-        let told: [String: JSON] = [
+        let payload: [String: JSON] = [
             "badges": .object(["messages": .integer(unread), "elements": .integer(unseen)]),
             "hasUnread": .bool(unread > 0 || unseen > 0),
         ]
-        tell("room:badges", .object(told), to: .person(userID), in: room.id)
+        emit("room:badges", .object(payload), to: .person(userID), in: room.id)
     }
 }

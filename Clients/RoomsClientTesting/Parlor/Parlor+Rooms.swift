@@ -24,11 +24,11 @@ extension Parlor {
         rooms[room.id] = room
         if let key { roomsByRequest[key] = room.id }
         for person in room.participants {
-            tell(
+            emit(
                 "room:created", .object(["room": json(room, for: person.userID)]), to: .person(person.userID),
                 in: room.id)
         }
-        tell("room:created:global", .object(["createdBy": .string(userID)]), to: .everyone, in: room.id)
+        emit("room:created:global", .object(["createdBy": .string(userID)]), to: .everyone, in: room.id)
         return Answer(201, json(room, for: userID))
     }
 
@@ -40,9 +40,9 @@ extension Parlor {
         room.updatedAt = stamp()
         rooms[room.id] = room
         let updatedAt = JSON.string(WireTime.seconds(room.updatedAt))
-        let told: [String: JSON] = ["id": .string(room.id), "name": .optional(name), "updatedAt": updatedAt]
-        tell("room:updated", .object(["room": .object(told)]), to: .room, in: room.id, namesRoom: false)
-        tell(
+        let payload: [String: JSON] = ["id": .string(room.id), "name": .optional(name), "updatedAt": updatedAt]
+        emit("room:updated", .object(["room": .object(payload)]), to: .room, in: room.id, namesRoom: false)
+        emit(
             "room:updated:global", .object(["updatedBy": .string(userID), "updatedAt": updatedAt]), to: .everyone,
             in: room.id)
         return Answer(200, json(room, for: userID))

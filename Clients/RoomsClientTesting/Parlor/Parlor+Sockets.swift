@@ -51,8 +51,8 @@ extension Parlor {
                 return deliver(
                     "request:error", .object(["event": .string(event), "error": .object(failure)]), to: socketID)
             }
-            let told = failure.merging(["retryable": .bool(error.isRetryable)]) { $1 }
-            result = .object(["success": .bool(false), "error": .object(told)])
+            let details = failure.merging(["retryable": .bool(error.isRetryable)]) { $1 }
+            result = .object(["success": .bool(false), "error": .object(details)])
         }
         guard let ackID else { return }
         deliveries.append(Delivery(socketID: socketID, kind: .ack, text: "43\(ackID)" + JSON.array([result]).text))
@@ -83,14 +83,14 @@ extension Parlor {
             for entry in missed(in: roomID, since: position) { deliver(entry.event, entry.data, to: socketID) }
         }
         sockets[socketID]?.joined.insert(roomID)
-        tellPresence(of: userID, in: roomID, was: wasPresent)
+        emitPresence(of: userID, in: roomID, was: wasPresent)
         if !keepsOthers {
             let others = sockets[socketID]?.joined.filter { $0 != roomID } ?? []
             for other in others.sorted() { leave(other, userID, on: socketID) }
         }
         guard let room = rooms[roomID], room.unseen[userID] ?? 0 > 0 else { return }
         rooms[roomID]?.unseen[userID] = nil
-        if let room = rooms[roomID] { tellBadges(of: userID, in: room) }
+        if let room = rooms[roomID] { emitBadges(of: userID, in: room) }
     }
 
     mutating func leave(_ roomID: String, _ userID: String, on socketID: Int) {
@@ -98,7 +98,7 @@ extension Parlor {
         setTyping(false, of: userID, in: roomID, on: socketID)
         sockets[socketID]?.joined.remove(roomID)
         if sockets[socketID]?.continuesFrom != nil { sockets[socketID]?.continuedRooms[roomID] = log.count }
-        tellPresence(of: userID, in: roomID, was: true)
+        emitPresence(of: userID, in: roomID, was: true)
     }
 
     private mutating func connect(_ payload: Substring, on socketID: Int) {

@@ -6,7 +6,7 @@ import RoomsClient
 struct Parlor: Sendable {
     struct Settings: Sendable {
         var tokenLifetime = 15 * 60 * 1000
-        var tellsEveryone = true
+        var broadcastsToEveryone = true
         var pingInterval = 24 * 60 * 60 * 1000
         var pingTimeout = 20_000
     }

@@ -27,7 +27,7 @@ package final class Directory: Sendable {
         /// When each service was last announced, as known at the last sweep or by a change.
         var announcedAt: [String: Timestamp] = [:]
         /// Those that were announced since the last sweep.
-        var heard: Set<String> = []
+        var announcedNames: Set<String> = []
         /// Whether all have been asked to announce themselves since the last sweep, and the bus was there all the time.
         var wasAsked = false
         var sweeping: Task<Void, Never>?
@@ -100,7 +100,7 @@ package final class Directory: Sendable {
                 state.announcedAt[name] = known.announcedAt
             }
         }
-        let announcements = try bus.subscribe(Subject.announcements) { [weak self] in self?.hear($0) }
+        let announcements = try bus.subscribe(Subject.announcements) { [weak self] in self?.receive($0) }
         let returns = bus.onStateChange { [weak self] change in
             guard let self else { return }
             // Who could not answer is not silent.
@@ -158,7 +158,7 @@ package final class Directory: Sendable {
         }
     }
 
-    private func hear(_ message: BusMessage) {
+    private func receive(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
@@ -242,7 +242,7 @@ package final class Directory: Sendable {
     private func keep(_ manifest: Manifest) {
         let (name, json, now) = (manifest.service, manifest.json, clock.now())
         let changed = state.withLock { state -> [KnownManifest]? in
-            state.heard.insert(name)
+            state.announcedNames.insert(name)
             guard state.saved[name] != json else { return nil }
             state.saved[name] = json
             state.announcedAt[name] = now
@@ -259,8 +259,8 @@ package final class Directory: Sendable {
         let now = clock.now()
         let (forgotten, known) = state.withLock { state in
             // So that a clock that was set forward makes nobody old.
-            for name in state.heard { state.announcedAt[name] = now }
-            state.heard = []
+            for name in state.announcedNames { state.announcedAt[name] = now }
+            state.announcedNames = []
             var forgotten: Set<String> = []
             if state.wasAsked {
                 let oldest = now.adding(.zero - Self.lifetime)

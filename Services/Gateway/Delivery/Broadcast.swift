@@ -28,7 +28,7 @@ package final class Broadcast: Sendable {
     }
 
     /// The place after it.
-    func place(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
+    func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
     /// The person who has sent what they were typing, if this entry says so.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }

@@ -18,8 +18,8 @@ package struct BroadcastPacing: Sendable {
     /// In times of what the broadcast took, too: the pause may end after the first while something is under way, for what has come meanwhile
     /// to be read, and after the second once the loop is idle. Broadcasts take twenty twenty-firsts of a loop's time at most, and half of it
     /// while something is under way.
-    package var minimumRest = 0.05
-    package var idleRest = 1.0
+    package var earlyEndFactor = 0.05
+    package var idleEndFactor = 1.0
     /// A pause ends early only if nobody has connected, joined or asked over HTTP for so long.
     package var quietPeriod: Duration = .milliseconds(100)
 
@@ -122,12 +122,12 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         state = .pausing(until: loop.schedule(after: pause) { [weak self] in self?.endPause() })
         (lastDuration, lastEnd) = (duration, .now())
         // One that comes late, in the next pause, finds that it is too early for that.
-        loop.schedule(after: duration * pacing.minimumRest) { [weak self] in self?.endPauseIfAllIsDone() }
-        loop.schedule(after: duration * pacing.idleRest) { [weak self] in self?.endPauseWhenIdle() }
+        loop.schedule(after: duration * pacing.earlyEndFactor) { [weak self] in self?.endPauseIfAllIsDone() }
+        loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
 
     /// Whether so many times of what the last broadcast took are over since then. Not while there is one.
-    private func hasRested(_ factor: Double) -> Bool {
+    private func hasPaused(_ factor: Double) -> Bool {
         if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
     }
 
@@ -141,14 +141,14 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
             guard let self else { return }
             awaitsIdleTurn = false
             // Somebody may have come since, or it is another pause.
-            if hasRested(pacing.idleRest), isQuiet { endPause() }
+            if hasPaused(pacing.idleEndFactor), isQuiet { endPause() }
         }
     }
 
     /// Ends the pause with this turn, if the minimum rest is over, nobody has come of late, and nothing is under way then whose echo could be
     /// sent with what waits. To be called, too, when the last of what was under way is done.
     func endPauseIfAllIsDone() {
-        guard !isLooking, !packets.isEmpty, hasRested(pacing.minimumRest) else { return }
+        guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true
         loop.atEndOfTurn { [weak self] in
             guard let self else { return }

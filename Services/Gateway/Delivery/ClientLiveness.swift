@@ -6,22 +6,22 @@ import Reactor
 /// Transports keep the order of what they carry: who answers a ping has all that was sent before the ping.
 package struct ClientLiveness {
     /// When it last answered a ping, connected or sent an event.
-    private(set) var heardAt: LoopInstant
+    private(set) var lastActiveAt: LoopInstant
     /// How far each stream had been fanned out when the ping went out that has no answer yet.
     private var pinged: [String: Int]?
     private var confirmed: [String: Int] = [:]
 
-    init(at now: LoopInstant) { heardAt = now }
+    init(at now: LoopInstant) { lastActiveAt = now }
 
     /// The last position of a stream that the client surely has, if its audience was given it; 0 if nothing is sure.
     func confirmed(of stream: String) -> Int { confirmed[stream] ?? 0 }
 
-    package mutating func noteEvent(at now: LoopInstant) { heardAt = now }
+    package mutating func noteEvent(at now: LoopInstant) { lastActiveAt = now }
 
     mutating func notePing(after reached: [String: Int]) { pinged = reached }
 
     package mutating func noteAnswer(at now: LoopInstant) {
-        heardAt = now
+        lastActiveAt = now
         if let pinged { confirmed = pinged }
         pinged = nil
     }

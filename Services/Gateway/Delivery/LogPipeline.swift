@@ -19,12 +19,12 @@ package final class LogPipeline: LogReceiver {
     private let cache: RoomListCache
     private let metrics: DeliveryMetrics
     private let presence: Presence
-    private let missed: MissedEntries
+    private let missed: EntryFetcher
     private let sink: any BroadcastSink
     private let log: Logger
 
     package convenience init(
-        to fanout: Fanout, cache: RoomListCache, presence: Presence, missed: MissedEntries, metrics: DeliveryMetrics,
+        to fanout: Fanout, cache: RoomListCache, presence: Presence, missed: EntryFetcher, metrics: DeliveryMetrics,
         log: Logger
     ) {
         self.init(
@@ -32,7 +32,7 @@ package final class LogPipeline: LogReceiver {
     }
 
     init(
-        sink: any BroadcastSink, cache: RoomListCache, presence: Presence, missed: MissedEntries,
+        sink: any BroadcastSink, cache: RoomListCache, presence: Presence, missed: EntryFetcher,
         metrics: DeliveryMetrics, log: Logger
     ) {
         self.sink = sink

@@ -20,7 +20,7 @@ package actor LoopDelivery: LoopPart {
     private let metrics: DeliveryMetrics
     private let log: Logger
     /// What was asked on this loop and is not answered yet.
-    private nonisolated let underWay = Atomic(0)
+    private nonisolated let inFlight = Atomic(0)
 
     private let audience = Audience()
     private var acks = PendingAcks()
@@ -59,14 +59,14 @@ package actor LoopDelivery: LoopPart {
     // MARK: What is under way
 
     /// Something was asked on this loop; `endWork` follows when it is answered.
-    package nonisolated func beginWork() { underWay.add(1, ordering: .relaxed) }
+    package nonisolated func beginWork() { inFlight.add(1, ordering: .relaxed) }
 
     package nonisolated func endWork() {
-        guard underWay.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        guard inFlight.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         onLoop { $0.throttle.endPauseIfAllIsDone() }
     }
 
-    private nonisolated var isBusy: Bool { underWay.load(ordering: .relaxed) > 0 }
+    private nonisolated var isBusy: Bool { inFlight.load(ordering: .relaxed) > 0 }
 
     /// Somebody connected, joined or asked for something that takes more than an ack.
     package func noteVisit() { throttle.noteVisit() }
@@ -141,7 +141,7 @@ package actor LoopDelivery: LoopPart {
                 // back with its cursor, and learns which.
                 subscriber.socket.closeTransport()
             } else {
-                subscriber.continuesFrom?.places[stream] = .init(bookmark: position)
+                subscriber.continuesFrom?.streams[stream] = .init(position: position)
             }
         }
         // Now, so that none reaches a socket that is closed: it was not sent the event, which it finds when it is back.
@@ -253,11 +253,11 @@ package actor LoopDelivery: LoopPart {
     /// The sockets of this loop that have joined each of the rooms for the person asked about.
     func evidence(for question: OpenRoomQuestion) -> [[SocketEvidence]] {
         let now = LoopInstant.now()
-        return question.places.map { place in
-            audience.room(place.roomID).lazy.filter { $0.caller.id == place.userID }
+        return question.members.map { member in
+            audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
                 .prefix(OpenRoomQuestion.maxSockets).map { subscriber in
                     SocketEvidence(
-                        age: (now - subscriber.liveness.heardAt).milliseconds,
+                        age: (now - subscriber.liveness.lastActiveAt).milliseconds,
                         confirmed: subscriber.liveness.confirmed(of: question.stream))
                 }
         }

@@ -22,7 +22,7 @@ package final class OpenRoomQuestions: Sendable {
                 return request.reply(ServiceError.wrongType("rooms", "a list of rooms and people"))
             }
             Task {
-                var sockets = [[SocketEvidence]](repeating: [], count: question.places.count)
+                var sockets = [[SocketEvidence]](repeating: [], count: question.members.count)
                 for delivery in fanout.loops {
                     for (index, found) in await delivery.evidence(for: question).enumerated() {
                         sockets[index] += found

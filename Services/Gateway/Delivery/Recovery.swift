@@ -13,7 +13,7 @@ import SocketIO
 /// round finds nothing, and the socket becomes live without a suspension in between: even the return from an actor's own method may be one.
 package struct Recovery: Sendable {
     private let cursors: SyncCursorCodec
-    private let missed: MissedEntries
+    private let missed: EntryFetcher
     private let events: EventComposer
     private let limits: Limits
     private let requestTimeout: Duration
@@ -30,7 +30,7 @@ package struct Recovery: Sendable {
     private static let retryInterval: Duration = .milliseconds(250)
 
     package init(
-        cursors: SyncCursorCodec, missed: MissedEntries, events: EventComposer, limits: Limits,
+        cursors: SyncCursorCodec, missed: EntryFetcher, events: EventComposer, limits: Limits,
         requestTimeout: Duration, log: Logger
     ) {
         self.cursors = cursors
@@ -197,23 +197,23 @@ package struct Recovery: Sendable {
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {
-        func isBehind(_ stream: String, _ place: SyncCursor.Place) -> Bool? {
-            guard let here = delivery.position(of: stream), here.databaseID == place.bookmark.databaseID else {
+        func isBehind(_ stream: String, _ state: SyncCursor.StreamState) -> Bool? {
+            guard let here = delivery.position(of: stream), here.databaseID == state.position.databaseID else {
                 return nil
             }
-            return here.seq < place.bookmark.seq
+            return here.seq < state.position.seq
         }
         var behind: [StreamPosition] = []
-        for (stream, place) in cursor.places {
-            guard let isBehind = isBehind(stream, place) else { return false }
-            if isBehind { behind.append(StreamPosition(stream: stream, seq: place.bookmark.seq)) }
+        for (stream, state) in cursor.streams {
+            guard let isBehind = isBehind(stream, state) else { return false }
+            if isBehind { behind.append(StreamPosition(stream: stream, seq: state.position.seq)) }
         }
         let deadline = min(deadline, LoopInstant.now() + LoopDelivery.maxHold)
         for position in behind {
             guard .now() < deadline else { return false }
             await delivery.fannedOut(position, by: deadline)
         }
-        return cursor.places.allSatisfy { isBehind($0.key, $0.value) == false }
+        return cursor.streams.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
     /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.

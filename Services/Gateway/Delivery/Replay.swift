@@ -32,7 +32,7 @@ package struct Replay {
 
     private struct Source {
         let name: String
-        var place: SyncCursor.Place
+        var state: SyncCursor.StreamState
         let end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
         /// Up to where entries were supplied.
@@ -42,7 +42,7 @@ package struct Replay {
 
         mutating func consume() {
             guard let entry = waiting.popFirst() else { return }
-            place = .init(bookmark: entry.place(in: end.databaseID))
+            state = .init(position: entry.logPosition(in: end.databaseID))
         }
     }
 
@@ -64,13 +64,13 @@ package struct Replay {
         limit: Int,
         maxBytes: Int
     ) {
-        guard Set(cursor.places.keys) == Set(ends.keys) else { return nil }
+        guard Set(cursor.streams.keys) == Set(ends.keys) else { return nil }
         sources = []
         for (name, end) in ends.sorted(by: { $0.key < $1.key }) {
-            guard let place = cursor.places[name], place.bookmark.databaseID == end.databaseID,
-                place.bookmark.seq < end.seq || place.bookmark == end
+            guard let state = cursor.streams[name], state.position.databaseID == end.databaseID,
+                state.position.seq < end.seq || state.position == end
             else { return nil }
-            sources.append(Source(name: name, place: place, end: end, supplied: place.bookmark))
+            sources.append(Source(name: name, state: state, end: end, supplied: state.position))
         }
         self.userID = userID
         self.scope = scope
@@ -79,7 +79,7 @@ package struct Replay {
     }
 
     package var cursor: SyncCursor {
-        SyncCursor(places: Dictionary(uniqueKeysWithValues: sources.map { ($0.name, $0.place) }))
+        SyncCursor(streams: Dictionary(uniqueKeysWithValues: sources.map { ($0.name, $0.state) }))
     }
 
     /// Gives entries that were asked for.
@@ -92,7 +92,7 @@ package struct Replay {
         let end = sources[index].end
         sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
         if through < end.seq, let last = sources[index].waiting.last {
-            sources[index].supplied = last.place(in: end.databaseID)
+            sources[index].supplied = last.logPosition(in: end.databaseID)
         } else {
             sources[index].supplied = end
         }
@@ -109,10 +109,10 @@ package struct Replay {
                 return .fetch(stream: source.name, since: source.supplied, through: source.end.seq)
             }
             guard let index = earliest() else {
-                for index in sources.indices { sources[index].place = .init(bookmark: sources[index].end) }
+                for index in sources.indices { sources[index].state = .init(position: sources[index].end) }
                 return .page(takePage(isMore: false))
             }
-            let own = ownEvents(sources[index].waiting.first).dropFirst(sources[index].place.taken)
+            let own = ownEvents(sources[index].waiting.first).dropFirst(sources[index].state.taken)
             guard !own.isEmpty else {
                 sources[index].consume()
                 continue
@@ -124,7 +124,7 @@ package struct Replay {
             if taken.count == own.count {
                 sources[index].consume()
             } else {
-                sources[index].place.taken += taken.count
+                sources[index].state.taken += taken.count
             }
         }
     }

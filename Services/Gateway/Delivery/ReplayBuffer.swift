@@ -56,7 +56,7 @@ struct ReplayBuffer {
     init(generationSize: Int = ReplayBuffer.generationSize) { self.generationSize = generationSize }
 
     /// A stream begins here, or goes on here after a gap.
-    mutating func start(_ stream: String, after place: LogPosition) { streams[stream] = Stream(start: place) }
+    mutating func start(_ stream: String, after position: LogPosition) { streams[stream] = Stream(start: position) }
 
     mutating func append(_ broadcast: Broadcast) {
         let position = broadcast.position
@@ -64,12 +64,12 @@ struct ReplayBuffer {
         defer { streams[position.stream] = stream }
         guard position.seq == stream.seq &+ 1 else {
             // What lies between was pruned before it could be fetched.
-            stream = Stream(start: broadcast.place(in: stream.start.databaseID))
+            stream = Stream(start: broadcast.logPosition(in: stream.start.databaseID))
             return
         }
         if stream.young.entries.count >= generationSize || stream.young.bytes >= Self.generationBytes {
             if let last = stream.old.entries.last {
-                stream.start = last.place(in: stream.start.databaseID)
+                stream.start = last.logPosition(in: stream.start.databaseID)
             }
             stream.old = stream.young
             stream.young = Generation()
@@ -97,21 +97,22 @@ struct ReplayBuffer {
     }
 
     private static func position(_ stream: Stream) -> LogPosition {
-        stream.newest?.place(in: stream.start.databaseID) ?? stream.start
+        stream.newest?.logPosition(in: stream.start.databaseID) ?? stream.start
     }
 
     /// A person's entries of a stream after a place.
-    func entries(of name: String, since place: LogPosition, for userID: String) -> Lookup {
-        guard let stream = streams[name], stream.start.databaseID == place.databaseID, place.seq <= stream.seq else {
+    func entries(of name: String, since position: LogPosition, for userID: String) -> Lookup {
+        guard let stream = streams[name], stream.start.databaseID == position.databaseID, position.seq <= stream.seq
+        else {
             return .unknown
         }
-        guard place.seq >= stream.start.seq else { return .older }
+        guard position.seq >= stream.start.seq else { return .older }
         let digest =
-            place.seq == stream.start.seq ? stream.start.digest : stream.entry(at: place.seq)?.entry.digest
-        guard digest == place.digest else { return .unknown }
+            position.seq == stream.start.seq ? stream.start.digest : stream.entry(at: position.seq)?.entry.digest
+        guard digest == position.digest else { return .unknown }
         var found: [Broadcast] = []
         for generation in [stream.old, stream.young] {
-            for index in generation.byPerson[userID] ?? [] where generation.entries[index].position.seq > place.seq {
+            for index in generation.byPerson[userID] ?? [] where generation.entries[index].position.seq > position.seq {
                 found.append(generation.entries[index])
             }
         }

@@ -5,23 +5,23 @@ import Security
 
 /// How far a client has been told of every service's event log.
 package struct SyncCursor: Sendable, Equatable {
-    package struct Place: Sendable, Equatable {
-        var bookmark: LogPosition
+    package struct StreamState: Sendable, Equatable {
+        var position: LogPosition
         /// Events of the entry after the bookmark that were given already: a page may end within an entry.
         var taken = 0
     }
 
     /// By stream.
-    var places: [String: Place]
+    var streams: [String: StreamState]
 
-    package init(_ bookmarks: [String: LogPosition]) { places = bookmarks.mapValues { Place(bookmark: $0) } }
+    package init(_ positions: [String: LogPosition]) { streams = positions.mapValues { StreamState(position: $0) } }
 
-    init(places: [String: Place]) { self.places = places }
+    init(streams: [String: StreamState]) { self.streams = streams }
 }
 
 /// Writes cursors for clients, who can neither read, change nor share them: signed together with the person's id.
 ///
-/// `BASE64URL(HMAC-SHA-256, cut to 16 bytes, then the places as JSON)`. All gateways that have the same secret read it.
+/// `BASE64URL(HMAC-SHA-256, cut to 16 bytes, then the streams as JSON)`. All gateways that have the same secret read it.
 package struct SyncCursorCodec: Sendable {
     private let key: [UInt8]
     private static let signatureLength = 16
@@ -34,12 +34,12 @@ package struct SyncCursorCodec: Sendable {
     package func encode(_ cursor: SyncCursor, for userID: String) -> String {
         let body = JSONWriter.bytes { json in
             json.object {
-                for (stream, place) in cursor.places.sorted(by: { $0.key < $1.key }) {
+                for (stream, state) in cursor.streams.sorted(by: { $0.key < $1.key }) {
                     $0.member(
                         stream,
                         object: {
-                            place.bookmark.writeMembers(to: &$0)
-                            if place.taken > 0 { $0.member("taken", place.taken) }
+                            state.position.writeMembers(to: &$0)
+                            if state.taken > 0 { $0.member("taken", state.taken) }
                         })
                 }
             }
@@ -57,13 +57,13 @@ package struct SyncCursorCodec: Sendable {
             return nil
         }
         // One that was signed is ours; an older version's may still be written in another way.
-        guard let streams = try? JSONValue(parsing: body).object else { return nil }
-        var places: [String: SyncCursor.Place] = [:]
-        for (stream, value) in streams.all {
-            guard let object = value.object, let bookmark = LogPosition(object) else { return nil }
-            places[stream] = .init(bookmark: bookmark, taken: object["taken"]?.int ?? 0)
+        guard let object = try? JSONValue(parsing: body).object else { return nil }
+        var streams: [String: SyncCursor.StreamState] = [:]
+        for (stream, value) in object.all {
+            guard let members = value.object, let position = LogPosition(members) else { return nil }
+            streams[stream] = .init(position: position, taken: members["taken"]?.int ?? 0)
         }
-        return SyncCursor(places: places)
+        return SyncCursor(streams: streams)
     }
 
     private func signature(of body: ArraySlice<UInt8>, for userID: String) -> [UInt8] {

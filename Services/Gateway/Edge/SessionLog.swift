@@ -60,7 +60,7 @@ package final class SessionLog: Sendable {
         guard isNew else { return }
         let follower = LogFollower(
             manifest.service, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.note($0) },
-            onStart: { [weak self] place in self?.began(after: place) })
+            onStart: { [weak self] position in self?.began(after: position) })
         do throws(BusError) {
             try follower.start()
         } catch {
@@ -125,30 +125,30 @@ package final class SessionLog: Sendable {
     // MARK: What was before
 
     /// The log is followed after this place; what stands before it is fetched. Entries are kept for as long as a token can last.
-    private func began(after place: LogPosition) {
+    private func began(after position: LogPosition) {
         let start = state.withLock { state in
             state.start += 1
             return state.start
         }
-        Task { await catchUp(to: place, start) }
+        Task { await catchUp(to: position, start) }
     }
 
-    private func catchUp(to place: LogPosition, _ start: Int) async {
+    private func catchUp(to position: LogPosition, _ start: Int) async {
         var since = 0
-        while since < place.seq {
+        while since < position.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
             guard let service = state.withLock({ $0.service }),
                 // An owner in trouble is asked again.
-                let page = try? await client.page(of: service, LogQuery(since: since, through: place.seq))
+                let page = try? await client.page(of: service, LogQuery(since: since, through: position.seq))
             else {
                 try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
                 continue
             }
             // Of another past: the follower starts anew, and so does this.
-            guard page.head.databaseID == place.databaseID, page.head.seq >= place.seq else { return }
+            guard page.head.databaseID == position.databaseID, page.head.seq >= position.seq else { return }
             note(page.entries)
             // What was pruned between is too old to matter.
-            since = max(page.through, page.entries.last?.seq ?? place.seq)
+            since = max(page.through, page.entries.last?.seq ?? position.seq)
         }
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
     }

@@ -77,7 +77,7 @@ package actor SocketFront: LoopPart {
         lastSession += 1
         let session = SocketSession(
             socket, id: "\(loop.index).\(lastSession)", caller: claims.caller, sessionID: claims.sessionID,
-            keepsOrder: services.bus.keepsKeysTogether, on: loop)
+            keepsOrder: services.bus.hasKeyAffinity, on: loop)
         let left = Timestamp(milliseconds: claims.expiresAt * 1000).milliseconds - clock.now().milliseconds
         session.expiry = loop.schedule(after: .milliseconds(left)) { socket.closeTransport() }
         (socket.context, socket.person) = (session, claims.caller.id)
@@ -133,8 +133,8 @@ package actor SocketFront: LoopPart {
 
     private func register(_ session: SocketSession) {
         sessions.add(session)
-        let place = PersonSockets.Place(front: self, socketID: session.id)
-        guard let oldest = personSockets.add(place, of: session.caller.id) else { return }
+        let entry = PersonSockets.Entry(front: self, socketID: session.id)
+        guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
         // Later, also on this loop: this one is not connected yet.
         oldest.front.enqueue { $0.replace(oldest.socketID) }
@@ -280,7 +280,7 @@ package actor SocketFront: LoopPart {
     /// Asks the service that declared the event; acks once its echo was written.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
-        session.underWay += 1
+        session.inFlight += 1
         delivery.beginWork()
         do throws(ServiceError) {
             let catalog = directory.catalog
@@ -341,7 +341,7 @@ package actor SocketFront: LoopPart {
     ) {
         answers.answer(request.event, of: session, since: began, outcome)
         noteEnd(of: request, session)
-        session.underWay -= 1
+        session.inFlight -= 1
         resume(session)
         delivery.endWork()
     }

@@ -23,15 +23,15 @@ final class SocketSession {
     var waiting = WaitingEvents()
     /// Whether a join, leave or typing is being done: what comes after it waits.
     var isChangingRooms = false
-    var underWay = 0
+    var inFlight = 0
 
     /// Requests of one socket that services work on at a time. One, where several on their way could overtake each other.
-    private let maxUnderWay: Int
+    private let maxInFlight: Int
 
     init(
         _ socket: Socket, id: String, caller: Caller, sessionID: String?, keepsOrder: Bool, on loop: EventLoop
     ) {
-        maxUnderWay = keepsOrder ? 128 : 1
+        maxInFlight = keepsOrder ? 128 : 1
         self.socket = socket
         self.id = id
         self.caller = caller
@@ -44,7 +44,7 @@ final class SocketSession {
 
     /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.
     func mayStart(_ event: SocketIOEvent) -> Bool {
-        !isChangingRooms && underWay < (event.name == "room:join" ? 1 : maxUnderWay)
+        !isChangingRooms && inFlight < (event.name == "room:join" ? 1 : maxInFlight)
     }
 }
 

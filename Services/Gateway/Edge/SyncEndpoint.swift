@@ -24,7 +24,7 @@ package final class SyncEndpoint: Sendable {
     private let limits: Limits
     private let tokens: TokenVerifier
     private let cursors: SyncCursorCodec
-    private let missed: MissedEntries
+    private let missed: EntryFetcher
     private let lists: RoomLists
     private let events: EventComposer
     private let longWork: LongWork
@@ -34,7 +34,7 @@ package final class SyncEndpoint: Sendable {
     private static let maxBytes = 4 << 20
 
     package init(
-        directory: Directory, limits: Limits, tokens: TokenVerifier, cursors: SyncCursorCodec, missed: MissedEntries,
+        directory: Directory, limits: Limits, tokens: TokenVerifier, cursors: SyncCursorCodec, missed: EntryFetcher,
         lists: RoomLists, events: EventComposer, longWork: LongWork
     ) {
         self.directory = directory

@@ -7,13 +7,13 @@ import Synchronization
 /// time a key, however high the limit.
 package final class RateLimiter: Sendable {
     private struct Key: Hashable {
-        enum Who: Hashable {
+        enum Party: Hashable {
             case person(String)
             case address(IPAddress)
         }
 
         let limit: String
-        let who: Who
+        let party: Party
     }
 
     /// One call's share of one key's limit, in whole nanoseconds: in binary fractions the last allowed call would often not
@@ -23,8 +23,8 @@ package final class RateLimiter: Sendable {
         let window: Int
         let interval: Int
 
-        init(_ limit: String, _ who: Key.Who, _ count: Int, _ window: Duration, cost: Int) {
-            key = Key(limit: limit, who: who)
+        init(_ limit: String, _ party: Key.Party, _ count: Int, _ window: Duration, cost: Int) {
+            key = Key(limit: limit, party: party)
             self.window = window.milliseconds * 1_000_000
             // What costs more than the whole limit is refused for ever: two windows are enough to say so.
             let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: cost)

@@ -75,7 +75,7 @@ package actor Presence {
 
     private func begin(_ subscriptions: [BusSubscription]) {
         self.subscriptions = subscriptions
-        greet()
+        sendHello()
         heartbeat = loop.schedule(after: GatewayMembership.heartbeatInterval) { [weak self] in
             self?.assumeIsolated { $0.sendHeartbeat() }
         }
@@ -188,7 +188,7 @@ package actor Presence {
         deafTimer?.cancel()
         deafTimer = nil
         switch state {
-        case .connected: greet()
+        case .connected: sendHello()
         case .disconnected:
             // Nobody can be heard to stop, and nobody types for ever. Their gateways may be alive: presence stands.
             deafTimer = loop.schedule(after: typingTimeout) { [weak self] in
@@ -200,7 +200,7 @@ package actor Presence {
     }
 
     /// Asks the others who is there, and publishes the same.
-    private func greet() {
+    private func sendHello() {
         peers.askAll()
         sendSnapshot()
     }

@@ -68,7 +68,7 @@ package final class RoomComposer: Sendable {
     static let maxWrittenOnLoop = 512
 
     /// Rooms are of no use late: a contributor has this long.
-    static let patience: Duration = .seconds(1)
+    static let maxWait: Duration = .seconds(1)
 
     /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
     package func compose(
@@ -147,8 +147,8 @@ package final class RoomComposer: Sendable {
         all.reserveCapacity(8)
         for share in shares {
             let values = share.rooms[index]?.array ?? []
-            for (place, field) in share.contribution.fields.enumerated() {
-                all.append(place < values.count ? values[place] : field.zero)
+            for (fieldIndex, field) in share.contribution.fields.enumerated() {
+                all.append(fieldIndex < values.count ? values[fieldIndex] : field.zero)
             }
         }
         return all
@@ -161,7 +161,7 @@ package final class RoomComposer: Sendable {
         remembering remembered: Remembered
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
-        let deadline = LoopInstant.now() + min(origin.timeLeft, Self.patience)
+        let deadline = LoopInstant.now() + min(origin.timeLeft, Self.maxWait)
         let context = origin.context(for: nil, key: roomIDs.count == 1 ? roomIDs[0] : nil)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in services {

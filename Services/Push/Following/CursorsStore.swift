@@ -3,7 +3,7 @@ import EventLog
 import Storage
 
 /// What an instance found in messaging's log after a place, and the place up to which that is all.
-struct LogStretch: Sendable {
+struct EntryBatch: Sendable {
     let start: LogPosition
     let end: LogPosition
     /// Each with the position of its entry.
@@ -26,22 +26,22 @@ struct CursorsStore {
     ///
     /// - Parameter known: nil before the first start.
     /// - Returns: where the cursor is.
-    func restart(_ stream: String, at place: LogPosition, after known: LogPosition?) throws -> LogPosition {
+    func restart(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try cursor(of: stream)
         if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
-        try setCursor(of: stream, place)
-        return place
+        try setCursor(of: stream, position)
+        return position
     }
 
     /// Makes the jobs of a stretch and moves the cursor to its end, as far as no other instance has done so.
     ///
     /// - Returns: where the cursor is now.
-    func follow(_ stream: String, _ stretch: LogStretch, _ plan: JobPlan) throws -> LogPosition {
-        guard let stored = try cursor(of: stream), stored.databaseID == stretch.end.databaseID else {
-            return try cursor(of: stream) ?? stretch.start
+    func follow(_ stream: String, _ batch: EntryBatch, _ plan: JobPlan) throws -> LogPosition {
+        guard let stored = try cursor(of: stream), stored.databaseID == batch.end.databaseID else {
+            return try cursor(of: stream) ?? batch.start
         }
-        guard stored.seq < stretch.end.seq else { return stored }
-        let events = stretch.events.filter { $0.seq > stored.seq }.map(\.event)
+        guard stored.seq < batch.end.seq else { return stored }
+        let events = batch.events.filter { $0.seq > stored.seq }.map(\.event)
         let people = Set(events.flatMap(\.people))
         let devices = people.isEmpty ? [:] : try DevicesStore(connection).devices(of: Array(people), at: plan.now)
         for event in events {
@@ -56,16 +56,16 @@ struct CursorsStore {
                 }
             }
         }
-        try setCursor(of: stream, stretch.end)
-        return stretch.end
+        try setCursor(of: stream, batch.end)
+        return batch.end
     }
 
-    private func setCursor(of stream: String, _ place: LogPosition) throws {
+    private func setCursor(of stream: String, _ position: LogPosition) throws {
         try connection.execute(
             """
             INSERT INTO cursors (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)
             ON CONFLICT (stream) DO UPDATE SET database_id = $2, seq = $3, digest = $4
-            """, stream, place.databaseID, place.seq, place.digest)
+            """, stream, position.databaseID, position.seq, position.digest)
     }
 }
 

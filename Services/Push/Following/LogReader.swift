@@ -32,14 +32,14 @@ struct LogReader: Sendable {
     let plan: @Sendable () -> JobPlan
     /// Called when there are new jobs.
     let onJobs: @Sendable () -> Void
-    let wakeup = Wakeup()
+    let wakeSignal = AsyncSignal()
     private let logStart = LogStart()
 
     /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
     func listen() throws(BusError) -> [BusSubscription] {
         [
-            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeup.signal() },
-            try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeup.signal() },
+            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeSignal.signal() },
         ]
     }
 
@@ -47,7 +47,7 @@ struct LogReader: Sendable {
     func run() async {
         var cursor: LogPosition?
         var keptAt = ContinuousClock.now
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         var pagesBehind = 0
         while !Task.isCancelled {
             var isBehind = false
@@ -57,15 +57,15 @@ struct LogReader: Sendable {
                     try await keep(cursor)
                     keptAt = .now
                 }
-                if trouble.end() { log.info("messaging's log is followed again") }
+                if failure.end() { log.info("messaging's log is followed again") }
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning("messaging's log cannot be followed", ["error": "\(error)"])
                 }
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
-            await wakeup.wait(atMost: trouble.isThere ? Self.retryInterval : Self.idleInterval)
+            await wakeSignal.wait(atMost: failure.isThere ? Self.retryInterval : Self.idleInterval)
             // What comes together is read together.
             try? await Task.sleep(for: Self.pace)  // cancelled at the end
         }
@@ -76,27 +76,27 @@ struct LogReader: Sendable {
     /// - Parameter pagesBehind: how many pages were read that were not the last.
     /// - Returns: where it has come to, and whether there is more.
     func step(from known: LogPosition?, after pagesBehind: Int = 0) async throws -> (LogPosition, isBehind: Bool) {
-        guard let place = try await place(known) else { return (try await startAtHead(), false) }
-        if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == place.databaseID,
-            head.seq >= place.seq
+        guard let position = try await position(known) else { return (try await startAtHead(), false) }
+        if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == position.databaseID,
+            head.seq >= position.seq
         {
             return (head, false)
         }
         let doublings = min(pagesBehind / Self.pagesOfOneSize, Self.maxDoublings)
-        let page = try await client.page(of: Self.stream, LogQuery(after: place, limit: Self.pageSize << doublings))
+        let page = try await client.page(of: Self.stream, LogQuery(after: position, limit: Self.pageSize << doublings))
         // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
-        guard page.head.databaseID == place.databaseID, page.isKnown || place.seq < page.oldest else {
+        guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
                 "messaging's log does not have the past that push knows; messages before its head are not told",
-                ["known": place.seq, "oldest": page.oldest, "head": page.head.seq])
-            return (try await start(at: page.head, after: place), false)
+                ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])
+            return (try await start(at: page.head, after: position), false)
         }
-        guard let last = page.entries.last else { return (place, false) }
-        let stretch = LogStretch(
-            start: place, end: LogPosition(after: last, in: place.databaseID),
+        guard let last = page.entries.last else { return (position, false) }
+        let batch = EntryBatch(
+            start: position, end: LogPosition(after: last, in: position.databaseID),
             events: page.entries.compactMap { entry in PushEvent(entry).map { (entry.seq, $0) } })
-        return (try await take(stretch), page.through < page.head.seq)
+        return (try await take(batch), page.through < page.head.seq)
     }
 
     /// Starts at the end of the log, if push has never run on this database. Once a cursor is known to exist this asks nobody.
@@ -107,7 +107,7 @@ struct LogReader: Sendable {
     /// - Parameter context: of the request that this is done for.
     func startIfNew(_ context: BusContext) async throws {
         guard !logStart.isKnown else { return }
-        if try await place(nil) == nil { _ = try await startAtHead(context) }
+        if try await position(nil) == nil { _ = try await startAtHead(context) }
         logStart.note()
     }
 
@@ -129,7 +129,7 @@ struct LogReader: Sendable {
         try await database.read { try DevicesStore($0).hasDevices() }
     }
 
-    private func place(_ known: LogPosition?) async throws -> LogPosition? {
+    private func position(_ known: LogPosition?) async throws -> LogPosition? {
         if let known { return known }
         return try await database.read { try CursorsStore($0).cursor(of: Self.stream) }
     }
@@ -138,25 +138,25 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try CursorsStore($0).restart(Self.stream, at: head, after: known) }
     }
 
-    private func take(_ stretch: LogStretch) async throws -> LogPosition {
-        let people = Set(stretch.events.flatMap(\.event.people))
+    private func take(_ batch: EntryBatch) async throws -> LogPosition {
+        let people = Set(batch.events.flatMap(\.event.people))
         let plan = plan()
         // Where nobody has a device that can be woken, nothing is written.
         guard !people.isEmpty,
             try await database.read({ try DevicesStore($0).isAnyReachable(of: Array(people), at: plan.now) })
-        else { return stretch.end }
-        let place = try await write(stretch, plan)
+        else { return batch.end }
+        let position = try await write(batch, plan)
         onJobs()
-        return place
+        return position
     }
 
     /// Writes down that it has come so far.
-    func keep(_ place: LogPosition) async throws {
-        _ = try await write(LogStretch(start: place, end: place, events: []), plan())
+    func keep(_ position: LogPosition) async throws {
+        _ = try await write(EntryBatch(start: position, end: position, events: []), plan())
     }
 
-    private func write(_ stretch: LogStretch, _ plan: JobPlan) async throws -> LogPosition {
-        try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, stretch, plan) }
+    private func write(_ batch: EntryBatch, _ plan: JobPlan) async throws -> LogPosition {
+        try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, batch, plan) }
     }
 
     /// Where the log ends.

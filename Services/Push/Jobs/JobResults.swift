@@ -19,7 +19,7 @@ final class JobResults: Sendable {
     private let database: any Database
     private let clock: any WallClock
     private let log: Logger
-    private let wakeup = Wakeup()
+    private let wakeSignal = AsyncSignal()
     private let state = Mutex(State())
 
     init(_ database: any Database, clock: any WallClock, log: Logger) {
@@ -44,21 +44,21 @@ final class JobResults: Sendable {
     /// Each job that was expected once.
     func add(_ result: JobResult) {
         state.withLock { $0.waiting.append(result) }
-        wakeup.signal()
+        wakeSignal.signal()
     }
 
     /// Until the task is cancelled; what waits then is left to `write`.
     func run() async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
-            if !trouble.isThere { await wakeup.wait(atMost: .seconds(3600)) }
+            if !failure.isThere { await wakeSignal.wait(atMost: .seconds(3600)) }
             // Ended by the task's end alone.
-            try? await Task.sleep(for: trouble.isThere ? Self.retryInterval : Self.interval)
+            try? await Task.sleep(for: failure.isThere ? Self.retryInterval : Self.interval)
             do {
                 try await write()
-                trouble.end()
+                failure.end()
             } catch {
-                if trouble.note("\(error)") {
+                if failure.note("\(error)") {
                     log.warning("what was sent cannot be written down yet", ["error": "\(error)"])
                 }
             }

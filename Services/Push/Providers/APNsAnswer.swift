@@ -51,19 +51,19 @@ struct APNsAnswer {
     ///   again since.
     func outcome(for registeredAt: Timestamp) -> PushOutcome {
         // What Apple may add one day is no new series of a metric.
-        let said = APNsReasons.all.contains(reason) ? reason : "other"
+        let reported = APNsReasons.all.contains(reason) ? reason : "other"
         switch status {
         case 200: return .delivered
-        case 410: return .gone(since: goneSince ?? registeredAt, reason: said)
+        case 410: return .gone(since: goneSince ?? registeredAt, reason: reported)
         case _ where APNsReasons.ofBusyServer.contains(reason), 503:
-            return .later(reason: said, after: retryAfter, of: .everything)
+            return .later(reason: reported, after: retryAfter, of: .everything)
         case _ where APNsReasons.ofBusyDevice.contains(reason), 429:
-            return .later(reason: said, after: retryAfter, of: .device)
+            return .later(reason: reported, after: retryAfter, of: .device)
         case _ where APNsReasons.passing.contains(reason), 500...:
-            return .later(reason: said, after: retryAfter, of: .notification)
-        case _ where APNsReasons.ofToken.contains(reason): return .badToken(reason: said)
-        case _ where APNsReasons.ofSettings.contains(reason), 403, 404, 405: return .misconfigured(reason: said)
-        default: return .refused(reason: said)
+            return .later(reason: reported, after: retryAfter, of: .notification)
+        case _ where APNsReasons.ofToken.contains(reason): return .badToken(reason: reported)
+        case _ where APNsReasons.ofSettings.contains(reason), 403, 404, 405: return .misconfigured(reason: reported)
+        default: return .refused(reason: reported)
         }
     }
 }

@@ -19,7 +19,7 @@ struct APNsProvider: PushProvider {
     static let authorityFile = Setting(
         "APNS_CA_FILE", .path, "Certificates in PEM to believe, for tests; the system's by default")
     static let settings: [any AnySetting] = [keyFile, keyID, teamID, topic, url, authorityFile]
-    static let concurrency = WebClient.maxUnderWay
+    static let concurrency = WebClient.maxInFlight
 
     let identity: String
     private let tokens: ProviderTokens
@@ -93,7 +93,7 @@ struct APNsProvider: PushProvider {
                 ("apns-expiration", "\(notification.expiresAt.milliseconds / 1000)"),
                 ("apns-collapse-id", notification.collapseID),
                 ("content-type", "application/json"),
-            ], body: Array(notification.payload.bytes), timeout: PushProviders.patience)
+            ], body: Array(notification.payload.bytes), timeout: PushProviders.maxWait)
     }
 
     /// A key has a few hundred bytes.

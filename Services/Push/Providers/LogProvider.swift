@@ -68,11 +68,11 @@ final class LineFile: Sendable {
     private let begun = Mutex<ArraySlice<UInt8>>([])
     /// What a pipe takes at once if it takes any, a file whole: then no line of another process comes between.
     private let maxPiece: Int
-    private let patience: Duration
+    private let maxWait: Duration
 
-    init(_ descriptor: Int32, patience: Duration = PushProviders.patience) {
+    init(_ descriptor: Int32, maxWait: Duration = PushProviders.maxWait) {
         self.descriptor = descriptor
-        self.patience = patience
+        self.maxWait = maxWait
         var status = stat()
         let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         maxPiece = isFile ? .max : Int(PIPE_BUF)
@@ -92,8 +92,8 @@ final class LineFile: Sendable {
 
     private func write(_ rest: inout ArraySlice<UInt8>) -> String? {
         while !rest.isEmpty {
-            var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&place, 1, Int32(patience.milliseconds)) > 0 else { return "nobody reads it" }
+            var descriptorEvents = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&descriptorEvents, 1, Int32(maxWait.milliseconds)) > 0 else { return "nobody reads it" }
             let count = rest.prefix(maxPiece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { return String(cString: strerror(errno)) }

@@ -17,7 +17,7 @@ protocol PushProvider: Sendable {
     /// - Throws: `ConfigurationError` if its settings do not do.
     init(_ context: ServiceContext) throws
 
-    /// Sends once, within `PushProviders.patience`.
+    /// Sends once, within `PushProviders.maxWait`.
     func send(_ notification: Notification) async -> PushOutcome
 
     /// Ends what is under way; nothing is sent any more.
@@ -28,7 +28,7 @@ enum PushProviders {
     static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
 
     /// What one attempt may take.
-    static let patience: Duration = .seconds(10)
+    static let maxWait: Duration = .seconds(10)
 
     static func make(_ context: ServiceContext) throws -> any PushProvider {
         let type = context.configuration[PushService.provider]

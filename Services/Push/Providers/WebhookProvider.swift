@@ -69,7 +69,7 @@ struct WebhookProvider: PushProvider {
             headers: [
                 ("Content-Type", "application/json"), ("Idempotency-Key", notification.id),
                 ("Parlor-Signature", Self.signature(of: body, at: clock.now(), with: secret)),
-            ], body: body, timeout: PushProviders.patience)
+            ], body: body, timeout: PushProviders.maxWait)
         switch await client.send(request) {
         case .success(let response): return Self.outcome(response, for: notification.device.registeredAt)
         case .failure(let failure): return PushOutcome(failure)

@@ -7,13 +7,13 @@ import ServiceKit
 final class LiveGateways: Sendable {
     /// How long an answer may take: nobody waits for a notification by the millisecond, but a gateway that does not answer must
     /// not keep others' from going out.
-    private static let patience: Duration = .seconds(1)
+    private static let maxWait: Duration = .seconds(1)
 
     private let bus: any MessageBus
     private let membership: GatewayMembership
-    private let unresponsive: Unresponsive
+    private let unresponsive: Unavailable
 
-    init(_ bus: any MessageBus, _ membership: GatewayMembership, unresponsive: Unresponsive = Unresponsive()) {
+    init(_ bus: any MessageBus, _ membership: GatewayMembership, unresponsive: Unavailable = Unavailable()) {
         self.bus = bus
         self.membership = membership
         self.unresponsive = unresponsive
@@ -21,18 +21,18 @@ final class LiveGateways: Sendable {
 
     /// For each place, the sockets of all gateways that have the room open there. What a gateway that does not answer would say
     /// is not known, and counts as nothing: better woken in vain than not at all.
-    func sockets(at places: [OpenRoomQuestion.Place]) async -> [OpenRoomQuestion.Place: [SocketEvidence]] {
-        guard !places.isEmpty else { return [:] }
-        let question = OpenRoomQuestion(stream: LogReader.stream, places: places)
+    func sockets(at members: [OpenRoomQuestion.Member]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+        guard !members.isEmpty else { return [:] }
+        let question = OpenRoomQuestion(stream: LogReader.stream, members: members)
         // One that is asked though it has died costs nothing.
         let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
             for id in gateways { group.addTask { await self.ask(id, question) } }
-            var found: [OpenRoomQuestion.Place: [SocketEvidence]] = [:]
+            var found: [OpenRoomQuestion.Member: [SocketEvidence]] = [:]
             for await answer in group {
                 guard let answer else { continue }
-                for (place, sockets) in zip(places, answer) where !sockets.isEmpty {
-                    found[place, default: []] += sockets
+                for (member, sockets) in zip(members, answer) where !sockets.isEmpty {
+                    found[member, default: []] += sockets
                 }
             }
             return found
@@ -40,7 +40,7 @@ final class LiveGateways: Sendable {
     }
 
     private func ask(_ id: String, _ question: OpenRoomQuestion) async -> [[SocketEvidence]]? {
-        let context = BusContext(requestID: "push-open-rooms", timeout: Self.patience)
+        let context = BusContext(requestID: "push-open-rooms", timeout: Self.maxWait)
         do {
             let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
             return question.sockets(in: try Reply(answer).data)

@@ -18,7 +18,7 @@ final class ProviderHealth: Sendable {
     }
 
     /// Whether nothing gets through, and that was said.
-    var isInTrouble: Bool { state.withLock { $0.trouble.isThere } }
+    var isFailing: Bool { state.withLock { $0.failure.isThere } }
 
     /// Whether anything was ever delivered since the process began: until then a bad token may be a wrong setting.
     var hasDelivered: Bool { state.withLock { $0.hasDelivered } }
@@ -53,7 +53,7 @@ private struct ProviderState {
     /// Attempts in vain, one after the other, after which it is tried with one at a time.
     private static let maxFailures = 64
     /// For how long nothing has to get through until that is worth a line.
-    private static let patience: Duration = .seconds(30)
+    private static let maxWait: Duration = .seconds(30)
     /// Bad tokens without a delivery after which a setting is suspected: with a wrong topic all are bad.
     private static let maxBadTokens = 5
     /// Pauses are twice as long each time, up to this one: that it is well again is found out within half a minute.
@@ -63,7 +63,7 @@ private struct ProviderState {
     /// Unknown at first: a wrong key is found out with one notification.
     var isProven = false
     var pausedUntil: ContinuousClock.Instant?
-    var trouble = LastingTrouble()
+    var failure = RepeatedFailure()
     /// Since it last took something: attempts in vain, when the first was, pauses that it asked for, bad tokens.
     private var failures = 0
     private var failingSince: ContinuousClock.Instant?
@@ -110,7 +110,7 @@ private struct ProviderState {
     private mutating func stop(_ reason: String, _ detail: String, at now: ContinuousClock.Instant) -> Change? {
         isProven = false
         pausedUntil = max(pausedUntil ?? now, now + ProviderHealth.pause)
-        return trouble.note(reason) ? .settings(reason: reason, detail: detail) : nil
+        return failure.note(reason) ? .settings(reason: reason, detail: detail) : nil
     }
 
     private mutating func fail(_ reason: String, _ detail: String, at now: ContinuousClock.Instant) -> Change? {
@@ -118,8 +118,8 @@ private struct ProviderState {
         if failures >= Self.maxFailures { isProven = false }
         let since = failingSince ?? now
         failingSince = since
-        let isLong = max(now, pausedUntil ?? now) - since >= Self.patience
-        return isLong && trouble.note("away") ? .away(reason: reason, detail: detail) : nil
+        let isLong = max(now, pausedUntil ?? now) - since >= Self.maxWait
+        return isLong && failure.note("away") ? .away(reason: reason, detail: detail) : nil
     }
 
     private mutating func recover(at now: ContinuousClock.Instant) -> Change? {
@@ -127,7 +127,7 @@ private struct ProviderState {
         guard !isPaused(at: now) else { return nil }
         (isProven, pausedUntil) = (true, nil)
         (failures, failingSince, pauses, badTokens) = (0, nil, 0, 0)
-        return trouble.end() ? .well : nil
+        return failure.end() ? .well : nil
     }
 }
 

@@ -16,9 +16,9 @@ final class PushWorker: Sendable {
     private static let maxRemoved = 1000
     /// How long attempts that are under way may take at the end, after those that asked others: all of it within
     /// `Program.stopDeadline`.
-    private static let farewell: Duration = .seconds(1)
+    private static let shutdownGrace: Duration = .seconds(1)
 
-    let lanes: [Lane]
+    let workers: [EnvironmentWorker]
     let results: JobResults
     private let database: any Database
     private let provider: any PushProvider
@@ -28,7 +28,7 @@ final class PushWorker: Sendable {
     private let metrics: PushMetrics
 
     init(
-        _ context: ServiceContext, circumstances: Circumstances, provider: any PushProvider, metrics: PushMetrics,
+        _ context: ServiceContext, deliveryContext: DeliveryContext, provider: any PushProvider, metrics: PushMetrics,
         on background: TaskThread, showsText: Bool
     ) {
         database = context.database
@@ -39,15 +39,16 @@ final class PushWorker: Sendable {
         self.background = background
         let results = JobResults(context.database, clock: context.clock, log: context.log)
         self.results = results
-        lanes = Device.Environment.allCases.map {
-            Lane(
-                context, in: $0, circumstances: circumstances, provider: provider, results: results, metrics: metrics,
+        workers = Device.Environment.allCases.map {
+            EnvironmentWorker(
+                context, in: $0, deliveryContext: deliveryContext, provider: provider, results: results,
+                metrics: metrics,
                 on: background, showsText: showsText)
         }
     }
 
     /// There are new jobs.
-    func wake() { for lane in lanes { lane.wakeup.signal() } }
+    func wake() { for worker in workers { worker.wakeSignal.signal() } }
 
     /// Until the task is cancelled. Then what is under way has a moment to end, and what was taken is given back.
     func run() async {
@@ -57,7 +58,7 @@ final class PushWorker: Sendable {
             Task(executorPreference: background) { [results] in await results.run() },
         ]
         await withTaskGroup { group in
-            for lane in lanes { group.addTask { await lane.run() } }
+            for worker in workers { group.addTask { await worker.run() } }
         }
         // In a task of its own: this one is cancelled, and what it waits for would end at once.
         await Task(executorPreference: background) { [self] in await finish() }.value
@@ -70,9 +71,9 @@ final class PushWorker: Sendable {
     }
 
     private func finish() async {
-        let end = ContinuousClock.now + Self.farewell
-        for lane in lanes {
-            while lane.underWay > 0, ContinuousClock.now < end { await lane.wakeup.wait(atMost: end - .now) }
+        let end = ContinuousClock.now + Self.shutdownGrace
+        for worker in workers {
+            while worker.inFlight > 0, ContinuousClock.now < end { await worker.wakeSignal.wait(atMost: end - .now) }
         }
         await provider.stop()
     }
@@ -122,14 +123,14 @@ final class PushWorker: Sendable {
     private func forever(
         every interval: Duration, share: Int = 0, _ complaint: String, _ body: () async throws -> Void
     ) async {
-        var trouble = LastingTrouble()
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             let began = ContinuousClock.now
             do {
                 try await body()
-                trouble.end()
+                failure.end()
             } catch {
-                if trouble.note("\(error)") { log.warning(complaint, ["error": "\(error)"]) }
+                if failure.note("\(error)") { log.warning(complaint, ["error": "\(error)"]) }
             }
             try? await Task.sleep(for: max(interval, (.now - began) * share))  // cancelled at the end
         }

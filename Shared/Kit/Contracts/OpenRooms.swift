@@ -3,7 +3,7 @@ import JSON
 /// What is asked of a gateway at `Subject.openRooms(of:)`: whose sockets have which rooms open there, and how far each surely has
 /// a stream's events.
 public struct OpenRoomQuestion: Sendable, Equatable {
-    public struct Place: Sendable, Hashable {
+    public struct Member: Sendable, Hashable {
         public let roomID: String
         public let userID: String
 
@@ -17,21 +17,21 @@ public struct OpenRoomQuestion: Sendable, Equatable {
     public static let maxSockets = 16
 
     public let stream: String
-    public let places: [Place]
+    public let members: [Member]
 
-    public init(stream: String, places: [Place]) {
+    public init(stream: String, members: [Member]) {
         self.stream = stream
-        self.places = places
+        self.members = members
     }
 
     public var json: JSONValue {
-        JSONWriter.object(reservingCapacity: 128 * places.count + 64) {
+        JSONWriter.object(reservingCapacity: 128 * members.count + 64) {
             $0.member("stream", stream)
             $0.name("rooms")
-            $0.array(of: places) { json, place in
+            $0.array(of: members) { json, member in
                 json.object {
-                    $0.member("roomId", place.roomID)
-                    $0.member("userId", place.userID)
+                    $0.member("roomId", member.roomID)
+                    $0.member("userId", member.userID)
                 }
             }
         }
@@ -42,12 +42,12 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         guard let object = json.object, let stream = object["stream"]?.string, let rooms = object["rooms"]?.array else {
             return nil
         }
-        let places = rooms.compactMap { room -> Place? in
+        let members = rooms.compactMap { room -> Member? in
             guard let roomID = room["roomId"]?.string, let userID = room["userId"]?.string else { return nil }
-            return Place(roomID: roomID, userID: userID)
+            return Member(roomID: roomID, userID: userID)
         }
-        guard places.count == rooms.count else { return nil }
-        self.init(stream: stream, places: places)
+        guard members.count == rooms.count else { return nil }
+        self.init(stream: stream, members: members)
     }
 
     /// An answer: for each place, in their order, the sockets there.
@@ -66,7 +66,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
 
     /// nil if it is no answer to this question.
     public func sockets(in answer: JSONValue) -> [[SocketEvidence]]? {
-        guard let rooms = answer.array, rooms.count == places.count else { return nil }
+        guard let rooms = answer.array, rooms.count == members.count else { return nil }
         return rooms.map { $0.array?.compactMap(SocketEvidence.init) ?? [] }
     }
 }

@@ -10,7 +10,7 @@ public struct StatusReport: Sendable, Equatable {
     /// What it counts, in the order to be shown.
     public var figures: [Figure]
     /// How far it has come in each service's event log that it follows or, if it owns the log, where that ends.
-    public var places: [Figure]
+    public var positions: [Figure]
 
     public struct Figure: Sendable, Equatable {
         public let name: String
@@ -22,12 +22,12 @@ public struct StatusReport: Sendable, Equatable {
         }
     }
 
-    public init(part: String, instance: String, uptime: Duration, figures: [Figure] = [], places: [Figure] = []) {
+    public init(part: String, instance: String, uptime: Duration, figures: [Figure] = [], positions: [Figure] = []) {
         self.part = part
         self.instance = instance
         self.uptime = uptime
         self.figures = figures
-        self.places = places
+        self.positions = positions
     }
 
     public var json: JSONValue {
@@ -36,7 +36,7 @@ public struct StatusReport: Sendable, Equatable {
             $0.member("instance", instance)
             $0.member("seconds", Int(uptime.components.seconds))
             $0.member("figures", object: { for figure in figures { $0.member(figure.name, figure.value) } })
-            $0.member("places", object: { for place in places { $0.member(place.name, place.value) } })
+            $0.member("places", object: { for position in positions { $0.member(position.name, position.value) } })
         }
     }
 
@@ -44,12 +44,13 @@ public struct StatusReport: Sendable, Equatable {
     public init?(_ json: JSONValue) {
         guard let object = json.object, let part = object["part"]?.string, let instance = object["instance"]?.string,
             let seconds = object["seconds"]?.int, let figures = object["figures"]?.object,
-            let places = object["places"]?.object
+            let positions = object["places"]?.object
         else { return nil }
         func read(_ members: JSONObject) -> [Figure] {
             members.all.compactMap { name, value in value.int.map { Figure(name, $0) } }
         }
         self.init(
-            part: part, instance: instance, uptime: .seconds(seconds), figures: read(figures), places: read(places))
+            part: part, instance: instance, uptime: .seconds(seconds), figures: read(figures),
+            positions: read(positions))
     }
 }

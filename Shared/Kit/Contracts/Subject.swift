@@ -8,7 +8,7 @@ public enum Subject {
     /// A gateway asks every service to announce itself.
     public static let discover = "services.discover"
     /// Everyone on the bus is asked how they are; each part answers with a `StatusReport` on `status`.
-    public static let statusWanted = "status.wanted"
+    public static let statusRequest = "status.wanted"
     public static let status = "status.told"
     /// A gateway is alive: every 800 ms, with its id.
     public static let gatewayAlive = "gateways.alive"

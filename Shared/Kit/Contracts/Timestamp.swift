@@ -28,8 +28,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
             }
             func digits(_ value: Int, _ count: Int) {
                 var rest = value
-                for place in stride(from: at + count - 1, through: at, by: -1) {
-                    buffer[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                for offset in stride(from: at + count - 1, through: at, by: -1) {
+                    buffer[offset] = UInt8(ascii: "0") + UInt8(rest % 10)
                     rest /= 10
                 }
                 at += count

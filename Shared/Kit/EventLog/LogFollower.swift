@@ -49,7 +49,7 @@ public actor LogFollower: LoopActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// How long an entry may be missing before it is asked for: instances of a service publish in any order.
-    static let patience: Duration = .milliseconds(25)
+    static let maxWait: Duration = .milliseconds(25)
     /// Between two tries to ask an owner that does not answer, or not with what is missing.
     static let retryInterval: Duration = .milliseconds(250)
 
@@ -97,7 +97,7 @@ public actor LogFollower: LoopActor {
     public nonisolated func expect(_ seq: Int) {
         enqueue { follower in
             follower.cursor.expect(seq)
-            follower.fetchIfBehind(after: Self.patience)
+            follower.fetchIfBehind(after: Self.maxWait)
         }
     }
 
@@ -121,7 +121,7 @@ public actor LogFollower: LoopActor {
         var ready: [LogEntry] = []
         for entry in entries { ready += cursor.receive(entry) }
         handOn(ready)
-        fetchIfBehind(after: Self.patience)
+        fetchIfBehind(after: Self.maxWait)
     }
 
     private func handOn(_ entries: [LogEntry]) {
@@ -146,7 +146,7 @@ public actor LogFollower: LoopActor {
             let ready = cursor.start(at: head.seq)
             onStart(head)
             handOn(ready)
-            fetchIfBehind(after: Self.patience)
+            fetchIfBehind(after: Self.maxWait)
         default: restart(at: head)
         }
     }
@@ -184,7 +184,7 @@ public actor LogFollower: LoopActor {
     ) {
         isFetching = false
         // Asked of the database before: its answer says nothing of this one.
-        guard asked == databaseID else { return fetchIfBehind(after: Self.patience) }
+        guard asked == databaseID else { return fetchIfBehind(after: Self.maxWait) }
         // An owner in trouble is asked again.
         guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
@@ -195,7 +195,7 @@ public actor LogFollower: LoopActor {
         // What nobody spoke of since it was asked is as the owner says: entries that never were are not waited for.
         if cursor.highest == expected { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
-        if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.patience) }
+        if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.maxWait) }
     }
 
     /// The owner's answer is its log as it is: what is missing between its entries is gone.

@@ -22,21 +22,21 @@ public final class ReadIndex: Sendable {
 
     private let client: LogClient
     private let loop: EventLoop
-    private let patience: Duration
+    private let maxWait: Duration
     private let pause: Duration
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - loop: waits for the answers if the first caller of a round is on no loop: no thread has to be woken for them.
-    ///   - patience: longer than a healthy answer takes. Composing a list anew takes its own time beside it.
+    ///   - maxWait: longer than a healthy answer takes. Composing a list anew takes its own time beside it.
     ///   - pause: after an owner did not answer: for half of the time nobody waits for one that is away or overloaded.
     public init(
-        _ client: LogClient, on loop: EventLoop, patience: Duration = .milliseconds(500),
+        _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)
     ) {
         self.client = client
         self.loop = loop
-        self.patience = patience
+        self.maxWait = maxWait
         self.pause = pause
     }
 
@@ -62,7 +62,7 @@ public final class ReadIndex: Sendable {
 
     private func ends(of streams: Set<String>) async -> Ends {
         guard state.withLock({ $0.pausedUntil <= .now() }) else { return [:] }
-        let ends = await client.heads(of: streams.sorted(), within: patience)
+        let ends = await client.heads(of: streams.sorted(), within: maxWait)
         if ends.count < streams.count { state.withLock { $0.pausedUntil = .now() + pause } }
         return ends
     }

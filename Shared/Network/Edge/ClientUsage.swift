@@ -211,39 +211,39 @@ struct WaitingList<Member: Waiting> {
 
     /// Puts a member at the end. Not one that is in it; nothing for one that has retired.
     mutating func append(_ member: Member) {
-        if member.place.isRetired { return }
-        precondition(!member.place.isTaken, "a member is in one list, once")
-        member.place.isTaken = true
-        member.place.previous = last
-        if let last { last.place.next = member } else { first = member }
+        if member.link.isRetired { return }
+        precondition(!member.link.isTaken, "a member is in one list, once")
+        member.link.isTaken = true
+        member.link.previous = last
+        if let last { last.link.next = member } else { first = member }
         last = member
         count += 1
     }
 
     /// Nothing for who is not in it.
     mutating func remove(_ member: Member) {
-        guard member.place.isTaken else { return }
-        let (previous, next) = (member.place.previous, member.place.next)
-        member.place = WaitingPlace()
-        if let previous { previous.place.next = next } else { first = next }
-        if let next { next.place.previous = previous } else { last = previous }
+        guard member.link.isTaken else { return }
+        let (previous, next) = (member.link.previous, member.link.next)
+        member.link = WaitingLink()
+        if let previous { previous.link.next = next } else { first = next }
+        if let next { next.link.previous = previous } else { last = previous }
         count -= 1
     }
 
     /// Removes a member for good, as it is about to go: nothing here keeps it alive.
     mutating func retire(_ member: Member) {
         remove(member)
-        member.place.isRetired = true
+        member.link.isRetired = true
     }
 }
 
 /// What may be in a `WaitingList`.
 protocol Waiting: AnyObject {
-    var place: WaitingPlace<Self> { get set }
+    var link: WaitingLink<Self> { get set }
 }
 
 /// A member's place in its list; the list's own.
-struct WaitingPlace<Member: AnyObject> {
+struct WaitingLink<Member: AnyObject> {
     fileprivate(set) var isTaken = false
     fileprivate var isRetired = false
     fileprivate unowned var previous: Member?

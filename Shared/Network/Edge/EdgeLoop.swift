@@ -64,7 +64,7 @@ final class EdgeLoop {
     func admit(connectionFrom peer: IPAddress) -> Refusal? {
         let address = configuration.countedAddress(of: peer)
         do throws(ClientUsage.Excess) {
-            try withPlace { () throws(ClientUsage.Excess) in try usage.addConnection(of: address) }
+            try admitting { () throws(ClientUsage.Excess) in try usage.addConnection(of: address) }
             return nil
         } catch {
             counters.refusedConnections.note(error)
@@ -83,18 +83,18 @@ final class EdgeLoop {
     }
 
     /// Takes a place; where all are taken, those who have waited longest are sent away for it, a few at most.
-    private func withPlace(_ take: () throws(ClientUsage.Excess) -> Void) throws(ClientUsage.Excess) {
+    private func admitting(_ take: () throws(ClientUsage.Excess) -> Void) throws(ClientUsage.Excess) {
         for _ in 0..<4 {
             do throws(ClientUsage.Excess) {
                 return try take()
             } catch {
-                guard error == .total, sendAwayOldest() else { throw error }
+                guard error == .total, evictOldest() else { throw error }
             }
         }
         try take()
     }
 
-    private func sendAwayOldest() -> Bool {
+    private func evictOldest() -> Bool {
         if let connection = waitingConnections.first {
             counters.refusedConnections.note(.total)
             connection.giveWay()

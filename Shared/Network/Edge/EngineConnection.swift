@@ -33,7 +33,7 @@ final class EngineConnection: Waiting {
     private var heldBytes = 0
     /// Who has connected, as the application says.
     var person: String?
-    var place = WaitingPlace<EngineConnection>()
+    var link = WaitingLink<EngineConnection>()
 
     init(_ engine: EngineSession, at endpoint: ServedEndpoint, handshake: SocketHandshake, on edge: EdgeLoop) {
         self.engine = engine

@@ -43,7 +43,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     let countedAddress: IPAddress?
     private var isProxys: Bool { countedAddress == nil }
     private var buffer: HTTPBuffer
-    var place = WaitingPlace<HTTPConnection>()
+    var link = WaitingLink<HTTPConnection>()
 
     /// - Parameter parser: what has come already, on another loop.
     init(_ channel: Channel, edge: EdgeLoop, parser: HTTPRequestParser? = nil) {
@@ -163,9 +163,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
         isProcessing = true
         defer { isProcessing = false }
         var left = Self.maxRequestsPerTurn
-        var spell = edge.shares.begin(for: countedAddress, received: received)
+        var interval = edge.shares.begin(for: countedAddress, received: received)
         do throws(HTTPParseError) {
-            while left > 0, exchange == nil, !isReleased, channel.isOpen, !isUnread, let event = try next(in: &spell) {
+            while left > 0, exchange == nil, !isReleased, channel.isOpen, !isUnread, let event = try next(in: &interval)
+            {
                 switch event {
                 case .request(let request):
                     left -= 1
@@ -184,12 +185,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if exchange == nil, !isReleased {
             deadline.set(for: parser.progress, on: edge, isStalled: channel.isStalled)
         }
-        if isProxys, held == nil { spell.pass(to: nil) }
-        let goesOn = spell.goesOn()
+        if isProxys, held == nil { interval.pass(to: nil) }
+        let goesOn = interval.goesOn()
         if isReleased { return }
         // Of whoever has had their share, nothing more is received either.
         if !goesOn {
-            rest { edge.shares.wait(for: spell.address, $0) }
+            rest { edge.shares.wait(for: interval.address, $0) }
         } else if left == 0, parser.bufferedBytes > 0 {
             rest { edge.loop.inNextTurn($0) }
         }
@@ -211,15 +212,15 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     /// What has come next, if whoever it is of has something left of their share.
-    private func next(in spell: inout TimeShares.Spell) throws(HTTPParseError) -> HTTPEvent? {
+    private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
         // To drop what has come takes no time, and to keep it takes memory.
-        guard isProxys else { return spell.goesOn() || parser.isDropping ? try parser.next() : nil }
+        guard isProxys else { return interval.goesOn() || parser.isDropping ? try parser.next() : nil }
         // Whose it is only the request says: the next one may be another's.
-        spell.pass(to: nil)
+        interval.pass(to: nil)
         let found = if let event = held.take() { event } else { try parser.next() }
         guard let event = found, let request = event.request else { return found }
-        spell.pass(to: client(of: request).subscriber)
-        if spell.goesOn() { return event }
+        interval.pass(to: client(of: request).subscriber)
+        if interval.goesOn() { return event }
         held = event
         return nil
     }

@@ -26,7 +26,7 @@ final class TimeShares {
     }
 
     /// The work of one call, measured.
-    struct Spell {
+    struct Interval {
         /// nil where nothing is measured.
         fileprivate let shares: TimeShares?
         /// Whose share it is of; nil where nobody's is used.
@@ -90,12 +90,12 @@ final class TimeShares {
     /// Begins to measure work for an address; nil where it is not known yet whose it is.
     ///
     /// - Parameter received: bytes that have come since the last spell.
-    func begin(for address: IPAddress?, received: Int = 0) -> Spell {
-        guard isOn else { return Spell(nil, of: nil, began: loop.now, before: .zero) }
+    func begin(for address: IPAddress?, received: Int = 0) -> Interval {
+        guard isOn else { return Interval(nil, of: nil, began: loop.now, before: .zero) }
         let now = LoopInstant.now()
         if now - mark.at > Self.markInterval { mark = (now, Self.threadTime()) }
         let receiving = Duration.nanoseconds(received * Self.nanosecondsPerKilobyte / 1024)
-        return Spell(self, of: address, began: now, before: receiving)
+        return Interval(self, of: address, began: now, before: receiving)
     }
 
     /// For how long the calling thread has run.

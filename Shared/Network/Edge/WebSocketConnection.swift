@@ -160,10 +160,10 @@ final class WebSocketConnection: ChannelHandler {
     private func process(received: Int = 0) {
         guard !isResting, !isReleased else { return }
         var left = Self.maxEventsPerTurn
-        var spell = edge.shares.begin(for: client.subscriber, received: received)
+        var interval = edge.shares.begin(for: client.subscriber, received: received)
         var pongsLeft = Self.maxPromptPongs
         do throws(WebSocketError) {
-            while !isClosing, !isReleased, !isUnread, left > 0, spell.goesOn(), let event = try parser.next() {
+            while !isClosing, !isReleased, !isUnread, left > 0, interval.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
                 case .text(let bytes): deliver(bytes, isBinary: false)
@@ -179,7 +179,7 @@ final class WebSocketConnection: ChannelHandler {
         } catch {
             close(error.closeCode, reason: error.reason)
         }
-        let goesOn = spell.goesOn()
+        let goesOn = interval.goesOn()
         if isClosing { return }
         if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
         // Of whoever has had their share, nothing more is received either.

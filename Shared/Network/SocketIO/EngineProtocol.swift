@@ -70,7 +70,7 @@ public enum EngineTimer: Sendable, Hashable, CaseIterable {
     /// The upgrade takes too long.
     case upgrade
     /// Nobody fetches the last packets.
-    case farewell
+    case closing
 }
 
 /// Why an Engine.IO session ended.

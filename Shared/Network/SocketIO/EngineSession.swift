@@ -73,7 +73,7 @@ public struct EngineSession: Sendable {
         switch state {
         case .polling where holdsPoll:
             // As the reference server does with a client that lost count: the first GET learns of the end.
-            return [.refuse] + end(.overlappingPolls, telling: .close)
+            return [.refuse] + end(.overlappingPolls, sending: .close)
         case .polling:
             if !queue.isEmpty { return [.answer(queue.takeBody())] }
             // The client waits for its upgrade: a GET that stayed would only hold that up.
@@ -206,7 +206,7 @@ public struct EngineSession: Sendable {
         switch timer {
         case .heartbeat: return heartbeat()
         case .upgrade: return abandonProbe()
-        case .farewell: return end(.closedByServer)
+        case .closing: return end(.closedByServer)
         }
     }
 
@@ -253,15 +253,15 @@ public struct EngineSession: Sendable {
                 holdsPoll = false
                 let body = EngineAction.answerHeldPoll(queue.takeBody(closing: true))
                 if queue.isEmpty { return probing + [body] + end(.closedByServer) }
-                return probing + [body, .startTimer(.farewell, configuration.pingTimeout)]
+                return probing + [body, .startTimer(.closing, configuration.pingTimeout)]
             }
-            return probing + [.startTimer(.farewell, configuration.pingTimeout)]
+            return probing + [.startTimer(.closing, configuration.pingTimeout)]
         case .leaving, .closed: return []
         }
     }
 
     /// - Parameter last: what the held GET is told, instead of what is queued.
-    private mutating func end(_ reason: EngineCloseReason, telling last: OutgoingPacket? = nil) -> [EngineAction] {
+    private mutating func end(_ reason: EngineCloseReason, sending last: OutgoingPacket? = nil) -> [EngineAction] {
         if state == .closed { return [] }
         var actions: [EngineAction] = []
         if let last, holdsPoll {

@@ -4,7 +4,7 @@ import JSON
 public struct SocketIOConfiguration: Sendable {
     /// What to do with a packet that is well-formed but not expected: an event on a namespace that is not connected,
     /// a second CONNECT, an answer nobody waits for.
-    public enum OutOfPlacePackets: Sendable {
+    public enum UnexpectedPackets: Sendable {
         /// As the reference server does.
         case close
         /// A client that was refused, and sends on until it reads that, can connect again on the same engine.
@@ -13,7 +13,7 @@ public struct SocketIOConfiguration: Sendable {
 
     /// That a client can connect to.
     public var namespaces: Set<String>
-    public var outOfPlacePackets: OutOfPlacePackets
+    public var unexpectedPackets: UnexpectedPackets
     /// False: an event with attachments is reported as refused, its attachments are skipped, the session goes on.
     public var acceptsAttachments: Bool
     /// Of one packet; more close the session.
@@ -24,12 +24,12 @@ public struct SocketIOConfiguration: Sendable {
     public var maxQueuedBytes: Int
 
     public init(
-        namespaces: Set<String> = [SocketIOPacket.mainNamespace], outOfPlacePackets: OutOfPlacePackets = .close,
+        namespaces: Set<String> = [SocketIOPacket.mainNamespace], unexpectedPackets: UnexpectedPackets = .close,
         acceptsAttachments: Bool = true, maxAttachments: Int = 64, maxAttachmentBytes: Int = 1 << 20,
         maxQueuedBytes: Int = 1 << 20
     ) {
         self.namespaces = namespaces
-        self.outOfPlacePackets = outOfPlacePackets
+        self.unexpectedPackets = unexpectedPackets
         self.acceptsAttachments = acceptsAttachments
         self.maxAttachments = maxAttachments
         self.maxAttachmentBytes = maxAttachmentBytes

@@ -62,7 +62,7 @@ public struct SocketIOSession: Sendable {
         case (.ack, true): return .ack
         // Of a namespace whose CONNECT is checked, an event waits. What breaks the protocol is for `receive` to say.
         case (.event, false), (.ack, false):
-            return index(of: packet.namespace) == nil && configuration.outOfPlacePackets == .ignore ? .ignored : nil
+            return index(of: packet.namespace) == nil && configuration.unexpectedPackets == .ignore ? .ignored : nil
         default: return nil
         }
     }
@@ -82,7 +82,7 @@ public struct SocketIOSession: Sendable {
 
     private mutating func receive(_ packet: SocketIOPacket) throws(ProtocolViolation) -> SocketIOAction? {
         guard let index = index(of: packet.namespace) else {
-            guard packet.kind == .connect else { return try outOfPlace() }
+            guard packet.kind == .connect else { return try unexpectedPacket() }
             guard configuration.namespaces.contains(packet.namespace) else {
                 let error = JSONWriter.object { $0.member("message", "Invalid namespace") }
                 return .send(.connectError(error, namespace: packet.namespace))
@@ -108,12 +108,12 @@ public struct SocketIOSession: Sendable {
             namespaces[index].queue.append(packet)
             return nil
         default:
-            return try outOfPlace()
+            return try unexpectedPacket()
         }
     }
 
-    private func outOfPlace() throws(ProtocolViolation) -> SocketIOAction? {
-        if configuration.outOfPlacePackets == .ignore { return nil }
+    private func unexpectedPacket() throws(ProtocolViolation) -> SocketIOAction? {
+        if configuration.unexpectedPackets == .ignore { return nil }
         throw ProtocolViolation("a packet that is out of place")
     }
 

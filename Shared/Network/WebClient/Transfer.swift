@@ -31,19 +31,19 @@ final class Transfer: @unchecked Sendable {
         for (name, value) in request.headers { fields = curl_slist_append(fields, "\(name): \(value)") }
         // What libcurl would add, and nobody needs; the first would cost a round trip.
         for unwanted in ["Expect:", "Accept:"] { fields = curl_slist_append(fields, unwanted) }
-        let place = Unmanaged.passRetained(self).toOpaque()
+        let pointer = Unmanaged.passRetained(self).toOpaque()
         curl_set_pointer(handle, CURLOPT_URL, request.url)
         curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         curl_set_number(handle, CURLOPT_POSTFIELDSIZE, request.body.count)
         request.body.withUnsafeBytes { curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) }
-        curl_set_pointer(handle, CURLOPT_PRIVATE, place)
-        curl_set_pointer(handle, CURLOPT_WRITEDATA, place)
-        curl_set_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, place in
-            Transfer.from(place)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        curl_set_pointer(handle, CURLOPT_PRIVATE, pointer)
+        curl_set_pointer(handle, CURLOPT_WRITEDATA, pointer)
+        curl_set_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
+            Transfer.from(pointer)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
-        curl_set_pointer(handle, CURLOPT_HEADERDATA, place)
-        curl_set_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, place in
-            Transfer.from(place)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer)
+        curl_set_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, pointer in
+            Transfer.from(pointer)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
         curl_set_number(handle, CURLOPT_HTTP_VERSION, curl_http_version_2_over_tls)
         // A request waits for the connection that is being made, and does not open another one beside it.
@@ -61,8 +61,8 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    static func from(_ place: UnsafeMutableRawPointer?) -> Transfer? {
-        place.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+    static func from(_ pointer: UnsafeMutableRawPointer?) -> Transfer? {
+        pointer.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// The handle is done with it.

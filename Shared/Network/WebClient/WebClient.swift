@@ -23,7 +23,7 @@ public final class WebClient: Sendable {
     static let maxHeaders = 64 * 1024
     /// Requests that libcurl has in hand; others wait here. It looks at all of them whenever anything happens to one: with a
     /// thousand, that was three quarters of a core at 660 requests a second. Enough for 2,000 a second at 50 ms each.
-    public static let maxUnderWay = 100
+    public static let maxInFlight = 100
     /// Requests that are begun before others have a turn at the core: each takes a tenth of a millisecond.
     private static let maxBegun = 2
     /// How long the thread may sleep with nothing to do; it is woken for anything else.
@@ -97,7 +97,7 @@ public final class WebClient: Sendable {
             var connections = Connections(configuration)
             state.withLock { $0.multi = connections.multi }
             while !connections.isSilent {
-                let room = Self.maxUnderWay - connections.count
+                let room = Self.maxInFlight - connections.count
                 let (arrived, isClosed) = state.withLock { state in
                     let count = state.isClosed ? state.waiting.count : min(room, state.waiting.count, Self.maxBegun)
                     let arrived = Array(state.waiting.prefix(count))
@@ -131,19 +131,19 @@ public final class WebClient: Sendable {
     private struct Connections {
         let multi: UnsafeMutableRawPointer
         private let configuration: Configuration
-        private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
+        private var inFlight: [UnsafeMutableRawPointer: Transfer] = [:]
         private var idle: [UnsafeMutableRawPointer] = []
         private var lastAnswer = ContinuousClock.now
         private(set) var isSilent = false
 
-        var count: Int { underWay.count }
+        var count: Int { inFlight.count }
 
         init(_ configuration: Configuration) {
             guard let multi = curl_multi_init() else { preconditionFailure("no memory for libcurl") }
             self.multi = multi
             self.configuration = configuration
             curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnections)
-            curl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, WebClient.maxUnderWay)
+            curl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, WebClient.maxInFlight)
         }
 
         /// - Returns: false if it has ended with that.
@@ -161,7 +161,7 @@ public final class WebClient: Sendable {
                 curl_easy_cleanup(handle)
                 return false
             }
-            underWay[handle] = transfer
+            inFlight[handle] = transfer
             return true
         }
 
@@ -174,7 +174,7 @@ public final class WebClient: Sendable {
             var result = CURLE_OK
             var ended = 0
             while let handle = curl_multi_next_done(multi, &result) {
-                guard let transfer = underWay.removeValue(forKey: handle) else { continue }
+                guard let transfer = inFlight.removeValue(forKey: handle) else { continue }
                 curl_multi_remove_handle(multi, handle)
                 if result == CURLE_OPERATION_TIMEDOUT {
                     isSilent = isSilent || lastAnswer < transfer.startedAt
@@ -194,7 +194,7 @@ public final class WebClient: Sendable {
         }
 
         mutating func close(_ failure: WebFailure) {
-            for (handle, transfer) in underWay {
+            for (handle, transfer) in inFlight {
                 curl_multi_remove_handle(multi, handle)
                 transfer.complete(.failure(failure))
                 transfer.release(handle)

@@ -209,8 +209,8 @@ struct JSONScanner {
 
 extension ArraySlice<UInt8> {
     /// What stands at a place that the scanner found.
-    func part(_ place: Range<Int>) -> ArraySlice<UInt8> {
-        self[(startIndex + place.lowerBound)..<(startIndex + place.upperBound)]
+    func part(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        self[(startIndex + range.lowerBound)..<(startIndex + range.upperBound)]
     }
 }
 

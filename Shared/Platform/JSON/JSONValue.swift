@@ -135,13 +135,13 @@ public struct JSONObject: Sendable {
 
     public subscript(name: String) -> JSONValue? {
         var name = name
-        let place = name.withUTF8 { name in
+        let found = name.withUTF8 { name in
             text.withUnsafeBufferPointer { text in
                 // Objects here have a dozen members at most: a scan from the end is faster than a table.
                 members.last { JSONScanner.spells(UnsafeBufferPointer(rebasing: text[$0.name]), name) }
             }
         }
-        return place.map { JSONValue(trusted: text.part($0.value)) }
+        return found.map { JSONValue(trusted: text.part($0.value)) }
     }
 
     /// Every member with its unescaped name, in order.

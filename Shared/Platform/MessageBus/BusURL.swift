@@ -23,21 +23,21 @@ public enum BusURL: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - name: says in the bus' logs who this is.
-    ///   - onTrouble: told why there is no connection, once for each reason; for the log.
+    ///   - onWarning: told why there is no connection, once for each reason; for the log.
     /// - Throws: `refused` if the bus does not want this peer; `disconnected` if the task is cancelled meanwhile.
     public func connect(
         name: String, token: String?, on loop: EventLoop, maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
-        onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+        onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(BusError) -> any MessageBus {
         switch self {
         case .tcp(let host, let port):
             try await TCPBus.connect(
                 host: host, port: port, name: name, token: token, on: loop, maxPendingBytes: maxPendingBytes,
-                onTrouble: onTrouble)
+                onWarning: onWarning)
         case .nats(let url):
             try await TCPBus.connect(
                 to: url.servers, in: NATSWire(credentials: url.credentials(token: token), prefix: url.prefix),
-                name: name, on: loop, maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
+                name: name, on: loop, maxPendingBytes: maxPendingBytes, onWarning: onWarning)
         }
     }
 }

@@ -52,7 +52,7 @@ public protocol MessageBus: AnyObject, Sendable {
 
     /// Whether requests with one key go to one instance of a service, in the order in which they were made. Where they do
     /// not, whoever wants an order waits for each answer.
-    var keepsKeysTogether: Bool { get }
+    var hasKeyAffinity: Bool { get }
 
     /// Whether requests have a chance. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }

@@ -140,7 +140,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
-        let wakeups = GatheredWakeups.begin()
+        let wakeups = CoalescedWakeups.begin()
         while !inbox.withLock({ $0.isStopping }) { turn(wakeups) }
         end()
         wakeups.end()
@@ -157,7 +157,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         if wakes { poller.wake() }
     }
 
-    private func turn(_ wakeups: GatheredWakeups) {
+    private func turn(_ wakeups: CoalescedWakeups) {
         let hadEvents = poller.poll(milliseconds: timeout()) {
             turnStart = .now()
             counters.turns.increment()
@@ -198,7 +198,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// - Returns: whether there were any.
     @discardableResult
-    private func runJobs(_ wakeups: GatheredWakeups? = nil) -> Bool {
+    private func runJobs(_ wakeups: CoalescedWakeups? = nil) -> Bool {
         var left = Self.maxJobsPerTurn
         while left > 0 {
             if nextInBatch == batch.count {

@@ -49,7 +49,7 @@ struct Base64Codec: Sendable {
             var bits: UInt32 = 0
             for byte in group { bits = bits << 8 | UInt32(byte) }
             bits <<= 8 * UInt32(3 - group.count)
-            for place in 0...group.count { text.append(digits[Int(bits >> (18 - 6 * UInt32(place)) & 63)]) }
+            for offset in 0...group.count { text.append(digits[Int(bits >> (18 - 6 * UInt32(offset)) & 63)]) }
             if pads { text.append(contentsOf: repeatElement(Self.padding, count: 3 - group.count)) }
         }
         return String(decoding: text, as: UTF8.self)

@@ -81,8 +81,8 @@ public struct ES256Key: Sendable {
     /// libcrypto writes a signature as ASN.1, a JSON Web Signature has the two numbers one after the other.
     private static func raw(_ encoded: ArraySlice<UInt8>) -> [UInt8] {
         encoded.withUnsafeBufferPointer { bytes in
-            var place = bytes.baseAddress
-            guard let signature = d2i_ECDSA_SIG(nil, &place, bytes.count) else {
+            var cursor = bytes.baseAddress
+            guard let signature = d2i_ECDSA_SIG(nil, &cursor, bytes.count) else {
                 preconditionFailure("libcrypto cannot read its own signature")
             }
             defer { ECDSA_SIG_free(signature) }

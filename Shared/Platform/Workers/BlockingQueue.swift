@@ -32,7 +32,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
 
     private var waiting: Int { elements.count - head }
 
-    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`GatheredWakeups`).
+    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`CoalescedWakeups`).
     ///
     /// - Throws: `full`, by count or by bytes, at once; `closed`.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
@@ -45,7 +45,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
             return nil
         }
         if let refusal { throw refusal }
-        GatheredWakeups.note(self)
+        CoalescedWakeups.note(self)
     }
 
     func wake() {
@@ -61,10 +61,10 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
             while waiting == 0, !isClosed { pthread_cond_wait(arrival, mutex) }
             if waiting == 0 { return nil }
             var taken: [Element] = []
-            for place in head..<(head + min(limit, (waiting + takers - 1) / takers)) {
+            for index in head..<(head + min(limit, (waiting + takers - 1) / takers)) {
                 // Let go at once: a closure may hold much.
-                if let element = elements[place].element.take() { taken.append(element) }
-                bytes -= elements[place].bytes
+                if let element = elements[index].element.take() { taken.append(element) }
+                bytes -= elements[index].bytes
                 head += 1
             }
             // Moving up those that wait once as many have gone before them makes a step for each, however long the queue.

@@ -6,13 +6,13 @@ public final class FairPool: Sendable {
     /// Jobs that may be under way and wait.
     public struct Limits: Sendable {
         /// Of one network at a time: fewer than there are threads, so that one is free for others.
-        public var underWayOfNetwork: Int
+        public var inFlightOfNetwork: Int
         public var waitingOfAddress: Int
         public var waitingOfNetwork: Int
         public var waiting: Int
 
-        public init(underWayOfNetwork: Int, waitingOfAddress: Int, waitingOfNetwork: Int, waiting: Int) {
-            self.underWayOfNetwork = underWayOfNetwork
+        public init(inFlightOfNetwork: Int, waitingOfAddress: Int, waitingOfNetwork: Int, waiting: Int) {
+            self.inFlightOfNetwork = inFlightOfNetwork
             self.waitingOfAddress = waitingOfAddress
             self.waitingOfNetwork = waitingOfNetwork
             self.waiting = waiting

@@ -23,7 +23,7 @@ struct FairQueue<Job> {
         let deadline: ContinuousClock.Instant
     }
 
-    private enum Place {
+    private enum Admission {
         case free
         case of(index: Int)
         case none(FairPoolRefusal)
@@ -32,7 +32,7 @@ struct FairQueue<Job> {
     private let limits: FairPool.Limits
     /// In the order they came.
     private(set) var waiting: [Waiting] = []
-    private var underWay: [String: Int] = [:]
+    private var inFlight: [String: Int] = [:]
     /// When networks and addresses last had a turn, in turns.
     private var turns: [String: Int] = [:]
     private var turn = 0
@@ -49,14 +49,14 @@ struct FairQueue<Job> {
 
     /// Why this party could not wait now; nil if it could.
     func refusal(of party: Party?) -> FairPoolRefusal? {
-        if case .none(let refusal) = place(for: party) { refusal } else { nil }
+        if case .none(let refusal) = admission(for: party) { refusal } else { nil }
     }
 
     /// Takes a job, or refuses it.
     ///
     /// - Returns: the job that is not to be done: this one, or the one whose place it took.
     mutating func add(_ new: Waiting) -> (job: Job, refusal: FairPoolRefusal)? {
-        switch place(for: new.party) {
+        switch admission(for: new.party) {
         case .none(let refusal): return (new.job, refusal)
         case .free:
             waiting.append(new)
@@ -68,18 +68,18 @@ struct FairQueue<Job> {
         }
     }
 
-    private func place(for party: Party?) -> Place {
+    private func admission(for party: Party?) -> Admission {
         if let party {
             let ofNetwork = waiting.indices.filter { waiting[$0].party?.network == party.network }
             let ofAddress = ofNetwork.count { waiting[$0].party == party }
             if ofAddress >= limits.waitingOfAddress { return .none(.share) }
             if ofNetwork.count >= limits.waitingOfNetwork {
-                return heaviest(of: ofNetwork, by: \.address, than: ofAddress).map(Place.of) ?? .none(.share)
+                return heaviest(of: ofNetwork, by: \.address, than: ofAddress).map(Admission.of) ?? .none(.share)
             }
         }
         guard waiting.count >= limits.waiting else { return .free }
         let own = waiting.count { $0.party?.network == party?.network }
-        return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Place.of) ?? .none(.busy)
+        return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Admission.of) ?? .none(.busy)
     }
 
     /// The latest job of who has most of these, if that is more than the newcomer would have.
@@ -99,12 +99,12 @@ struct FairQueue<Job> {
         let late = waiting.filter { $0.deadline < now + needed }.map(\.job)
         if !late.isEmpty { waiting.removeAll { $0.deadline < now + needed } }
         let mayGo = waiting.indices.filter { index in
-            waiting[index].party.map { underWay[$0.network] ?? 0 < limits.underWayOfNetwork } ?? true
+            waiting[index].party.map { inFlight[$0.network] ?? 0 < limits.inFlightOfNetwork } ?? true
         }
         guard let index = mayGo.min(by: { rank($0) < rank($1) }) else { return (nil, late) }
         let next = waiting.remove(at: index)
         if let party = next.party {
-            underWay[party.network, default: 0] += 1
+            inFlight[party.network, default: 0] += 1
             note(party)
         }
         return (next, late)
@@ -117,8 +117,8 @@ struct FairQueue<Job> {
     }
 
     mutating func finished(_ party: Party?) {
-        guard let party, let count = underWay[party.network] else { return }
-        underWay[party.network] = count > 1 ? count - 1 : nil
+        guard let party, let count = inFlight[party.network] else { return }
+        inFlight[party.network] = count > 1 ? count - 1 : nil
     }
 
     private mutating func note(_ party: Party) {

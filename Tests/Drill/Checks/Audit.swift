@@ -2,29 +2,32 @@
 struct Audit {
     private(set) var report = Report()
 
-    private let books: Books
-    private let logs: [String: PhoneLog]
-    private let cast: Cast.Roles
+    private let books: StoredState
+    private let logs: [String: ClientLog]
+    private let participants: Participants.Roles
     private let shown: [String: [String: ShownRoom]]
 
     /// - Parameters:
     ///   - logs: by person.
     ///   - shown: by person and room.
-    init(books: Books, logs: [String: PhoneLog], cast: Cast.Roles, shown: [String: [String: ShownRoom]]) {
+    init(
+        books: StoredState, logs: [String: ClientLog], participants: Participants.Roles,
+        shown: [String: [String: ShownRoom]]
+    ) {
         self.books = books
         self.logs = logs
-        self.cast = cast
+        self.participants = participants
         self.shown = shown
         checkMessages()
         checkElements()
         checkRooms()
-        checkHearing()
+        checkDeliveries()
         recountMessages()
         recountElements()
         for log in logs.values { add(log) }
     }
 
-    private mutating func add(_ log: PhoneLog) {
+    private mutating func add(_ log: ClientLog) {
         report.acknowledged += log.acknowledged
         report.refusals += log.refusals
         report.lostAcks += log.lostAcks
@@ -119,34 +122,34 @@ struct Audit {
 
     // MARK: What was heard
 
-    private mutating func checkHearing() {
-        for (roomID, people) in cast.rooms {
-            for person in people where !cast.absentees.contains(person) {
+    private mutating func checkDeliveries() {
+        for (roomID, people) in participants.rooms {
+            for person in people where !participants.absentees.contains(person) {
                 let log = logs[person]
-                for (stream, hearing, told) in [
-                    ("messages", log?.heard.chats[roomID], books.chats[roomID]),
-                    ("elements", log?.heard.boards[roomID], books.boards[roomID]),
+                for (stream, deliveryLog, reported) in [
+                    ("messages", log?.received.chats[roomID], books.chats[roomID]),
+                    ("elements", log?.received.boards[roomID], books.boards[roomID]),
                 ] {
-                    let verdict = HearingVerdict(hearing ?? Hearing(), of: told ?? [])
-                    report.hearing += verdict
+                    let verdict = DeliveryVerdict(deliveryLog ?? DeliveryLog(), of: reported ?? [])
+                    report.deliveryLog += verdict
                     if !verdict.isClean {
-                        report.fault("\(person), of \(stream) in room \(roomID): \(verdict) of \(told?.count ?? 0)")
+                        report.fault("\(person), of \(stream) in room \(roomID): \(verdict) of \(reported?.count ?? 0)")
                     }
                 }
             }
         }
         // The first rooms were made before anyone was connected.
-        let first = Set(cast.rooms.keys)
+        let first = Set(participants.rooms.keys)
         for (person, log) in logs {
-            let told = (books.newRooms[person] ?? []).filter { !first.contains($0) }
-            var heard = Hearing()
-            if log.reloads > 0 { heard.noteGap() }
-            for id in log.heard.newRooms where !first.contains(id) {
-                heard.hear(EventKey("room".utf8, .init(id)))
-                if log.reloads > 0 { heard.noteGap() }
+            let reported = (books.newRooms[person] ?? []).filter { !first.contains($0) }
+            var received = DeliveryLog()
+            if log.reloads > 0 { received.noteGap() }
+            for id in log.received.newRooms where !first.contains(id) {
+                received.receive(EventKey("room".utf8, .init(id)))
+                if log.reloads > 0 { received.noteGap() }
             }
-            let verdict = HearingVerdict(heard, of: told.map { EventKey("room".utf8, .init($0)) })
-            report.hearing += verdict
+            let verdict = DeliveryVerdict(received, of: reported.map { EventKey("room".utf8, .init($0)) })
+            report.deliveryLog += verdict
             if !verdict.isClean { report.fault("\(person), of new rooms: \(verdict)") }
         }
     }
@@ -154,17 +157,17 @@ struct Audit {
     // MARK: Counters
 
     private mutating func recountMessages() {
-        var unread: [Books.Pair: Int] = [:]
+        var unread: [StoredState.Pair: Int] = [:]
         for message in books.messages where !message.isDeleted {
-            for person in cast.rooms[message.roomID] ?? [] where person != message.senderID {
+            for person in participants.rooms[message.roomID] ?? [] where person != message.senderID {
                 if books.receipts[message.id]?.contains(person) != true {
                     unread[.init(a: message.roomID, b: person), default: 0] += 1
                 }
             }
         }
-        for (roomID, people) in cast.rooms {
+        for (roomID, people) in participants.rooms {
             for person in people {
-                let key = Books.Pair(a: roomID, b: person)
+                let key = StoredState.Pair(a: roomID, b: person)
                 report.compare("unread", of: key, books.unread[key] ?? 0, recount: unread[key] ?? 0)
                 report.compare("shown unread", of: key, shown[person]?[roomID]?.unread, recount: unread[key] ?? 0)
             }
@@ -174,18 +177,18 @@ struct Audit {
     private mutating func recountElements() {
         var counts: [String: Int] = [:]
         for element in books.elements.values { counts[element.roomID, default: 0] += 1 }
-        for (roomID, people) in cast.rooms {
-            let room = Books.Pair(a: roomID, b: "")
+        for (roomID, people) in participants.rooms {
+            let room = StoredState.Pair(a: roomID, b: "")
             let count = counts[roomID] ?? 0
             report.compare("elements", of: room, books.elementCounts[roomID] ?? 0, recount: count)
             report.compare(
                 "revision", of: room, books.revisions[roomID] ?? 0, recount: books.boards[roomID]?.count ?? 0)
             for person in people {
-                let key = Books.Pair(a: roomID, b: person)
+                let key = StoredState.Pair(a: roomID, b: person)
                 report.compare("shown elements", of: key, shown[person]?[roomID]?.elementCount, recount: count)
                 // Who has the room open has seen all; who never had it has seen nothing.
                 let unseen =
-                    cast.absentees.contains(person)
+                    participants.absentees.contains(person)
                     ? (books.creators[roomID] ?? []).count { $0 != person } : 0
                 report.compare("unseen", of: key, books.unseen[key] ?? 0, recount: unseen)
                 report.compare("shown unseen", of: key, shown[person]?[roomID]?.unseen, recount: unseen)

@@ -2,7 +2,7 @@
 struct Report: Sendable {
     var acknowledged = 0
     var stored = 0
-    var hearing = HearingVerdict()
+    var deliveryLog = DeliveryVerdict()
     var kills = 0
     var crashes = 0
     var refusals = 0
@@ -32,7 +32,7 @@ struct Report: Sendable {
         fault("twice in the database: \(what)")
     }
 
-    mutating func compare(_ name: String, of key: Books.Pair, _ value: Int?, recount: Int) {
+    mutating func compare(_ name: String, of key: StoredState.Pair, _ value: Int?, recount: Int) {
         compared += 1
         guard value != recount else { return }
         wrong += 1
@@ -42,9 +42,9 @@ struct Report: Sendable {
 
     func text(seed: UInt64, minutes: Double) -> String {
         let lines = [
-            ("acknowledged", "\(acknowledged)"), ("stored", "\(stored)"), ("delivered", "\(hearing.delivered)"),
-            ("lost", "\(lostWrites + hearing.lost)"), ("doubled", "\(doubledWrites + hearing.doubled)"),
-            ("out of order", "\(hearing.outOfOrder)"), ("never written", "\(hearing.unknown)"),
+            ("acknowledged", "\(acknowledged)"), ("stored", "\(stored)"), ("delivered", "\(deliveryLog.delivered)"),
+            ("lost", "\(lostWrites + deliveryLog.lost)"), ("doubled", "\(doubledWrites + deliveryLog.doubled)"),
+            ("out of order", "\(deliveryLog.outOfOrder)"), ("never written", "\(deliveryLog.unknown)"),
             ("kills", "\(kills + crashes), \(crashes) of them at named points"),
             ("longest unanswered", Self.seconds(longestWait)),
             ("counters", "\(compared) compared with a recount, \(wrong) wrong"),

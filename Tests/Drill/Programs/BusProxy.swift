@@ -2,7 +2,7 @@ import Reactor
 
 /// The way from one program to the bus, where there is weather.
 actor BusProxy {
-    enum Weather: Sendable, Equatable, CustomStringConvertible {
+    enum NetworkCondition: Sendable, Equatable, CustomStringConvertible {
         case clear
         /// All is this late.
         case slow(Duration)
@@ -23,7 +23,7 @@ actor BusProxy {
 
     /// The bus' port; nil while there is none.
     private var target: UInt16?
-    private var weather = Weather.clear
+    private var condition = NetworkCondition.clear
     private var links: [LoopBound<ProxyLink>] = []
     private nonisolated let loop: EventLoop
 
@@ -48,9 +48,9 @@ actor BusProxy {
         if port == nil { cut() }
     }
 
-    func change(to weather: Weather) {
-        self.weather = weather
-        for link in links { link.object.change(to: weather) }
+    func change(to condition: NetworkCondition) {
+        self.condition = condition
+        for link in links { link.object.change(to: condition) }
     }
 
     /// Ends all connections; new ones are taken.
@@ -64,7 +64,7 @@ actor BusProxy {
         guard let target else { return link.object.abort() }
         links.removeAll { $0.object.hasEnded }
         links.append(link)
-        link.object.change(to: weather)
+        link.object.change(to: condition)
         Task {
             do {
                 try await loop.connect(host: "127.0.0.1", port: target, timeout: .seconds(2)) { channel in

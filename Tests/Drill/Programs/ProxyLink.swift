@@ -5,7 +5,7 @@ final class ProxyLink: ChannelHandler {
     private(set) var hasEnded = false
     private let near: Channel
     private var far: Channel?
-    private var weather = BusProxy.Weather.clear
+    private var condition = BusProxy.NetworkCondition.clear
     /// What has come and is yet to go on, to the bus and from it.
     private var up: [UInt8] = []
     private var down: [UInt8] = []
@@ -19,8 +19,8 @@ final class ProxyLink: ChannelHandler {
         pump()
     }
 
-    func change(to weather: BusProxy.Weather) {
-        self.weather = weather
+    func change(to condition: BusProxy.NetworkCondition) {
+        self.condition = condition
         timer?.cancel()
         timer = nil
         pump()
@@ -45,7 +45,7 @@ final class ProxyLink: ChannelHandler {
 
     private func pump() {
         guard let far, !hasEnded, timer == nil, !(up.isEmpty && down.isEmpty) else { return }
-        switch weather {
+        switch condition {
         case .clear: flush(far)
         case .silent: break
         case .slow(let delay):

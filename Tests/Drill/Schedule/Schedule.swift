@@ -6,7 +6,7 @@ import TestSupport
 struct Schedule: Sendable {
     struct Item: Sendable {
         let at: Duration
-        let trouble: Trouble
+        let injected: InjectedFault
     }
 
     /// In the order of their times.
@@ -14,7 +14,7 @@ struct Schedule: Sendable {
 
     private static let crashPoints = ["before-commit", "after-commit", "after-publish"]
 
-    init(seed: UInt64, length: Duration, kinds: Set<Trouble.Kind>) {
+    init(seed: UInt64, length: Duration, kinds: Set<InjectedFault.Kind>) {
         var random = SeededGenerator(seed: seed)
         var items: [Item] = []
         if kinds.contains(.kills) || kinds.contains(.crashes) {
@@ -25,7 +25,7 @@ struct Schedule: Sendable {
     }
 
     private static func kills(
-        _ length: Duration, _ kinds: Set<Trouble.Kind>, using random: inout SeededGenerator
+        _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {
         var items: [Item] = []
         var at = Duration.seconds(1)
@@ -34,15 +34,15 @@ struct Schedule: Sendable {
             var point: String?
             let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
             let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
-            let place = crashPoints.randomElement(using: &random) ?? "after-commit"
+            let moment = crashPoints.randomElement(using: &random) ?? "after-commit"
             // Rooms are made less often than messages.
             let count = Int.random(in: 1...(writer == .rooms ? 5 : 60), using: &random)
             if isCrash, kinds.contains(.crashes) {
                 name = writer
-                point = "\(place):\(count)"
+                point = "\(moment):\(count)"
             }
             let away = Duration.milliseconds(Int.random(in: 0...600, using: &random))
-            items.append(Item(at: at, trouble: .kill(name, away: away, crashPoint: point)))
+            items.append(Item(at: at, injected: .kill(name, away: away, crashPoint: point)))
             at += .milliseconds(Int.random(in: 1000...3000, using: &random))
         }
         return items
@@ -50,24 +50,24 @@ struct Schedule: Sendable {
 
     /// Each trouble lasts a tenth of the whole at most, and no longer than anyone has to be ready for.
     private static func lasting(
-        _ length: Duration, _ kinds: Set<Trouble.Kind>, using random: inout SeededGenerator
+        _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {
-        let lasting = Trouble.Kind.allCases.filter { kinds.contains($0) && $0 != .kills && $0 != .crashes }
+        let lasting = InjectedFault.Kind.allCases.filter { kinds.contains($0) && $0 != .kills && $0 != .crashes }
         guard !lasting.isEmpty else { return [] }
         var items: [Item] = []
         var at = Duration.seconds(3)
         while true {
             let kind = lasting.randomElement(using: &random) ?? .reconnects
-            let (trouble, time) = Self.trouble(of: kind, in: length, using: &random)
+            let (injected, time) = Self.injected(of: kind, in: length, using: &random)
             guard at + time < length else { return items }
-            items.append(Item(at: at, trouble: trouble))
+            items.append(Item(at: at, injected: injected))
             at += time + .milliseconds(Int.random(in: 2000...8000, using: &random))
         }
     }
 
-    private static func trouble(
-        of kind: Trouble.Kind, in length: Duration, using random: inout SeededGenerator
-    ) -> (Trouble, Duration) {
+    private static func injected(
+        of kind: InjectedFault.Kind, in length: Duration, using random: inout SeededGenerator
+    ) -> (InjectedFault, Duration) {
         // Short ones are more frequent than long ones.
         func time(upTo seconds: Int) -> Duration {
             let most = min(Double(seconds), length / .seconds(10))
@@ -87,9 +87,9 @@ struct Schedule: Sendable {
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 let delay = Duration.milliseconds(Int.random(in: 1...300, using: &random))
-                return (.weather(name, .slow(delay), time), time)
-            case 1: return (.weather(name, .silent, time), time)
-            case 2: return (.weather(name, .torn, time), time)
+                return (.condition(name, .slow(delay), time), time)
+            case 1: return (.condition(name, .silent, time), time)
+            case 2: return (.condition(name, .torn, time), time)
             default: return (.cut(name), .zero)
             }
         case .disk:

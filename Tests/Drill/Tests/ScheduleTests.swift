@@ -5,7 +5,9 @@ import Testing
 @Suite("The drill's schedule")
 struct ScheduleTests {
     private func lines(_ seed: UInt64, _ length: Duration = .seconds(600)) -> [String] {
-        Schedule(seed: seed, length: length, kinds: Set(Trouble.Kind.allCases)).items.map { "\($0.at) \($0.trouble)" }
+        Schedule(seed: seed, length: length, kinds: Set(InjectedFault.Kind.allCases)).items.map {
+            "\($0.at) \($0.injected)"
+        }
     }
 
     @Test("the same seed brings the same troubles, and another one others")
@@ -22,7 +24,7 @@ struct ScheduleTests {
 
     @Test("troubles come in the order of their times, and all begin before the end")
     func order() {
-        let items = Schedule(seed: 3, length: .seconds(60), kinds: Set(Trouble.Kind.allCases)).items
+        let items = Schedule(seed: 3, length: .seconds(60), kinds: Set(InjectedFault.Kind.allCases)).items
         #expect(items.map(\.at) == items.map(\.at).sorted())
         #expect(items.allSatisfy { $0.at < .seconds(60) })
     }
@@ -32,6 +34,6 @@ struct ScheduleTests {
         #expect(Schedule(seed: 1, length: .seconds(60), kinds: []).items.isEmpty)
         let items = Schedule(seed: 1, length: .seconds(60), kinds: [.freezes]).items
         #expect(!items.isEmpty)
-        #expect(items.allSatisfy { if case .freeze = $0.trouble { true } else { false } })
+        #expect(items.allSatisfy { if case .freeze = $0.injected { true } else { false } })
     }
 }

@@ -73,7 +73,7 @@ extension FuzzTarget {
     }
 
     /// All that it says, for comparison.
-    private static func text(of word: BusWord) -> String {
+    private static func text(of word: BrokerMessage) -> String {
         switch word {
         case .answer(let bytes): "answer \(String(decoding: bytes, as: UTF8.self))"
         case .welcome(let welcome):

@@ -23,7 +23,7 @@ private struct SessionDriver {
         engine = EngineSession(
             id: "x", transport: options & 1 == 0 ? .polling : .webSocket, configuration: EngineConfiguration())
         let configuration = SocketIOConfiguration(
-            namespaces: ["/", "/a"], outOfPlacePackets: options & 2 == 0 ? .ignore : .close,
+            namespaces: ["/", "/a"], unexpectedPackets: options & 2 == 0 ? .ignore : .close,
             acceptsAttachments: options & 4 != 0, maxAttachments: 4, maxAttachmentBytes: 64, maxQueuedBytes: 128)
         socketIO = SocketIOSession(configuration: configuration)
         _ = engine.start()

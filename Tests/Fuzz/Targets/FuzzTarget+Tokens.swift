@@ -100,11 +100,11 @@ extension FuzzTarget {
         let kind = input.byte()
         let codec = SyncCursorCodec(secret: secret)
         if kind & 1 == 0 {
-            let bookmark = LogPosition(
+            let position = LogPosition(
                 databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 1),
                 digest: Int(truncatingIfNeeded: input.number()))
-            var cursor = SyncCursor(["rooms": bookmark, "messaging": bookmark])
-            cursor.places["rooms"]?.taken = Int(input.byte())
+            var cursor = SyncCursor(["rooms": position, "messaging": position])
+            cursor.streams["rooms"]?.taken = Int(input.byte())
             let text = codec.encode(cursor, for: "ada")
             try require(
                 codec.decode(text, for: "ada") == cursor || text.utf8.count > 8192, "a cursor is read as another")
@@ -114,9 +114,9 @@ extension FuzzTarget {
         } else {
             let text = String(decoding: input.all(), as: UTF8.self)
             try require(codec.decode(text, for: "ada") == nil, "a cursor is taken that nobody made: \(text)")
-            if let place = try? ConversationPlace(cursor: text) {  // nil: refused
-                let again = try? ConversationPlace(cursor: place.cursor)
-                try require(again == place, "the place \(place) is read as \(again.debugDescription)")
+            if let cursor = try? ConversationCursor(encoded: text) {  // nil: refused
+                let again = try? ConversationCursor(encoded: cursor.encoded)
+                try require(again == cursor, "the place \(cursor) is read as \(again.debugDescription)")
             }
             if let hash = PasswordHash(text) {
                 try require(PasswordHash(hash.text)?.text == hash.text, "a hash: \(text)")

@@ -5,7 +5,7 @@ import TestSupport
 /// One connection to a broker, on plain calls: a write is one call of the system, and nothing of the event loops that the broker
 /// itself stands on is in the load.
 final class BusLink {
-    let speech: BusSpeech
+    let encoder: BusEncoder
     private let socket: BlockingSocket
     private var buffer = [UInt8](repeating: 0, count: 1 << 20)
     /// What of the buffer has come, and has not been taken.
@@ -14,10 +14,10 @@ final class BusLink {
     /// Says hello, and then this; returns when the broker has read both.
     ///
     /// - Throws: `WireError`, as everything here.
-    init(to broker: ServerAddress, _ speech: BusSpeech, saying text: String = "") throws {
-        self.speech = speech
+    init(to broker: ServerAddress, _ encoder: BusEncoder, sending text: String = "") throws {
+        self.encoder = encoder
         socket = try BlockingSocket(port: broker.port)
-        try socket.send(speech.hello + text + speech.ping)
+        try socket.send(encoder.hello + text + encoder.ping)
         _ = try next(.pong)
     }
 
@@ -66,11 +66,11 @@ final class BusLink {
     }
 
     /// Waits for the next message of a kind. Pings on the way are answered, and greetings passed over.
-    func next(_ wanted: BusSpeech.Kind) throws -> String {
+    func next(_ wanted: BusEncoder.Kind) throws -> String {
         while true {
-            var first: (kind: BusSpeech.Kind, text: String)?
+            var first: (kind: BusEncoder.Kind, text: String)?
             take { bytes in
-                guard let (kind, length) = speech.first(in: bytes) else { return 0 }
+                guard let (kind, length) = encoder.first(in: bytes) else { return 0 }
                 first = (kind, String(decoding: bytes[..<length], as: UTF8.self))
                 return length
             }
@@ -80,7 +80,7 @@ final class BusLink {
             }
             if kind == wanted { return text }
             if kind == .failure { throw WireError.unexpected(text) }
-            if kind == .ping { try send(speech.pong) }
+            if kind == .ping { try send(encoder.pong) }
         }
     }
 }

@@ -4,11 +4,11 @@ import TestClients
 /// Requests through a broker, one at a time, each answered at once with as many bytes.
 struct BusRoundTrip {
     let broker: ServerAddress
-    let speech: BusSpeech
+    let encoder: BusEncoder
 
     func run(for duration: Duration) throws -> (latencies: Latencies, faults: [String]) {
-        let responder = try BusLink(to: broker, speech, saying: speech.offer)
-        let requester = try BusLink(to: broker, speech, saying: speech.inboxSubscription)
+        let responder = try BusLink(to: broker, encoder, sending: encoder.offer)
+        let requester = try BusLink(to: broker, encoder, sending: encoder.inboxSubscription)
         defer {
             responder.close()
             requester.close()
@@ -19,11 +19,11 @@ struct BusRoundTrip {
         var number = 0
         while LoopInstant.now() - begin < duration, faults.isEmpty {
             number += 1
-            let payload = BusHearing.payload(number)
+            let payload = BusReceiver.payload(number)
             let start = LoopInstant.now()
-            try requester.send(speech.request(number, payload))
+            try requester.send(encoder.request(number, payload))
             let question = try responder.next(.delivery)
-            guard let reply = speech.reply(to: question, payload) else {
+            guard let reply = encoder.reply(to: question, payload) else {
                 return (latencies, ["no request: \(question)"])
             }
             try responder.send(reply)

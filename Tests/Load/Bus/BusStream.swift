@@ -4,7 +4,7 @@ import TestClients
 /// Events from one publisher to one subscriber, as many as go with a number of them on the way, and so many in each write.
 struct BusStream {
     let broker: ServerAddress
-    let speech: BusSpeech
+    let encoder: BusEncoder
     let eventsInAWrite: Int
 
     /// What is on the way at most: more than the largest write, and less than makes a broker call its subscriber slow.
@@ -13,37 +13,38 @@ struct BusStream {
 
     /// - Returns: events heard a second, and what stands against them.
     func run(for duration: Duration) throws -> (rate: Double, faults: [String]) {
-        let subscriber = try BusLink(to: broker, speech, saying: speech.subscription)
-        let publisher = try BusLink(to: broker, speech)
+        let subscriber = try BusLink(to: broker, encoder, sending: encoder.subscription)
+        let publisher = try BusLink(to: broker, encoder)
         defer {
             subscriber.close()
             publisher.close()
         }
-        var outgoing = Outgoing(speech, count: eventsInAWrite)
-        var hearing = BusHearing(speech)
+        var outgoing = Outgoing(encoder, count: eventsInAWrite)
+        var receiver = BusReceiver(encoder)
         var isOver = false
         /// Until the clock says so; then, with nothing more sent, until all was heard.
         func go(until end: LoopInstant) throws {
-            while isOver ? hearing.heard < outgoing.begun : LoopInstant.now() < end, hearing.failure == nil {
-                if outgoing.isWritten, !isOver, outgoing.begun - hearing.heard + eventsInAWrite <= Self.window {
+            while isOver ? receiver.received < outgoing.begun : LoopInstant.now() < end, receiver.failure == nil {
+                if outgoing.isWritten, !isOver, outgoing.begun - receiver.received + eventsInAWrite <= Self.window {
                     outgoing.begin()
                 }
                 if !outgoing.isWritten { try outgoing.write(to: publisher) }
-                try subscriber.receive(waiting: outgoing.isWritten && outgoing.begun - hearing.heard > Self.window / 2)
-                subscriber.take { hearing.take($0) }
-                while hearing.pings > 0 {
-                    try subscriber.send(speech.pong)
-                    hearing.pings -= 1
+                try subscriber.receive(
+                    waiting: outgoing.isWritten && outgoing.begun - receiver.received > Self.window / 2)
+                subscriber.take { receiver.take($0) }
+                while receiver.pings > 0 {
+                    try subscriber.send(encoder.pong)
+                    receiver.pings -= 1
                 }
             }
         }
         try go(until: LoopInstant.now() + Self.warmUp)
-        let (start, before) = (LoopInstant.now(), hearing.heard)
+        let (start, before) = (LoopInstant.now(), receiver.received)
         try go(until: start + duration)
-        let rate = Double(hearing.heard - before) / ((LoopInstant.now() - start) / .seconds(1))
+        let rate = Double(receiver.received - before) / ((LoopInstant.now() - start) / .seconds(1))
         isOver = true
         try go(until: start)
-        return (rate, hearing.faults)
+        return (rate, receiver.faults)
     }
 
     /// One write's events, numbered anew for each.
@@ -51,23 +52,23 @@ struct BusStream {
         private(set) var begun = 0
         private var bytes: [UInt8]
         private var written: Int
-        private let places: [Int]
+        private let offsets: [Int]
 
-        init(_ speech: BusSpeech, count: Int) {
-            let event = Array(speech.publication(of: BusHearing.payload(0)).utf8)
-            let payload = Array(BusHearing.payload(0).utf8)
-            let place = event.indices.first { event[$0...].starts(with: payload) } ?? 0
+        init(_ encoder: BusEncoder, count: Int) {
+            let event = Array(encoder.publication(of: BusReceiver.payload(0)).utf8)
+            let payload = Array(BusReceiver.payload(0).utf8)
+            let offset = event.indices.first { event[$0...].starts(with: payload) } ?? 0
             bytes = Array(repeatElement(event, count: count).joined())
-            places = (0..<count).map { $0 * event.count + place }
+            offsets = (0..<count).map { $0 * event.count + offset }
             written = bytes.count
         }
 
         var isWritten: Bool { written == bytes.count }
 
         mutating func begin() {
-            for place in places {
+            for offset in offsets {
                 var number = begun
-                for digit in stride(from: place + BusHearing.digits - 1, through: place, by: -1) {
+                for digit in stride(from: offset + BusReceiver.digits - 1, through: offset, by: -1) {
                     bytes[digit] = UInt8(ascii: "0") + UInt8(number % 10)
                     number /= 10
                 }

@@ -5,9 +5,9 @@ import WebSocket
 /// Sockets that all hear the same messages, and the ledger of it: how many have heard each, and whether it was the same one.
 final class FanOutAudience {
     /// Called for each delivery, with the message's number: 0 for the first that anyone heard.
-    var onHeard: ((Int) -> Void)?
+    var onReceived: ((Int) -> Void)?
     /// Called when everyone has heard a message.
-    var onHeardByAll: ((Int) -> Void)?
+    var onReceivedByAll: ((Int) -> Void)?
     private(set) var deliveries = 0
     /// Deliveries of another message than others heard in that place.
     private(set) var outOfOrder = 0
@@ -22,7 +22,7 @@ final class FanOutAudience {
     private var isClosing = false
     private var waiting: ((Result<Void, ClientError>) -> Void)?
 
-    private var heardBy: [Int] = []
+    private var receivedBy: [Int] = []
     /// Of each message what tells it from all others: the last eight digits of its `messageId`.
     private var marks: [UInt64] = []
     /// A packet as it came, and where in it the mark stands; nil before the first.
@@ -30,22 +30,24 @@ final class FanOutAudience {
 
     /// How many connect at once.
     private static let atOnce = 128
-    private static let patience: Duration = .seconds(60)
+    private static let maxWait: Duration = .seconds(60)
     /// What has not been heard by then never will be.
-    private static let hearingPatience: Duration = .seconds(20)
+    private static let receiveTimeout: Duration = .seconds(20)
 
     init(size: Int) { self.size = size }
 
     // MARK: - Coming and going
 
     /// Returns when all of them listen.
-    func enter(_ server: ServerAddress, _ speech: Listener.Speech, on loop: EventLoop) async throws(ClientError) {
-        let timer = loop.schedule(after: Self.patience) { [self] in closed("sockets do not open") }
+    func enter(_ server: ServerAddress, _ protocolKind: Listener.ProtocolKind, on loop: EventLoop)
+        async throws(ClientError)
+    {
+        let timer = loop.schedule(after: Self.maxWait) { [self] in closed("sockets do not open") }
         defer { timer.cancel() }
         while listeners.count < size {
             goal = min(open + Self.atOnce, size)
             while listeners.count < goal {
-                listeners.append(try await Listener.connect(to: server, speech, in: self, on: loop))
+                listeners.append(try await Listener.connect(to: server, protocolKind, in: self, on: loop))
             }
             let outcome: Result<Void, ClientError> = await withCheckedContinuation { continuation in
                 if let failure { return continuation.resume(returning: .failure(ClientError(failure))) }
@@ -81,24 +83,24 @@ final class FanOutAudience {
     // MARK: - Hearing
 
     /// - Parameter number: how many messages this socket had heard before.
-    func heard(_ packet: UnsafeRawBufferPointer, number: Int) {
-        let place = sample?.mark ?? takeSample(packet)
+    func received(_ packet: UnsafeRawBufferPointer, number: Int) {
+        let offset = sample?.mark ?? takeSample(packet)
         // One without an id is no message that anybody else has heard.
-        let mark = place + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: place, as: UInt64.self) : 0
+        let mark = offset + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: offset, as: UInt64.self) : 0
         if number == marks.count {
             marks.append(mark)
-            heardBy.append(0)
+            receivedBy.append(0)
         }
         if marks[number] != mark { outOfOrder += 1 }
         deliveries += 1
-        heardBy[number] += 1
-        onHeard?(number)
-        if heardBy[number] == size { onHeardByAll?(number) }
+        receivedBy[number] += 1
+        onReceived?(number)
+        if receivedBy[number] == size { onReceivedByAll?(number) }
     }
 
     /// Waits until everyone has heard so many messages, or something has gone wrong.
-    func heardAll(_ messages: Int, on loop: EventLoop) async {
-        let end = LoopInstant.now() + Self.hearingPatience
+    func receivedAll(_ messages: Int, on loop: EventLoop) async {
+        let end = LoopInstant.now() + Self.receiveTimeout
         while deliveries < messages * size, failure == nil, LoopInstant.now() < end {
             await loop.pause(.milliseconds(10))
         }
@@ -107,9 +109,9 @@ final class FanOutAudience {
     private func takeSample(_ packet: UnsafeRawBufferPointer) -> Int {
         let name = Array("\"messageId\":\"".utf8)
         let start = packet.indices.first { packet[$0...].starts(with: name) } ?? packet.count
-        let place = start + name.count + 36 - 8
-        sample = (Array(packet), place)
-        return place
+        let offset = start + name.count + 36 - 8
+        sample = (Array(packet), offset)
+        return offset
     }
 
     /// A frame like those that it heard, of a message with this number.
@@ -123,12 +125,12 @@ final class FanOutAudience {
     }
 
     func faults(sent: Int) -> [String] {
-        let lost = heardBy.reduce(0) { $0 + size - $1 } + max(sent - heardBy.count, 0) * size
+        let lost = receivedBy.reduce(0) { $0 + size - $1 } + max(sent - receivedBy.count, 0) * size
         var found: [String] = []
         if let failure { found.append(failure) }
         if lost != 0 { found.append("\(lost) lost") }
         if outOfOrder > 0 { found.append("\(outOfOrder) out of order") }
-        if heardBy.count > sent { found.append("\(heardBy.count - sent) that nobody sent") }
+        if receivedBy.count > sent { found.append("\(receivedBy.count - sent) that nobody sent") }
         return found
     }
 }

@@ -20,14 +20,14 @@ final class FanOutRun {
     /// - Returns: deliveries a second, with so many messages that not everyone has heard yet.
     func deliveriesPerSecond(inFlight: Int, for duration: Duration) async -> Double {
         var isOver = false
-        audience.onHeardByAll = { [self] _ in if !isOver { sendNext() } }
+        audience.onReceivedByAll = { [self] _ in if !isOver { sendNext() } }
         for _ in 0..<inFlight { sendNext() }
         await loop.pause(Self.warmUp)
         let (start, before) = (LoopInstant.now(), audience.deliveries)
         await loop.pause(duration)
         let rate = Double(audience.deliveries - before) / ((LoopInstant.now() - start) / .seconds(1))
         isOver = true
-        await audience.heardAll(sent, on: loop)
+        await audience.receivedAll(sent, on: loop)
         return rate
     }
 
@@ -36,8 +36,8 @@ final class FanOutRun {
         var latencies = Latencies()
         let (first, start) = (sent, LoopInstant.now())
         let interval: Duration = .seconds(1) / rate
-        audience.onHeardByAll = nil
-        audience.onHeard = { number in
+        audience.onReceivedByAll = nil
+        audience.onReceived = { number in
             if number >= first { latencies.record(since: start + interval * Double(number - first)) }
         }
         let count = max(Int(duration / interval), 1)
@@ -47,8 +47,8 @@ final class FanOutRun {
             if due > now { await loop.pause(due - now) }
             sendNext()
         }
-        await audience.heardAll(sent, on: loop)
-        audience.onHeard = nil
+        await audience.receivedAll(sent, on: loop)
+        audience.onReceived = nil
         return latencies
     }
 

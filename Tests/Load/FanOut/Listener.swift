@@ -9,21 +9,21 @@ import WebSocket
 ///
 /// It speaks Socket.IO, or nothing at all to `bench-floor`.
 final class Listener: ChannelHandler {
-    enum Speech {
+    enum ProtocolKind {
         /// As the person with this token.
         case socketIO(token: String)
         case nothing
     }
 
     private let channel: Channel
-    private var speech = Speech.nothing
+    private var protocolKind = ProtocolKind.nothing
     private var audience: FanOutAudience?
     /// Whether the answer to the upgrade has been read.
     private var isUpgraded = false
     /// The beginning of a frame, or of the upgrade's answer.
     private var rest: [UInt8] = []
     /// How many messages it has heard.
-    private var heard = 0
+    private var received = 0
 
     private static let event = Array("42[\"message:new:global\"".utf8)
 
@@ -31,7 +31,7 @@ final class Listener: ChannelHandler {
 
     /// Connects; `FanOutAudience.opened` tells when it listens.
     static func connect(
-        to server: ServerAddress, _ speech: Speech, in audience: FanOutAudience, on loop: EventLoop
+        to server: ServerAddress, _ protocolKind: ProtocolKind, in audience: FanOutAudience, on loop: EventLoop
     ) async throws(ClientError) -> Listener {
         let channel: Channel
         do {
@@ -40,14 +40,14 @@ final class Listener: ChannelHandler {
             throw ClientError("no connection to \(server.name): \(error)")
         }
         guard let listener = channel.handler as? Listener else { throw ClientError("the server closed the connection") }
-        listener.speech = speech
+        listener.protocolKind = protocolKind
         listener.audience = audience
         listener.start(to: server)
         return listener
     }
 
     private func start(to server: ServerAddress) {
-        guard case .socketIO = speech else {
+        guard case .socketIO = protocolKind else {
             isUpgraded = true
             audience?.opened()
             return
@@ -86,7 +86,7 @@ final class Listener: ChannelHandler {
             at = end + 4
         }
         while let payload = Self.frame(in: bytes, at: at) {
-            hear(UnsafeRawBufferPointer(rebasing: bytes[payload]))
+            receive(UnsafeRawBufferPointer(rebasing: bytes[payload]))
             at = payload.upperBound
         }
         return at
@@ -109,17 +109,17 @@ final class Listener: ChannelHandler {
         return payload + length <= bytes.count ? payload..<(payload + length) : nil
     }
 
-    private func hear(_ packet: UnsafeRawBufferPointer) {
+    private func receive(_ packet: UnsafeRawBufferPointer) {
         if let start = packet.baseAddress, packet.count > Self.event.count,
             memcmp(start, Self.event, Self.event.count) == 0
         {
-            audience?.heard(packet, number: heard)
-            heard += 1
+            audience?.received(packet, number: received)
+            received += 1
             return
         }
         switch (packet.first, packet.dropFirst().first) {
         case (UInt8(ascii: "0"), _):
-            if case .socketIO(let token) = speech { send("40{\"token\":\"\(token)\"}") }
+            if case .socketIO(let token) = protocolKind { send("40{\"token\":\"\(token)\"}") }
         case (UInt8(ascii: "4"), UInt8(ascii: "0")): audience?.opened()
         case (UInt8(ascii: "2"), _): send("3")
         default: break

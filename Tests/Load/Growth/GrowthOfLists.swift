@@ -13,12 +13,12 @@ struct GrowthOfLists {
     func measure() async throws -> Row {
         let server = try OwnServer(program, data: "lists")
         defer { server.stop() }
-        let world = World(server: server.address, loop: loop)
-        let people = try await world.register(Self.sizes.count + 1)
+        let fixture = Fixture(server: server.address, loop: loop)
+        let people = try await fixture.register(Self.sizes.count + 1)
         let other = people[Self.sizes.count]
         var rooms: [[String]] = []
         for (size, person) in zip(Self.sizes, people) {
-            rooms.append(try await world.makeRooms(size, of: person, with: other))
+            rooms.append(try await fixture.makeRooms(size, of: person, with: other))
         }
         var latencies = [Latencies](repeating: Latencies(), count: Self.sizes.count)
         var faults: [String] = []
@@ -26,9 +26,9 @@ struct GrowthOfLists {
             for (index, size) in Self.sizes.enumerated() {
                 let text = JSONWriter.object { $0.member("text", "Something new.") }
                 let room = rooms[index][round % size]
-                try await world.data(
+                try await fixture.data(
                     of: [HTTPCall("POST", "/api/rooms/\(room)/messages", token: other.token, body: text)])
-                let client = try await world.connect()
+                let client = try await fixture.connect()
                 let start = LoopInstant.now()
                 let call = HTTPCall("GET", "/api/rooms/my-rooms", token: people[index].token)
                 let answers = try await HTTPBatch([call], on: [client]).run()

@@ -17,7 +17,7 @@ struct GrowthOfSends {
     private static let sendsInARound = 50
 
     /// A socket in a room.
-    private final class Place {
+    private final class Sender {
         let name: String
         let socket: SocketIOClient
         let payload: JSONValue
@@ -54,15 +54,15 @@ struct GrowthOfSends {
         let large = try await furnish("large", sizes, others: max(messages - sizes.reduce(0, +), 0))
         defer { large.server.stop() }
         // Only now: filling a database leaves a socket's pings without an answer.
-        let places = try await enter(small) + enter(large)
+        let senders = try await enter(small) + enter(large)
         for _ in 0..<Self.rounds {
-            for place in places { for _ in 0..<Self.sendsInARound { try await place.send() } }
+            for sender in senders { for _ in 0..<Self.sendsInARound { try await sender.send() } }
         }
-        for place in places { place.socket.close() }
-        let times = places.map { $0.latencies.quantile(0.5) }
+        for sender in senders { sender.socket.close() }
+        let times = senders.map { $0.latencies.quantile(0.5) }
         return Row(
             name: "growth: message:send, one in flight, by messages in the room",
-            figures: zip(places, times).map { Figure("p50, \($0.name)", $1, .milliseconds) } + [
+            figures: zip(senders, times).map { Figure("p50, \($0.name)", $1, .milliseconds) } + [
                 Figure("the large database to the small", times[1] / times[0], .timeRatio),
                 Figure("the largest room to the smallest", times[times.count - 1] / times[1], .timeRatio),
             ])
@@ -70,10 +70,10 @@ struct GrowthOfSends {
 
     private func furnish(_ name: String, _ sizes: [Int], others: Int) async throws -> Furnished {
         let empty = try OwnServer(program, data: name)
-        let world = World(server: empty.address, loop: loop)
-        let people = try await world.register(2)
-        let rooms = try await world.makeRooms(sizes.count, of: people[0], with: people[1])
-        let otherRooms = try await world.makeRooms(others > 0 ? Self.otherRooms : 0, of: people[0], with: people[1])
+        let fixture = Fixture(server: empty.address, loop: loop)
+        let people = try await fixture.register(2)
+        let rooms = try await fixture.makeRooms(sizes.count, of: people[0], with: people[1])
+        let otherRooms = try await fixture.makeRooms(others > 0 ? Self.otherRooms : 0, of: people[0], with: people[1])
         empty.stop()
         var past = try PastMessages(inDataOf: "\(program.folder)/\(name)")
         for (room, size) in zip(rooms, sizes) { try past.add(size, to: room, from: people[0], to: people[1]) }
@@ -85,14 +85,14 @@ struct GrowthOfSends {
             rooms: zip(sizes, rooms).map { ("\($0) of \(all)", $1) })
     }
 
-    private func enter(_ furnished: Furnished) async throws -> [Place] {
-        let world = World(server: furnished.server.address, loop: loop)
-        var places: [Place] = []
+    private func enter(_ furnished: Furnished) async throws -> [Sender] {
+        let fixture = Fixture(server: furnished.server.address, loop: loop)
+        var senders: [Sender] = []
         for (name, room) in furnished.rooms {
-            let socket = try await world.connect(as: furnished.sender)
+            let socket = try await fixture.connect(as: furnished.sender)
             try await socket.call("room:join", JSONWriter.object { $0.member("roomId", room) })
-            places.append(Place(name, socket, in: room))
+            senders.append(Sender(name, socket, in: room))
         }
-        return places
+        return senders
     }
 }

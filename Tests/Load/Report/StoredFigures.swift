@@ -59,8 +59,10 @@ struct StoredFigures {
                 guard let value = rows[row.name]?[figure.name], let speed = figure.speed,
                     let before = Figure(figure.name, value, figure.unit).speed, speed < before * (1 - Self.tolerance)
                 else { return nil }
-                let fall = ReportTable.decimal((1 - speed / before) * 100, places: 0)
-                let (then, here) = (ReportTable.decimal(value, places: 2), ReportTable.decimal(figure.value, places: 2))
+                let fall = ReportTable.decimal((1 - speed / before) * 100, decimals: 0)
+                let (then, here) = (
+                    ReportTable.decimal(value, decimals: 2), ReportTable.decimal(figure.value, decimals: 2)
+                )
                 return "warning: \(row.name): \(figure.name) is worse by \(fall) %: \(here), and \(then) before"
             }
         }

@@ -22,11 +22,11 @@ struct BusBesideNATS {
     private var share: Duration { max(.seconds(seconds) / 5, .milliseconds(500)) }
 
     private func events(inAWrite count: Int) throws -> Row {
-        let outcome = try inTurns { broker, speech in
-            try BusStream(broker: broker, speech: speech, eventsInAWrite: count).run(for: share)
+        let outcome = try inTurns { broker, encoder in
+            try BusStream(broker: broker, encoder: encoder, eventsInAWrite: count).run(for: share)
         }
         return row(
-            "events of \(BusSpeech.payloadLength) bytes, \(count) in a write",
+            "events of \(BusEncoder.payloadLength) bytes, \(count) in a write",
             own: [Figure("heard", outcome.own, .perSecond)],
             peer: outcome.peer.map {
                 [Figure("nats-server", $0, .perSecond), Figure("to nats-server", outcome.own / $0, .ratio)]
@@ -35,8 +35,8 @@ struct BusBesideNATS {
     }
 
     private func roundTrip() throws -> Row {
-        let outcome = try inTurns { broker, speech in
-            let (latencies, faults) = try BusRoundTrip(broker: broker, speech: speech).run(for: share)
+        let outcome = try inTurns { broker, encoder in
+            let (latencies, faults) = try BusRoundTrip(broker: broker, encoder: encoder).run(for: share)
             return (latencies.quantile(0.5), faults)
         }
         return row(
@@ -59,7 +59,7 @@ struct BusBesideNATS {
 
     /// The medians of what is measured of the one and of the other, turn by turn.
     private func inTurns(
-        _ measure: (ServerAddress, BusSpeech) throws -> (Double, [String])
+        _ measure: (ServerAddress, BusEncoder) throws -> (Double, [String])
     ) throws -> (own: Double, peer: Double?, faults: [String]) {
         var (own, peer): ([Double], [Double]) = ([], [])
         var faults: [String] = []

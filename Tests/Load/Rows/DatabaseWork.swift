@@ -6,8 +6,8 @@ struct DatabaseWork {
     private var reads: Int?
     private var snapshots: Int?
 
-    static func soFar(in world: World) async throws(ClientError) -> DatabaseWork {
-        let client = try await world.connect()
+    static func soFar(in fixture: Fixture) async throws(ClientError) -> DatabaseWork {
+        let client = try await fixture.connect()
         defer { client.close() }
         let answers = try await HTTPBatch([HTTPCall("GET", "/metrics")], on: [client]).run()
         return DatabaseWork(metrics: String(decoding: answers.first?.body ?? [], as: UTF8.self))

@@ -8,26 +8,26 @@ struct DeliveryLedger {
     /// Acks that came before their own echo.
     private(set) var lateEchoes = 0
 
-    private var heard: [Bool] = []
+    private var received: [Bool] = []
     private var last = 0
 
-    mutating func hear(_ seq: Int) {
-        if hasHeard(seq) {
+    mutating func receive(_ seq: Int) {
+        if hasReceived(seq) {
             doubled += 1
             return
         }
         delivered += 1
         if seq < last { outOfOrder += 1 }
         last = max(last, seq)
-        if seq >= heard.count {
-            heard += Array(repeating: false, count: max(seq + 1 - heard.count, heard.count + 64))
+        if seq >= received.count {
+            received += Array(repeating: false, count: max(seq + 1 - received.count, received.count + 64))
         }
-        heard[seq] = true
+        received[seq] = true
     }
 
     /// The sender's own ack.
     mutating func acknowledge(_ seq: Int) {
-        if !hasHeard(seq) { lateEchoes += 1 }
+        if !hasReceived(seq) { lateEchoes += 1 }
     }
 
     /// What stands against it, when `sent` messages were acknowledged in the room.
@@ -39,5 +39,5 @@ struct DeliveryLedger {
         ].filter { $0.1 != 0 }.map { "\($0.1) \($0.0)" }
     }
 
-    private func hasHeard(_ seq: Int) -> Bool { heard.indices.contains(seq) && heard[seq] }
+    private func hasReceived(_ seq: Int) -> Bool { received.indices.contains(seq) && received[seq] }
 }

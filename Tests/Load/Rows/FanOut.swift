@@ -19,7 +19,7 @@ struct FanOut {
         let faults: [String]
     }
 
-    let world: World
+    let fixture: Fixture
     let floor: ServerAddress
     /// The process that holds the sockets, to see what an idle one takes; nil if that is unknown.
     let serverProcess: Int?
@@ -29,14 +29,14 @@ struct FanOut {
         guard DescriptorLimit.raise() >= load.sockets + 256 else {
             throw ClientError("\(load.sockets) sockets need as many descriptors: see `ulimit -Hn`")
         }
-        let people = try await world.register(3)
-        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
-        let writer = try await world.connect(as: people[0])
+        let people = try await fixture.register(3)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
+        let writer = try await fixture.connect(as: people[0])
         defer { writer.close() }
 
         let audience = FanOutAudience(size: load.sockets)
         let before = serverProcess.flatMap(ProcessMemory.resident)
-        try await audience.enter(world.server, .socketIO(token: people[2].token), on: world.loop)
+        try await audience.enter(fixture.server, .socketIO(token: people[2].token), on: fixture.loop)
         let after = serverProcess.flatMap(ProcessMemory.resident)
         let payload = JSONWriter.object {
             $0.member("roomId", room)
@@ -52,8 +52,8 @@ struct FanOut {
         audience.close()
 
         let bound = FanOutAudience(size: load.sockets)
-        try await bound.enter(floor, .nothing, on: world.loop)
-        let source = try await FloorSource.connect(to: floor, on: world.loop)
+        try await bound.enter(floor, .nothing, on: fixture.loop)
+        let source = try await FloorSource.connect(to: floor, on: fixture.loop)
         let limit = await run(bound) { number in source.send(audience.frame(numbered: number) ?? []) }
         source.close()
         bound.close()
@@ -77,7 +77,7 @@ struct FanOut {
     private func run(
         _ audience: FanOutAudience, beforePacing: () -> Void = {}, send: @escaping (Int) -> Void
     ) async -> Outcome {
-        let run = FanOutRun(audience, on: world.loop, send: send)
+        let run = FanOutRun(audience, on: fixture.loop, send: send)
         let rate = await run.deliveriesPerSecond(inFlight: load.inFlight, for: .seconds(load.seconds))
         beforePacing()
         let latencies = await run.latencies(

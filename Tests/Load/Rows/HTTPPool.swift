@@ -10,9 +10,9 @@ final class HTTPPool {
     /// Those before it have been sent.
     private var next = 0
 
-    init(_ count: Int, in world: World) async throws(ClientError) {
+    init(_ count: Int, in fixture: Fixture) async throws(ClientError) {
         var clients: [HTTPClient] = []
-        for _ in 0..<count { clients.append(try await world.connect()) }
+        for _ in 0..<count { clients.append(try await fixture.connect()) }
         self.clients = clients
         idle = clients
     }

@@ -5,7 +5,7 @@ import TestClients
 /// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: each after a change, and after so many that the list
 /// is composed whole, then unchanged, over one connection and over eight, then of clients that have the list already, over up to 32.
 struct MyRooms {
-    let world: World
+    let fixture: Fixture
     let roomCount: Int
     let seconds: Int
 
@@ -40,9 +40,9 @@ struct MyRooms {
     private var changedRooms: [Int] { roomCount < 20 ? [1] : [1, roomCount / 10, min(roomCount, 257)] }
 
     private func furnish() async throws(ClientError) -> House {
-        let people = try await world.register(2)
+        let people = try await fixture.register(2)
         let (caller, other) = (people[0], people[1])
-        let rooms = try await world.makeRooms(roomCount, of: caller, with: other)
+        let rooms = try await fixture.makeRooms(roomCount, of: caller, with: other)
         var calls: [HTTPCall] = []
         for room in rooms {
             for number in 1...Self.messagesInARoom {
@@ -57,13 +57,13 @@ struct MyRooms {
                 calls.append(HTTPCall("POST", "/api/rooms/\(room)/elements", token: other.token, body: note))
             }
         }
-        try await world.data(of: calls)
+        try await fixture.data(of: calls)
         return House(caller: caller, other: other, rooms: rooms)
     }
 
     /// Somebody else renames rooms before each call: no answer is like the one before, and each has to begin with those rooms by their new name.
     private func measureAnew(_ house: House, changing count: Int) async throws(ClientError) -> Row {
-        let client = try await world.connect()
+        let client = try await fixture.connect()
         defer { client.close() }
         var latencies = Latencies()
         var stale = 0
@@ -71,7 +71,7 @@ struct MyRooms {
         while LoopInstant.now() < end {
             let name = "name \(count) \(latencies.count)"
             let body = JSONWriter.object { $0.member("name", name) }
-            try await world.data(
+            try await fixture.data(
                 of: house.rooms.prefix(count).map {
                     HTTPCall("PUT", "/api/rooms/\($0)/name", token: house.other.token, body: body)
                 })
@@ -105,7 +105,7 @@ struct MyRooms {
     }
 
     private func answer(to call: HTTPCall) async throws(ClientError) -> HTTPAnswer? {
-        let client = try await world.connect()
+        let client = try await fixture.connect()
         defer { client.close() }
         return try await HTTPBatch([call], on: [client]).run().first
     }
@@ -114,9 +114,9 @@ struct MyRooms {
         _ what: String, _ call: HTTPCall, _ connections: Int, bytes: Int, isRight: @escaping (HTTPAnswer) -> Bool
     ) async throws(ClientError) -> Row {
         var clients: [HTTPClient] = []
-        for _ in 0..<connections { clients.append(try await world.connect()) }
+        for _ in 0..<connections { clients.append(try await fixture.connect()) }
         defer { for client in clients { client.close() } }
-        let load = RepeatedCall(call, on: clients, for: .seconds(seconds), loop: world.loop)
+        let load = RepeatedCall(call, on: clients, for: .seconds(seconds), loop: fixture.loop)
         try await load.run(isRight: isRight)
         return Row(
             name:

@@ -7,7 +7,7 @@ import TestClients
 /// In turns: sends with nothing to push, then sends while thousands of notifications go out, so that a machine which changes
 /// its pace changes it for both.
 struct PushDrain {
-    let world: World
+    let fixture: Fixture
     /// What the server that plays Apple's writes down.
     let logPath: String
     /// Of one turn.
@@ -19,13 +19,13 @@ struct PushDrain {
     private static let people = 8
     private static let pollInterval: Duration = .milliseconds(20)
     /// What has not gone out after this long never will.
-    private static let patience: Duration = .seconds(120)
+    private static let maxWait: Duration = .seconds(120)
 
     func measure() async throws(ClientError) -> Row {
-        let pair = try await world.register(2)
-        let room = try await world.makeRooms(1, of: pair[0], with: pair[1])[0]
-        let without = try await RoomSocket.join(room, as: pair[0], in: world)
-        let with = try await RoomSocket.join(room, as: pair[1], in: world)
+        let pair = try await fixture.register(2)
+        let room = try await fixture.makeRooms(1, of: pair[0], with: pair[1])[0]
+        let without = try await RoomSocket.join(room, as: pair[0], in: fixture)
+        let with = try await RoomSocket.join(room, as: pair[1], in: fixture)
         defer {
             without.close()
             with.close()
@@ -35,7 +35,7 @@ struct PushDrain {
 
         var seconds = 0.0
         for _ in 0..<Self.turns {
-            try await world.data(of: messages)
+            try await fixture.data(of: messages)
             let time = try await drain(&log, sendingOn: with)
             seconds += time / .seconds(1)
             try await send(on: without, for: time)
@@ -64,12 +64,12 @@ struct PushDrain {
     ///
     /// - Returns: messages to them that make as many notifications as one turn has.
     private func furnish() async throws(ClientError) -> [HTTPCall] {
-        let host = try await world.register(1)[0]
-        let people = try await world.register(Self.people)
+        let host = try await fixture.register(1)[0]
+        let people = try await fixture.register(Self.people)
         var rooms: [String] = []
         for person in people {
-            rooms += try await world.makeRooms(1, of: host, with: person)
-            try await world.data(
+            rooms += try await fixture.makeRooms(1, of: host, with: person)
+            try await fixture.data(
                 of: (0..<Self.devicesPerPerson).map { number in
                     HTTPCall(
                         "POST", "/api/devices", token: person.token,
@@ -92,11 +92,11 @@ struct PushDrain {
     /// - Returns: how long that took.
     private func drain(_ log: inout NotificationLog, sendingOn socket: RoomSocket) async throws(ClientError) -> Duration
     {
-        let limit = LoopInstant.now() + Self.patience
+        let limit = LoopInstant.now() + Self.maxWait
         let begin = log.requests
         while log.requests == begin {
             guard LoopInstant.now() < limit else { throw ClientError("no notification went out") }
-            await world.loop.pause(Self.pollInterval)
+            await fixture.loop.pause(Self.pollInterval)
             log.read()
         }
         let start = LoopInstant.now()

@@ -12,7 +12,7 @@ actor ReturnStorm {
 
     private let clientCount: Int
     private let kind: Kind
-    private let world: World
+    private let fixture: Fixture
     private let loop: EventLoop
     private var clients: [ReturningClient] = []
     private var begun = 0
@@ -32,7 +32,7 @@ actor ReturnStorm {
     private static let spread: Duration = .seconds(1)
     private static let tick: Duration = .milliseconds(5)
     /// Who is not back after this long never is.
-    private static let patience: Duration = .seconds(60)
+    private static let maxWait: Duration = .seconds(60)
     /// Connections that lists are asked for on.
     private static let listConnections = 64
     /// What the process has open beside the clients.
@@ -43,7 +43,7 @@ actor ReturnStorm {
         self.kind = kind
         self.loop = loop
         left = clientCount
-        world = World(server: server, loop: loop)
+        fixture = Fixture(server: server, loop: loop)
     }
 
     func measure() async throws(ClientError) -> Row {
@@ -52,14 +52,14 @@ actor ReturnStorm {
             throw ClientError("\(clientCount) clients need more than the \(descriptors) descriptors of `ulimit -Hn`")
         }
         clients = try await furnish()
-        let survivors = try await SteadySends.meet(in: world)
-        let lists = try await HTTPPool(Self.listConnections, in: world)
-        let before = try await DatabaseWork.soFar(in: world)
+        let survivors = try await SteadySends.meet(in: fixture)
+        let lists = try await HTTPPool(Self.listConnections, in: fixture)
+        let before = try await DatabaseWork.soFar(in: fixture)
 
         survivors.start()
         await comeBack(using: lists)
         let seconds = (LoopInstant.now() - start) / .seconds(1)
-        let work = try await DatabaseWork.soFar(in: world)
+        let work = try await DatabaseWork.soFar(in: fixture)
         try await survivors.stop()
         defer {
             for client in clients { client.close() }
@@ -82,7 +82,7 @@ actor ReturnStorm {
     private var faults: [String] {
         var found: [String] = []
         if let first = failures.first { found.append("\(failures.count) did not come back: \(first)") }
-        if left > 0 { found.append("\(left) were not back after \(Self.patience)") }
+        if left > 0 { found.append("\(left) were not back after \(Self.maxWait)") }
         let lost = clients.reduce(0) { $0 + $1.lost }
         let doubled = clients.reduce(0) { $0 + $1.doubled }
         if lost > 0 { found.append("\(lost) lost") }
@@ -93,19 +93,19 @@ actor ReturnStorm {
     /// Makes people and rooms, has everyone know the state by a cursor, and then sends what they miss: a message to each
     /// room.
     private func furnish() async throws(ClientError) -> [ReturningClient] {
-        let people = try await world.register(Self.people)
+        let people = try await fixture.register(Self.people)
         let pairs = people.indices.flatMap { index in
             (1...Self.neighbours).map { (index, (index + $0) % people.count) }
         }
-        let rooms = try await world.data(
+        let rooms = try await fixture.data(
             of: pairs.map { owner, other in
                 let body = JSONWriter.object { $0.member("otherUserId", people[other].id) }
                 return HTTPCall("POST", "/api/rooms", token: people[owner].token, body: body)
             }
         ).map { $0["id"]?.string ?? "" }
-        let cursors = try await world.data(of: people.map { HTTPCall("GET", "/api/sync", token: $0.token) })
+        let cursors = try await fixture.data(of: people.map { HTTPCall("GET", "/api/sync", token: $0.token) })
             .map { kind == .new ? nil : $0["cursor"]?.string ?? "" }
-        let messages = try await world.data(
+        let messages = try await fixture.data(
             of: zip(pairs, rooms).map { pair, room in
                 let body = JSONWriter.object { $0.member("text", "This is what you missed.") }
                 return HTTPCall("POST", "/api/rooms/\(room)/messages", token: people[pair.0].token, body: body)
@@ -134,7 +134,7 @@ actor ReturnStorm {
     /// Returns when all are back, or have failed to.
     private func comeBack(using lists: HTTPPool) async {
         start = LoopInstant.now()
-        let timer = loop.schedule(after: Self.patience) { [self] in finish() }
+        let timer = loop.schedule(after: Self.maxWait) { [self] in finish() }
         await withCheckedContinuation { continuation in
             isOver = { continuation.resume() }
             beginThoseDue(lists)
@@ -156,7 +156,7 @@ actor ReturnStorm {
     private func bringBack(_ client: ReturningClient, _ lists: HTTPPool) async {
         let began = LoopInstant.now()
         do throws(ClientError) {
-            try await client.comeBack(to: world, within: Self.patience, using: lists)
+            try await client.comeBack(to: fixture, within: Self.maxWait, using: lists)
             latencies.record(since: began)
         } catch {
             failures.append(error)

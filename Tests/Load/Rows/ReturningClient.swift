@@ -11,7 +11,7 @@ final class ReturningClient {
     private let missed: Set<String>
     private var socket: SocketIOClient?
     /// How often each message came.
-    private var heard: [String: Int] = [:]
+    private var received: [String: Int] = [:]
     /// Told whether it was caught up, or why that is not known.
     private var synchronised: ((Result<Bool, ClientError>) -> Void)?
 
@@ -30,16 +30,16 @@ final class ReturningClient {
         self.missed = missed
     }
 
-    var replayed: Int { heard.count }
-    var lost: Int { missed.count { heard[$0] == nil } }
-    var doubled: Int { heard.values.reduce(0) { $0 + $1 - 1 } }
+    var replayed: Int { received.count }
+    var lost: Int { missed.count { received[$0] == nil } }
+    var doubled: Int { received.values.reduce(0) { $0 + $1 - 1 } }
 
     /// Connects with its cursor, is caught up, joins its room, and lists all rooms.
     ///
     /// - Throws: also if it is told that it cannot be caught up, or the list is not of its rooms.
-    func comeBack(to world: World, within patience: Duration, using lists: HTTPPool) async throws(ClientError) {
+    func comeBack(to fixture: Fixture, within maxWait: Duration, using lists: HTTPPool) async throws(ClientError) {
         let socket = try await SocketIOClient.connect(
-            to: world.server, token: person.token, since: cursor, timeout: patience, on: world.loop)
+            to: fixture.server, token: person.token, since: cursor, timeout: maxWait, on: fixture.loop)
         self.socket = socket
         if cursor == nil {
             socket.onEvent = { _, _ in }
@@ -59,15 +59,15 @@ final class ReturningClient {
             synchronised = { continuation.resume(returning: $0) }
             // Weakly: a socket that is being closed outlives its client.
             socket.onEnd = { [weak self] in self?.finish(.failure($0)) }
-            socket.onEvent = { [weak self] name, argument in self?.hear(name, argument) }
+            socket.onEvent = { [weak self] name, argument in self?.receive(name, argument) }
             if let failure = socket.failure { finish(.failure(failure)) }
         }
         return try outcome.get()
     }
 
-    private func hear(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
+    private func receive(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
         if name.elementsEqual(Self.messageNew) {
-            if let id = argument["message"]?["id"]?.string { heard[id, default: 0] += 1 }
+            if let id = argument["message"]?["id"]?.string { received[id, default: 0] += 1 }
         } else if name.elementsEqual(Self.syncDone) {
             finish(.success(argument["recovered"]?.bool == true))
         }

@@ -26,12 +26,12 @@ final class RoomSocket {
             $0.member("roomId", room)
             $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
         }
-        client.onEvent = { [unowned self] name, argument in hear(name, argument) }
+        client.onEvent = { [unowned self] name, argument in receive(name, argument) }
     }
 
     /// Connects and joins the room, which has to be new.
-    static func join(_ room: String, as person: Person, in world: World) async throws(ClientError) -> RoomSocket {
-        let client = try await world.connect(as: person)
+    static func join(_ room: String, as person: Person, in fixture: Fixture) async throws(ClientError) -> RoomSocket {
+        let client = try await fixture.connect(as: person)
         let socket = RoomSocket(client, room: room)
         try await client.call("room:join", JSONWriter.object { $0.member("roomId", room) })
         return socket
@@ -71,11 +71,11 @@ final class RoomSocket {
         return .success(())
     }
 
-    private func hear(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
+    private func receive(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
         if name.elementsEqual(Self.messageNew) {
             // Beyond what a room can hold, the number is nonsense and stays uncounted: the message is then lost.
             guard let seq = argument["message"]?["seq"]?.int, (1..<100_000_000).contains(seq) else { return }
-            ledger.hear(seq)
+            ledger.receive(seq)
         } else if name.elementsEqual(Self.messageNewGlobal) {
             globals += 1
         }

@@ -120,7 +120,7 @@ private final class PlainSQLite {
         init(_ beginning: String, padded count: Int, _ number: Int = 0) {
             bytes = .allocate(capacity: count)
             bytes.initialize(repeating: CChar(UInt8(ascii: "0")))
-            for (place, byte) in zip(bytes.indices, beginning.utf8) { bytes[place] = CChar(byte) }
+            for (index, byte) in zip(bytes.indices, beginning.utf8) { bytes[index] = CChar(byte) }
             end(with: number)
         }
 
@@ -128,10 +128,10 @@ private final class PlainSQLite {
 
         /// Not while a statement that has it bound is under way.
         func end(with number: Int) {
-            var (rest, place) = (number, bytes.count - 1)
+            var (rest, index) = (number, bytes.count - 1)
             while rest > 0 {
-                bytes[place] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
-                (rest, place) = (rest / 10, place - 1)
+                bytes[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
+                (rest, index) = (rest / 10, index - 1)
             }
         }
     }

@@ -4,7 +4,7 @@ import TestClients
 
 /// `message:send` with its ack, one in flight, beside the disk's own time to make a page safe.
 struct SendAlone {
-    let world: World
+    let fixture: Fixture
     let sends: Int
     /// Where to measure that; nil: it is left out.
     let syncFolder: String?
@@ -14,9 +14,9 @@ struct SendAlone {
     private static let syncsPerRound = 40
 
     func measure() async throws(ClientError) -> Row {
-        let people = try await world.register(2)
-        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
-        let socket = try await RoomSocket.join(room, as: people[0], in: world)
+        let people = try await fixture.register(2)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
+        let socket = try await RoomSocket.join(room, as: people[0], in: fixture)
         defer { socket.close() }
 
         var syncs: SyncTimes?

@@ -14,7 +14,7 @@ final class SendStorm {
     private var completion: ((Result<Void, ClientError>) -> Void)?
 
     /// What has not come after this long is lost.
-    private static let patience: Duration = .seconds(5)
+    private static let maxWait: Duration = .seconds(5)
 
     init(_ sockets: [RoomSocket], inFlight: Int, loop: EventLoop) {
         self.sockets = sockets
@@ -26,7 +26,7 @@ final class SendStorm {
         let start = LoopInstant.now()
         let end = loop.schedule(after: duration) { [self] in isOver = true }
         sending = sockets.count * inFlight
-        try await untilFinished(within: duration + Self.patience) { [self] in
+        try await untilFinished(within: duration + Self.maxWait) { [self] in
             for socket in sockets {
                 for _ in 0..<inFlight { send(on: socket) }
             }
@@ -34,7 +34,7 @@ final class SendStorm {
         end.cancel()
         sendingSeconds = (LoopInstant.now() - start) / .seconds(1)
 
-        try await untilFinished(within: Self.patience) { [self] in
+        try await untilFinished(within: Self.maxWait) { [self] in
             for socket in sockets { socket.onProgress = { [self] in finishIfComplete() } }
             finishIfComplete()
         }

@@ -13,7 +13,7 @@ struct SendTogether {
         var listeners = 0
     }
 
-    let world: World
+    let fixture: Fixture
     let load: Load
     /// Where to measure what the disk takes to make a page safe, before and after; nil: it is left out.
     let syncFolder: String?
@@ -26,18 +26,18 @@ struct SendTogether {
         let audience = FanOutAudience(size: load.listeners)
         defer { audience.close() }
         if load.listeners > 0 {
-            let stranger = try await world.register(1)[0]
-            try await audience.enter(world.server, .socketIO(token: stranger.token), on: world.loop)
+            let stranger = try await fixture.register(1)[0]
+            try await audience.enter(fixture.server, .socketIO(token: stranger.token), on: fixture.loop)
         }
         var syncs: SyncTimes?
         if let syncFolder { syncs = try SyncTimes(in: syncFolder) }
         try syncs?.measure(times: Self.syncs)
-        let storm = SendStorm(sockets, inFlight: load.inFlight, loop: world.loop)
+        let storm = SendStorm(sockets, inFlight: load.inFlight, loop: fixture.loop)
         try await storm.run(for: .seconds(load.seconds))
         try syncs?.measure(times: Self.syncs)
 
         let acknowledged = sockets.reduce(0) { $0 + $1.acknowledged }
-        await audience.heardAll(acknowledged, on: world.loop)
+        await audience.receivedAll(acknowledged, on: fixture.loop)
         let delivered = sockets.reduce(0) { $0 + $1.ledger.delivered }
         let globals = sockets.reduce(0) { $0 + $1.globals }
         let latencies = sockets.reduce(into: Latencies()) { $0.add($1.latencies) }
@@ -60,12 +60,12 @@ struct SendTogether {
 
     /// Two people for each room, both in it.
     private func enter() async throws(ClientError) -> [RoomSocket] {
-        let people = try await world.register(load.senders)
+        let people = try await fixture.register(load.senders)
         var sockets: [RoomSocket] = []
         for index in stride(from: 0, to: people.count, by: 2) {
             let (one, other) = (people[index], people[index + 1])
-            let room = try await world.makeRooms(1, of: one, with: other)[0]
-            for person in [one, other] { sockets.append(try await RoomSocket.join(room, as: person, in: world)) }
+            let room = try await fixture.makeRooms(1, of: one, with: other)[0]
+            for person in [one, other] { sockets.append(try await RoomSocket.join(room, as: person, in: fixture)) }
         }
         return sockets
     }

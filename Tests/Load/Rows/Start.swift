@@ -39,9 +39,9 @@ struct Start {
 
     private func furnish() async throws {
         let server = try OwnServer(program, data: "start")
-        let world = World(server: server.address, loop: loop)
-        let people = try await world.register(2)
-        let rooms = try await world.makeRooms(Self.rooms, of: people[0], with: people[1])
+        let fixture = Fixture(server: server.address, loop: loop)
+        let people = try await fixture.register(2)
+        let rooms = try await fixture.makeRooms(Self.rooms, of: people[0], with: people[1])
         server.stop()
         var past = try PastMessages(inDataOf: "\(program.folder)/start")
         for room in rooms { try past.add(messages / rooms.count, to: room, from: people[0], to: people[1]) }

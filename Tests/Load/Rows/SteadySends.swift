@@ -12,7 +12,7 @@ final class SteadySends {
 
     private static let interval: Duration = .milliseconds(20)
     /// What has not come after this long is lost.
-    private static let patience: Duration = .seconds(10)
+    private static let maxWait: Duration = .seconds(10)
 
     private init(_ sockets: [RoomSocket], on loop: EventLoop) {
         self.sockets = sockets
@@ -20,12 +20,12 @@ final class SteadySends {
     }
 
     /// New people in a room of their own.
-    static func meet(in world: World) async throws(ClientError) -> SteadySends {
-        let people = try await world.register(2)
-        let room = try await world.makeRooms(1, of: people[0], with: people[1])[0]
+    static func meet(in fixture: Fixture) async throws(ClientError) -> SteadySends {
+        let people = try await fixture.register(2)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         var sockets: [RoomSocket] = []
-        for person in people { sockets.append(try await RoomSocket.join(room, as: person, in: world)) }
-        return SteadySends(sockets, on: world.loop)
+        for person in people { sockets.append(try await RoomSocket.join(room, as: person, in: fixture)) }
+        return SteadySends(sockets, on: fixture.loop)
     }
 
     var latencies: Latencies { sockets.reduce(into: Latencies()) { $0.add($1.latencies) } }
@@ -52,7 +52,7 @@ final class SteadySends {
     /// Returns when all that was sent has come everywhere, or never will.
     func stop() async throws(ClientError) {
         timer?.cancel()
-        let limit = loop.schedule(after: Self.patience) { [self] in finish() }
+        let limit = loop.schedule(after: Self.maxWait) { [self] in finish() }
         await withCheckedContinuation { continuation in
             isComplete = { continuation.resume() }
             for socket in sockets { socket.onProgress = { [self] in finishIfComplete() } }

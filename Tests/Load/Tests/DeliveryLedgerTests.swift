@@ -6,7 +6,7 @@ import Testing
 struct DeliveryLedgerTests {
     private func ledger(_ seqs: [Int]) -> DeliveryLedger {
         var ledger = DeliveryLedger()
-        for seq in seqs { ledger.hear(seq) }
+        for seq in seqs { ledger.receive(seq) }
         return ledger
     }
 
@@ -42,8 +42,8 @@ struct DeliveryLedgerTests {
     func echoes() {
         var ledger = DeliveryLedger()
         ledger.acknowledge(1)
-        ledger.hear(1)
-        ledger.hear(2)
+        ledger.receive(1)
+        ledger.receive(2)
         ledger.acknowledge(2)
         #expect(ledger.faults(sent: 2) == ["1 acknowledged before the echo"])
     }

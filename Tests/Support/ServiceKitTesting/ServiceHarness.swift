@@ -10,8 +10,8 @@ import Workers
 
 /// A service on an in-process bus, with a database of its own, a clock that the test moves, and its log captured.
 ///
-/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `ServiceWorld`.
-public struct ServiceHarness<S: Service>: ServiceWorld {
+/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `SuiteHarness`.
+public struct ServiceHarness<S: Service>: SuiteHarness {
     public let bus: any MessageBus
     public let clock: ManualClock
     public let log: CapturedLog
@@ -21,7 +21,7 @@ public struct ServiceHarness<S: Service>: ServiceWorld {
     private let group: EventLoopGroup
     private let published = Collector<LogEntry>()
 
-    public var harness: Self { self }
+    public var serviceHarness: Self { self }
 
     /// - Parameters:
     ///   - settings: as flags.
@@ -30,7 +30,7 @@ public struct ServiceHarness<S: Service>: ServiceWorld {
     public init(
         _ settings: [String] = [], on database: (any Database)? = nil, bus: any MessageBus = InProcessBus(),
         clock: ManualClock = ManualClock(), dataDirectory: String = "/nonexistent",
-        maxUnderWay: Int = ServiceHost.maxUnderWay, lookingEvery interval: Duration = ServiceHost.lookInterval,
+        maxInFlight: Int = ServiceHost.maxInFlight, lookingEvery interval: Duration = ServiceHost.lookInterval,
         make: (ServiceContext) throws -> S = { try S($0) }
     ) throws {
         let log = CapturedLog(level: .info)
@@ -41,7 +41,7 @@ public struct ServiceHarness<S: Service>: ServiceWorld {
             log: log.logger, workers: WorkerPool(threads: 1, maxWaiting: 8), dataDirectory: dataDirectory)
         service = try make(context)
         group = try EventLoopGroup(loopCount: 2)
-        host = ServiceHost(service, context, on: group, maxUnderWay: maxUnderWay, lookingEvery: interval)
+        host = ServiceHost(service, context, on: group, maxInFlight: maxInFlight, lookingEvery: interval)
         try bus.subscribe(Subject.log(of: S.name)) { [published] message in
             guard let entry = LogEntry(message.data) else {
                 Issue.record("not an entry: \(message.data)")

@@ -9,7 +9,7 @@ public final class BlockingSocket: Sendable {
     private let isClosed = Atomic<Bool>(false)
 
     /// Longer than anything takes that a test waits for, also on a machine that is busy.
-    private static let patience = timeval(tv_sec: 60, tv_usec: 0)
+    private static let maxWait = timeval(tv_sec: 60, tv_usec: 0)
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
     /// - Parameter source: the address to connect from, of 127.0.0.0/8: as bytes, in the order they are written.
@@ -18,8 +18,8 @@ public final class BlockingSocket: Sendable {
         // Not for a process that another test starts meanwhile: it would hold the connection open.
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
-        setOption(SOL_SOCKET, SO_RCVTIMEO, Self.patience)
-        setOption(SOL_SOCKET, SO_SNDTIMEO, Self.patience)
+        setOption(SOL_SOCKET, SO_RCVTIMEO, Self.maxWait)
+        setOption(SOL_SOCKET, SO_SNDTIMEO, Self.maxWait)
         // Tests send lines byte by byte: each is to be a packet of its own.
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
         if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }

@@ -5,7 +5,7 @@ import Synchronization
 /// The bus within the process, with the troubles that one over a network has: a test says when.
 public final class FakeBus: MessageBus {
     private let real = InProcessBus()
-    private struct Troubles: Sendable {
+    private struct Warnings: Sendable {
         var publishing: BusError?
         /// How many payloads of a call pass though `publishing` is set.
         var passing = 0
@@ -15,35 +15,35 @@ public final class FakeBus: MessageBus {
         var isConnected = true
     }
 
-    private let troubles = Mutex(Troubles())
+    private let warnings = Mutex(Warnings())
     private let subscribing = Mutex<@Sendable () -> Void>({})
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
 
-    public let keepsKeysTogether: Bool
+    public let hasKeyAffinity: Bool
     /// The subjects of all requests.
     public let requested = Collector<String>()
 
-    public init(keepsKeysTogether: Bool = true) { self.keepsKeysTogether = keepsKeysTogether }
+    public init(hasKeyAffinity: Bool = true) { self.hasKeyAffinity = hasKeyAffinity }
 
     // MARK: Troubles
 
     /// Why `publish` sends nothing from now on; nil: it does.
     public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
-        troubles.withLock { ($0.publishing, $0.passing) = (error, passing) }
+        warnings.withLock { ($0.publishing, $0.passing) = (error, passing) }
     }
 
     /// The pattern that cannot be subscribed to from now on; nil: any can.
-    public func refuse(_ pattern: String?) { troubles.withLock { $0.refusedPattern = pattern } }
+    public func refuse(_ pattern: String?) { warnings.withLock { $0.refusedPattern = pattern } }
 
     /// Loses the events that match from now on, without an error.
-    public func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { troubles.withLock { $0.isLost = isLost } }
+    public func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { warnings.withLock { $0.isLost = isLost } }
 
     /// The next flushes fail, as if the connection were lost in them.
-    public func loseConnection(times: Int) { troubles.withLock { $0.lostFlushes = times } }
+    public func loseConnection(times: Int) { warnings.withLock { $0.lostFlushes = times } }
 
     /// Reports that the connection is lost, or made again. Events pass nevertheless.
     public func setConnected(_ isConnected: Bool) {
-        troubles.withLock { $0.isConnected = isConnected }
+        warnings.withLock { $0.isConnected = isConnected }
         for watcher in watchers.withLock({ $0 }) { watcher(isConnected ? .connected : .disconnected) }
     }
 
@@ -59,12 +59,12 @@ public final class FakeBus: MessageBus {
     // MARK: The bus
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
-        let troubles = troubles.withLock { $0 }
-        if let error = troubles.publishing {
-            let passing = payloads.prefix(troubles.passing)
+        let warnings = warnings.withLock { $0 }
+        if let error = warnings.publishing {
+            let passing = payloads.prefix(warnings.passing)
             return real.publish(subject, all: Array(passing)) + payloads.dropFirst(passing.count).map { _ in error }
         }
-        guard let isLost = troubles.isLost else { return real.publish(subject, all: payloads) }
+        guard let isLost = warnings.isLost else { return real.publish(subject, all: payloads) }
         return payloads.map { payload in
             isLost(BusMessage(subject: subject, payload: payload)) ? nil : real.publish(subject, all: [payload])[0]
         }
@@ -74,7 +74,7 @@ public final class FakeBus: MessageBus {
     public func subscribe(
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
-        if troubles.withLock({ $0.refusedPattern == pattern }) { throw .badSubject }
+        if warnings.withLock({ $0.refusedPattern == pattern }) { throw .badSubject }
         let subscription = try real.subscribe(pattern, queue: queue, handler)
         subscribing.withLock { $0 }()
         return subscription
@@ -95,7 +95,7 @@ public final class FakeBus: MessageBus {
         real.request(subject, data, context, completion: completion)
     }
 
-    public var isConnected: Bool { troubles.withLock { $0.isConnected } }
+    public var isConnected: Bool { warnings.withLock { $0.isConnected } }
 
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         watchers.withLock { $0.append(handler) }
@@ -103,9 +103,9 @@ public final class FakeBus: MessageBus {
     }
 
     public func flush() async throws(BusError) {
-        let isLost = troubles.withLock { troubles in
-            troubles.lostFlushes -= 1
-            return troubles.lostFlushes >= 0
+        let isLost = warnings.withLock { warnings in
+            warnings.lostFlushes -= 1
+            return warnings.lostFlushes >= 0
         }
         if isLost { throw .disconnected }
         try await real.flush()

@@ -22,7 +22,7 @@ struct Journey {
     /// So often her network goes, at even distances.
     private static let cuts = 5
     /// Less than a test has, so that it is this that says what was missing.
-    private static let patience: Duration = .seconds(45)
+    private static let maxWait: Duration = .seconds(45)
     private static let pollInterval: Duration = .milliseconds(20)
 
     init(on server: URL) { self.server = server }
@@ -124,7 +124,7 @@ struct Journey {
     /// The app ends in the middle, and is started again on what it left on the disk.
     private func returnAfterKill(of guest: Guest, in room: Room) async throws -> (Guest, Conversation) {
         let conversation = guest.client.open(room)
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.maxWait
         // Of what is not on the disk yet nothing could be known.
         while !Set(conversation.items.compactMap(\.pending?.tempID)).isSubset(
             of: await guest.client.outbox.messages(in: room.id).map(\.tempID))
@@ -142,10 +142,10 @@ struct Journey {
     private func until(
         _ what: String, _ state: @autoclosure () -> String = "", _ isSo: () async -> Bool
     ) async throws {
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.maxWait
         while await !isSo() {
             guard ContinuousClock.now < end else {
-                throw Failed(description: "not within \(Self.patience): \(what) \(state())")
+                throw Failed(description: "not within \(Self.maxWait): \(what) \(state())")
             }
             try await Task.sleep(for: Self.pollInterval)
         }

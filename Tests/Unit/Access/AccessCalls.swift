@@ -59,18 +59,18 @@ struct AccessCalls: Sendable {
 
     // MARK: Making what there is
 
-    func register(_ name: String) async throws -> AccessWorld.Person {
+    func register(_ name: String) async throws -> AccessHarness.Person {
         let answer = try await http(
             "POST", "/api/auth/register", token: nil, body: #"{"username":"\#(name)","password":"password-123"}"#)
         try #require(answer.status == 201, "\(answer)")
         let data = try #require(try JSONValue(parsing: answer.body)["data"])
-        return AccessWorld.Person(
+        return AccessHarness.Person(
             id: try #require(data["user"]?["id"]?.string), username: name,
             token: try #require(data["token"]?.string), refreshToken: try #require(data["refreshToken"]?.string))
     }
 
     /// Begins another session of a person.
-    func signIn(_ person: AccessWorld.Person) async throws -> AccessWorld.Session {
+    func signIn(_ person: AccessHarness.Person) async throws -> AccessHarness.Session {
         let answer = try await http(
             "POST", "/api/auth/login", token: nil,
             body: #"{"username":"\#(person.username)","password":"password-123"}"#)
@@ -79,7 +79,7 @@ struct AccessCalls: Sendable {
         let list = try await http("GET", "/api/auth/sessions", token: token)
         let sessions = try #require(try JSONValue(parsing: list.body)["data"]?.array)
         let session = try #require(sessions.first { $0["current"]?.bool == true })
-        return AccessWorld.Session(
+        return AccessHarness.Session(
             id: try #require(session["id"]?.string), token: token,
             refreshToken: try #require(data["refreshToken"]?.string))
     }
@@ -94,12 +94,12 @@ struct AccessCalls: Sendable {
         while try await isAccepted(token) { try #require(.now < end, "the token is still accepted") }
     }
 
-    func makeRoom(_ person: AccessWorld.Person, with other: AccessWorld.Person) async throws -> String {
+    func makeRoom(_ person: AccessHarness.Person, with other: AccessHarness.Person) async throws -> String {
         try await created("/api/rooms", #"{"otherUserId":"\#(other.id)"}"#, as: person)
     }
 
     /// The id of what was made.
-    func created(_ target: String, _ body: String, as person: AccessWorld.Person) async throws -> String {
+    func created(_ target: String, _ body: String, as person: AccessHarness.Person) async throws -> String {
         let answer = try await http("POST", target, token: person.token, body: body)
         try #require(answer.status == 201, "\(answer)")
         return try #require(try JSONValue(parsing: answer.body)["data"]?["id"]?.string)

@@ -10,14 +10,14 @@ extension AccessTests {
     ]
     private static let queryItems = ["cursor", "q", "before", "after", "limit", "sort", "since"]
 
-    func checkNULs(_ world: AccessWorld) async throws {
-        var ids = try await world.ids(in: world.room, of: world.alice, and: world.bob)
+    func checkNULs(_ harness: AccessHarness) async throws {
+        var ids = try await harness.ids(in: harness.room, of: harness.alice, and: harness.bob)
         // One that has been used would end Alice's session.
         ids.refreshToken = Ids.missing.refreshToken
-        for route in world.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
+        for route in harness.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
             guard let row = AccessMatrix.routes[AccessMatrix.name(of: route)] else { continue }
             func check(_ target: String, _ body: String = "") async throws {
-                let seen = try await world.calls.http(route.method, target, token: world.alice.token, body: body)
+                let seen = try await harness.calls.http(route.method, target, token: harness.alice.token, body: body)
                 #expect(seen.status < 500, "\(route.method) \(target) \(body): \(seen)")
             }
             let path = ids.path(route.path)
@@ -29,10 +29,10 @@ extension AccessTests {
                 for body in try Self.bodies(row.body(ids), others) { try await check(path, body) }
             }
         }
-        for name in world.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents {
+        for name in harness.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents {
             guard let row = AccessMatrix.events[name] else { continue }
             let payloads = try Self.bodies(row.body(ids), Self.optionalFields)
-            let acks = try await world.calls.acks(payloads.map { (name, $0) }, token: world.alice.token)
+            let acks = try await harness.calls.acks(payloads.map { (name, $0) }, token: harness.alice.token)
             #expect(acks.count == payloads.count)
             for (payload, ack) in zip(payloads, acks) {
                 #expect(ack.hasPrefix("437") && !ack.contains("internal_error"), "\(name) \(payload): \(ack)")

@@ -6,45 +6,45 @@ import Testing
 struct AccessTests {
     @Test("each route and event, for each kind of caller and id", arguments: Engine.allCases)
     func matrix(engine: Engine) async throws {
-        try await AccessWorld.run(on: engine) { world in
-            expectRows(for: world)
-            try await checkRoutes(world)
-            try await checkEvents(world)
-            try await checkNULs(world)
+        try await AccessHarness.run(on: engine) { harness in
+            expectRows(for: harness)
+            try await checkRoutes(harness)
+            try await checkEvents(harness)
+            try await checkNULs(harness)
         }
     }
 
     /// A service that offers more has more to show here.
-    private func expectRows(for world: AccessWorld) {
-        #expect(world.manifests.count == 5)
-        for route in world.manifests.flatMap(\.routes) {
+    private func expectRows(for harness: AccessHarness) {
+        #expect(harness.manifests.count == 5)
+        for route in harness.manifests.flatMap(\.routes) {
             let name = AccessMatrix.name(of: route)
             #expect(AccessMatrix.routes[name] != nil, "\(name) has no row")
             #expect((AccessMatrix.routes[name]?.scope == .open) != route.needsLogin, "\(name)")
         }
-        for event in world.manifests.flatMap(\.socketEvents) {
+        for event in harness.manifests.flatMap(\.socketEvents) {
             #expect(AccessMatrix.events[event.event] != nil, "\(event.event) has no row")
         }
     }
 
     // MARK: Routes
 
-    private func checkRoutes(_ world: AccessWorld) async throws {
-        for route in world.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
+    private func checkRoutes(_ harness: AccessHarness) async throws {
+        for route in harness.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
             guard let row = AccessMatrix.routes[AccessMatrix.name(of: route)] else { continue }
-            try await check(route, row, world)
+            try await check(route, row, harness)
         }
     }
 
-    private func check(_ route: Route, _ row: AccessRow, _ world: AccessWorld) async throws {
+    private func check(_ route: Route, _ row: AccessRow, _ harness: AccessHarness) async throws {
         let name = Comment(rawValue: AccessMatrix.name(of: route))
         func call(_ ids: Ids, _ token: String?) async throws -> Seen {
-            try await world.calls.http(route.method, ids.path(route.path), token: token, body: row.body(ids))
+            try await harness.calls.http(route.method, ids.path(route.path), token: token, body: row.body(ids))
         }
         // Another's things, made anew for each row: some of them delete.
-        var theirs = try await world.ids(in: world.room, of: world.alice, and: world.bob)
-        let own = try await world.ids(in: world.otherRoom, of: world.carol, and: world.dave)
-        let session = route.path.contains(":id") ? try await world.calls.signIn(world.alice) : nil
+        var theirs = try await harness.ids(in: harness.room, of: harness.alice, and: harness.bob)
+        let own = try await harness.ids(in: harness.otherRoom, of: harness.carol, and: harness.dave)
+        let session = route.path.contains(":id") ? try await harness.calls.signIn(harness.alice) : nil
         if let session { theirs.session = session.id }
 
         if row.scope != .open {
@@ -52,32 +52,32 @@ struct AccessTests {
             #expect(nobody.status == 401 && code(nobody) == "unauthenticated", name)
             #expect(try await call(.missing, nil) == nobody, name)
             #expect(try await call(theirs, "no.token.atall") == nobody, name)
-            #expect(try await call(theirs, world.expiredToken(of: world.alice)) == nobody, name)
-            #expect(try await call(theirs, world.endedToken) == nobody, name)
+            #expect(try await call(theirs, harness.expiredToken(of: harness.alice)) == nobody, name)
+            #expect(try await call(theirs, harness.endedToken) == nobody, name)
         }
         if row.scope == .room {
-            let missing = try await call(.missing, world.carol.token)
+            let missing = try await call(.missing, harness.carol.token)
             #expect(missing.status == 404 && code(missing) == "room_not_found", name)
-            #expect(try await call(theirs, world.carol.token) == missing, name)
+            #expect(try await call(theirs, harness.carol.token) == missing, name)
             // What is in another room, by way of one's own.
             var mixed = own
             mixed = mixed.withThings(of: theirs)
             var none = own
             none = none.withThings(of: .missing)
-            let foreign = try await call(mixed, world.carol.token)
+            let foreign = try await call(mixed, harness.carol.token)
             if route.path.contains(":messageId") || route.path.contains(":elementId") {
                 #expect(foreign.status == 404, name)
-                #expect(try await call(none, world.carol.token) == foreign, name)
+                #expect(try await call(none, harness.carol.token) == foreign, name)
             } else if row.body(mixed) != row.body(own) {
-                #expect(try await call(none, world.carol.token) == foreign, name)
+                #expect(try await call(none, harness.carol.token) == foreign, name)
             }
         }
         if route.path.contains(":token") {
-            #expect(try await call(theirs, world.carol.token) == call(.missing, world.carol.token), name)
+            #expect(try await call(theirs, harness.carol.token) == call(.missing, harness.carol.token), name)
         }
         if let session {
-            #expect(try await call(theirs, world.carol.token) == call(.missing, world.carol.token), name)
-            #expect(try await world.calls.isAccepted(session.token), name)
+            #expect(try await call(theirs, harness.carol.token) == call(.missing, harness.carol.token), name)
+            #expect(try await harness.calls.isAccepted(session.token), name)
         }
         if row.body(.nul) != row.body(.missing) {
             // In the body: what no database need take is like what is not there.
@@ -87,22 +87,22 @@ struct AccessTests {
             if inRoom { ids.room = own.room }
             var none = Ids.missing
             if inRoom { none.room = own.room }
-            #expect(try await call(ids, world.carol.token) == call(none, world.carol.token), name)
+            #expect(try await call(ids, harness.carol.token) == call(none, harness.carol.token), name)
         }
         var nulInPath = Ids.missing
         for part in [\Ids.room, \.message, \.element, \.person, \.device, \.session] {
             nulInPath[keyPath: part] = "%00"
         }
-        if route.path.contains(":") { #expect(try await call(nulInPath, world.carol.token).status == 400, name) }
-        let done = try await call(theirs, world.alice.token)
+        if route.path.contains(":") { #expect(try await call(nulInPath, harness.carol.token).status == 400, name) }
+        let done = try await call(theirs, harness.alice.token)
         #expect(done.status == row.status, "\(name): \(done)")
-        if let session { try await world.calls.waitUntilRefused(session.token) }
+        if let session { try await harness.calls.waitUntilRefused(session.token) }
         // What was deleted is as if it had never been.
         guard route.method == "DELETE", route.path.contains("Id/"), let last = route.path.split(separator: "/").last,
             last.hasPrefix(":")
         else { return }
         let never = theirs.withThings(of: .missing)
-        #expect(try await call(theirs, world.alice.token) == call(never, world.alice.token), name)
+        #expect(try await call(theirs, harness.alice.token) == call(never, harness.alice.token), name)
     }
 
     private func code(_ seen: Seen) -> String? {
@@ -111,29 +111,29 @@ struct AccessTests {
 
     // MARK: Events
 
-    private func checkEvents(_ world: AccessWorld) async throws {
-        for name in world.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents {
+    private func checkEvents(_ harness: AccessHarness) async throws {
+        for name in harness.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents {
             guard let row = AccessMatrix.events[name] else { continue }
-            let theirs = try await world.ids(in: world.room, of: world.alice, and: world.bob)
-            let own = try await world.ids(in: world.otherRoom, of: world.carol, and: world.dave)
+            let theirs = try await harness.ids(in: harness.room, of: harness.alice, and: harness.bob)
+            let own = try await harness.ids(in: harness.otherRoom, of: harness.carol, and: harness.dave)
             var nulRoom = Ids.missing
             nulRoom.room = Ids.nul.room
-            let refused = try await world.calls.acks(
-                [theirs, .missing, nulRoom].map { (name, row.body($0)) }, token: world.carol.token)
+            let refused = try await harness.calls.acks(
+                [theirs, .missing, nulRoom].map { (name, row.body($0)) }, token: harness.carol.token)
             #expect(refused[0].contains("room_not_found"), "\(name)")
             #expect(refused[1] == refused[0] && refused[2] == refused[0], "\(name)")
             let things = [theirs, .missing, .nul].map { own.withThings(of: $0) }
             if row.body(things[0]) != row.body(own) {
-                let acks = try await world.calls.acks(things.map { (name, row.body($0)) }, token: world.carol.token)
+                let acks = try await harness.calls.acks(things.map { (name, row.body($0)) }, token: harness.carol.token)
                 #expect(acks[0].contains("_not_found") || acks[0].contains(#""readCount":0"#), "\(name): \(acks[0])")
                 #expect(acks[1] == acks[0] && acks[2] == acks[0], "\(name)")
             }
-            let done = try await world.calls.acks([(name, row.body(theirs))], token: world.alice.token)
+            let done = try await harness.calls.acks([(name, row.body(theirs))], token: harness.alice.token)
             #expect(done[0].contains(#""success":true"#), "\(name): \(done[0])")
         }
         let unauthorized = #"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#
-        for token in [nil, "no.token.atall", world.expiredToken(of: world.alice), world.endedToken] {
-            #expect(try await world.calls.acks([], token: token) == [unauthorized])
+        for token in [nil, "no.token.atall", harness.expiredToken(of: harness.alice), harness.endedToken] {
+            #expect(try await harness.calls.acks([], token: token) == [unauthorized])
         }
     }
 }

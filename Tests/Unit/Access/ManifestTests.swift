@@ -37,9 +37,9 @@ struct ManifestTests {
     private func announced<S: Service>(_ service: S.Type) async throws -> String {
         let folder = TemporaryFolder()
         let bus = InProcessBus()
-        let heard = Mutex<String?>(nil)
+        let received = Mutex<String?>(nil)
         try bus.subscribe(Subject.announce(of: service.name)) { message in
-            heard.withLock { $0 = message.data["manifest"]?.text }
+            received.withLock { $0 = message.data["manifest"]?.text }
         }
         let group = try EventLoopGroup(loopCount: 1)
         let factory = ComponentFactory.service(service)
@@ -49,6 +49,6 @@ struct ManifestTests {
         let component = try #require(try await factory.start(node, []))
         await component.stop(within: .seconds(1))
         await finish(group)
-        return try #require(heard.withLock { $0 })
+        return try #require(received.withLock { $0 })
     }
 }

@@ -13,12 +13,12 @@ import Workers
 
 @Suite("Guessing")
 struct GuessingTests {
-    private let world: AccountsWorld
+    private let harness: AccountsHarness
 
-    init() throws { world = try AccountsWorld() }
+    init() throws { harness = try AccountsHarness() }
 
     private func guess(_ name: String, from address: String) async -> ErrorCode? {
-        await failure { try await world.login(name, "not the password", from: address) }?.code
+        await failure { try await harness.login(name, "not the password", from: address) }?.code
     }
 
     private func guesses(_ count: Int, at name: String, from address: String) async -> [ErrorCode?] {
@@ -31,46 +31,46 @@ struct GuessingTests {
 
     @Test("ten wrong guesses are one account's, by all its names and from anywhere; then there is one each 30 s")
     func limit() async throws {
-        _ = try await world.person("alice", email: "alice@example.org")
+        _ = try await harness.person("alice", email: "alice@example.org")
         for n in 0..<Self.atOnce {
             let name = n.isMultiple(of: 2) ? "alice" : "ALICE@example.org"
             #expect(await guess(name, from: "10.0.0.\(n)") == .invalidCredentials)
         }
         for name in ["alice", "Alice", "alice@example.org"] {
-            let error = await failure { try await world.login(name, from: "10.0.1.1") }
+            let error = await failure { try await harness.login(name, from: "10.0.1.1") }
             #expect(error?.code == .rateLimited)
             #expect(error?.retryAfter == 30)
         }
-        world.clock.advance(by: .seconds(30))
+        harness.clock.advance(by: .seconds(30))
         #expect(await guess("alice", from: "10.0.1.1") == .invalidCredentials)
         #expect(await guess("alice", from: "10.0.1.1") == .rateLimited)
     }
 
     @Test("who has signed in from there before is not kept out by guesses from elsewhere")
     func knownNetwork() async throws {
-        _ = try await world.person("alice")
-        _ = try await world.login("alice", from: "192.0.2.7")
-        let mobile = try await world.login("alice", from: "2001:db8:1:2::1")
+        _ = try await harness.person("alice")
+        _ = try await harness.login("alice", from: "192.0.2.7")
+        let mobile = try await harness.login("alice", from: "2001:db8:1:2::1")
         _ = await guesses(Self.atOnce + 1, at: "alice", from: "203.0.113.1")
-        #expect(await failure { try await world.login("alice", from: "203.0.113.1") }?.code == .rateLimited)
+        #expect(await failure { try await harness.login("alice", from: "203.0.113.1") }?.code == .rateLimited)
         // It goes on: one guess each half minute, which takes the one that is allowed.
         for _ in 0..<20 {
-            world.clock.advance(by: .seconds(30))
+            harness.clock.advance(by: .seconds(30))
             #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
-            _ = try await world.login("alice", from: "192.0.2.7")
-            _ = try await world.login("alice", from: "2001:db8:1:2:ffff::9")
+            _ = try await harness.login("alice", from: "192.0.2.7")
+            _ = try await harness.login("alice", from: "2001:db8:1:2:ffff::9")
         }
-        #expect(await failure { try await world.login("alice", from: "192.0.2.8") }?.code == .rateLimited)
-        #expect(await failure { try await world.login("alice", from: "2001:db8:1:3::1") }?.code == .rateLimited)
+        #expect(await failure { try await harness.login("alice", from: "192.0.2.8") }?.code == .rateLimited)
+        #expect(await failure { try await harness.login("alice", from: "2001:db8:1:3::1") }?.code == .rateLimited)
         // A session that is used elsewhere has been there, too.
-        _ = try await world.refresh(mobile.refreshToken, from: "198.51.100.3")
-        _ = try await world.login("alice", from: "198.51.100.3")
+        _ = try await harness.refresh(mobile.refreshToken, from: "198.51.100.3")
+        _ = try await harness.login("alice", from: "198.51.100.3")
     }
 
     @Test("a network that is known has guesses of its own, and no more of them")
     func guessesFromKnownNetwork() async throws {
-        _ = try await world.person("alice")
-        _ = try await world.login("alice", from: "192.0.2.7")
+        _ = try await harness.person("alice")
+        _ = try await harness.login("alice", from: "192.0.2.7")
         let codes = await guesses(Self.atOnce + 1, at: "alice", from: "192.0.2.7")
         #expect(codes.dropLast().allSatisfy { $0 == .invalidCredentials })
         #expect(codes.last == .rateLimited)
@@ -79,7 +79,7 @@ struct GuessingTests {
 
     @Test("a name that nobody has is answered in the same way")
     func unknownName() async throws {
-        _ = try await world.person("alice")
+        _ = try await harness.person("alice")
         for name in ["alice", "nobody", "no@example.org", "nul\0"] {
             let codes = await guesses(Self.atOnce + 2, at: name, from: "203.0.113.1")
             #expect(codes.prefix(Self.atOnce).allSatisfy { $0 == .invalidCredentials })
@@ -89,13 +89,13 @@ struct GuessingTests {
 
     @Test("the right password is no guess")
     func rightPassword() async throws {
-        _ = try await world.person("alice")
-        for n in 0..<(3 * Self.atOnce) { _ = try await world.login("alice", from: "203.0.113.\(n)") }
+        _ = try await harness.person("alice")
+        for n in 0..<(3 * Self.atOnce) { _ = try await harness.login("alice", from: "203.0.113.\(n)") }
     }
 
     @Test("guesses that are sent together are counted before they are looked at")
     func together() async throws {
-        _ = try await world.person("alice")
+        _ = try await harness.person("alice")
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             // From as many networks, as the queue has but a few places for each.
             for n in 0..<40 { group.addTask { await guess("alice", from: "10.\(n).0.1") } }
@@ -106,15 +106,15 @@ struct GuessingTests {
 
     @Test("what is remembered ends: guesses with their time, networks of a person at twenty")
     func bounds() async throws {
-        let alice = try await world.person("alice")
+        let alice = try await harness.person("alice")
         for n in 0..<30 {
-            world.clock.advance(by: .seconds(1))
-            _ = try await world.login("alice", from: "10.0.\(n).1")
+            harness.clock.advance(by: .seconds(1))
+            _ = try await harness.login("alice", from: "10.0.\(n).1")
         }
         for n in 0..<50 { _ = await guess("nobody\(n)", from: "10.1.\(n).1") }
-        world.clock.advance(by: .seconds(400))
+        harness.clock.advance(by: .seconds(400))
         _ = await guess("last", from: "10.2.0.1")
-        let (guesses, networks) = try await world.accounts.database.read { connection in
+        let (guesses, networks) = try await harness.accounts.database.read { connection in
             let guesses = try connection.first("SELECT count(*) FROM guesses") { $0.int(0) }
             let networks = try connection.all(
                 "SELECT network FROM known_networks WHERE person_id = $1 ORDER BY used_at", alice.person.id
@@ -127,32 +127,32 @@ struct GuessingTests {
 
     @Test("two instances on one database count together")
     func instances() async throws {
-        _ = try await world.person("alice")
+        _ = try await harness.person("alice")
         let other = Accounts(
-            database: world.accounts.database, passwords: world.accounts.passwords, tokens: world.accounts.tokens,
-            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
-            emailVisibility: .everyone, partners: world.partners)
+            database: harness.accounts.database, passwords: harness.accounts.passwords, tokens: harness.accounts.tokens,
+            ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
+            emailVisibility: .everyone, partners: harness.partners)
         _ = await guesses(Self.atOnce, at: "alice", from: "203.0.113.1")
         let fields = try RequestFields.writing {
             $0.member("username", "alice")
             $0.member("password", "password")
-            $0.member("client", world.client(at: "203.0.113.9").json)
+            $0.member("client", harness.client(at: "203.0.113.9").json)
         }
         #expect(await failure { try await other.login(fields) }?.code == .rateLimited)
     }
 
     @Test("a hash from before is checked at its cost and made anew at the next sign-in; a wrong password leaves it")
     func raising() async throws {
-        let alice = try await world.person("alice")
-        let dear = try AccountsWorld(cost: .dearerForTests)
-        let database = world.accounts.database
+        let alice = try await harness.person("alice")
+        let dear = try AccountsHarness(cost: .dearerForTests)
+        let database = harness.accounts.database
         func hash() async throws -> String? {
             try await database.read { try PeopleStore($0).credentials(of: alice.person.id)?.passwordHash }
         }
         let raised = Accounts(
-            database: database, passwords: dear.accounts.passwords, tokens: world.accounts.tokens,
-            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
-            emailVisibility: .everyone, partners: world.partners)
+            database: database, passwords: dear.accounts.passwords, tokens: harness.accounts.tokens,
+            ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
+            emailVisibility: .everyone, partners: harness.partners)
         func login(_ password: String) async throws -> Reply {
             try await raised.login(
                 try RequestFields.writing {
@@ -191,19 +191,19 @@ struct GuessingTests {
 
     @Test("two sign-ins that make a hash from before anew at once are both let in")
     func raisingAtOnce() async throws {
-        _ = try await world.person("alice")
+        _ = try await harness.person("alice")
         let passwords = PasswordChecker(
             WorkerPool(threads: 2, maxWaiting: 64), cost: .dearerForTests, randomness: TwoAtOnce())
         let accounts = Accounts(
-            database: world.accounts.database, passwords: passwords, tokens: world.accounts.tokens,
-            ids: world.accounts.ids, clock: world.clock, randomness: world.accounts.randomness,
-            emailVisibility: .everyone, partners: world.partners)
+            database: harness.accounts.database, passwords: passwords, tokens: harness.accounts.tokens,
+            ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
+            emailVisibility: .everyone, partners: harness.partners)
         try await withThrowingTaskGroup(of: Reply.self) { group in
             for address in ["10.0.0.1", "203.0.113.1"] {
                 let fields = try RequestFields.writing {
                     $0.member("username", "alice")
                     $0.member("password", "password")
-                    $0.member("client", world.client(at: address).json)
+                    $0.member("client", harness.client(at: address).json)
                 }
                 group.addTask { try await accounts.login(fields) }
             }
@@ -216,7 +216,7 @@ struct GuessingTests {
         let workers = WorkerPool(threads: 2, maxWaiting: 64)
         let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)
         let passwords = PasswordChecker(workers, cost: .forTests, randomness: SeededRandomness(seed: 1))
-        let attacker = SigningClient(world.client(at: "10.0.0.1"))
+        let attacker = SigningClient(harness.client(at: "10.0.0.1"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Both threads are held up; nobody else's work is on them.
             for _ in 0..<2 { group.addTask { try await workers.run { _ = gate.take(atMost: 1) } } }
@@ -230,7 +230,7 @@ struct GuessingTests {
                 do throws(ServiceError) { try passwords.admit(attacker) } catch { break }
                 await Task.yield()
             }
-            try passwords.admit(SigningClient(world.client(at: "10.0.1.1")))
+            try passwords.admit(SigningClient(harness.client(at: "10.0.1.1")))
             for _ in 0..<2 { try gate.push((), bytes: 0) }
             try await group.waitForAll()
         }

@@ -12,27 +12,27 @@ import Testing
 struct PeopleTests {
     @Test("those without a shared room are listed by username, never the caller")
     func withoutRooms() async throws {
-        let world = try AccountsWorld()
+        let harness = try AccountsHarness()
         var people: [SignedIn] = []
-        for name in ["dora", "Alice", "carol", "Bob", "eve"] { people.append(try await world.person(name)) }
+        for name in ["dora", "Alice", "carol", "Bob", "eve"] { people.append(try await harness.person(name)) }
         let dora = people[0]
-        #expect(try await world.withoutRooms(for: dora).people.map(\.username) == ["Alice", "Bob", "carol", "eve"])
-        world.partners.share(dora, people[3])
-        world.partners.share(people[4], dora)
-        #expect(try await world.withoutRooms(for: dora).people.map(\.username) == ["Alice", "carol"])
-        #expect(try await world.withoutRooms(for: people[3]).people.map(\.username) == ["Alice", "carol", "eve"])
+        #expect(try await harness.withoutRooms(for: dora).people.map(\.username) == ["Alice", "Bob", "carol", "eve"])
+        harness.partners.share(dora, people[3])
+        harness.partners.share(people[4], dora)
+        #expect(try await harness.withoutRooms(for: dora).people.map(\.username) == ["Alice", "carol"])
+        #expect(try await harness.withoutRooms(for: people[3]).people.map(\.username) == ["Alice", "carol", "eve"])
     }
 
     @Test("q is a prefix of the username or the first name, in whatever case")
     func prefixes() async throws {
-        let world = try AccountsWorld()
-        let me = try await world.person("myself")
-        _ = try await world.person("annabel", firstName: "Zoë")
-        _ = try await world.person("zz-1", firstName: "Anna Smith")
-        _ = try await world.person("zz-2", firstName: "Dr. Anna")
-        _ = try await world.person("zanna", firstName: "Éva")
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        _ = try await harness.person("annabel", firstName: "Zoë")
+        _ = try await harness.person("zz-1", firstName: "Anna Smith")
+        _ = try await harness.person("zz-2", firstName: "Dr. Anna")
+        _ = try await harness.person("zanna", firstName: "Éva")
         func found(_ q: String) async throws -> [String] {
-            try await world.withoutRooms(for: me, ["q": q]).people.map(\.username)
+            try await harness.withoutRooms(for: me, ["q": q]).people.map(\.username)
         }
         #expect(try await found("anna") == ["annabel", "zz-1"])
         #expect(try await found("ANNA") == ["annabel", "zz-1"])
@@ -47,26 +47,26 @@ struct PeopleTests {
         "nothing in q is a pattern",
         arguments: ["%", "_", "*", "?", "\\", "'", "\"", "%' OR '1'='1", ".", "[", "\u{10FFFF}", "\u{D7FF}"])
     func literal(wild: String) async throws {
-        let world = try AccountsWorld()
-        let me = try await world.person("myself")
-        _ = try await world.person("prefix-abc", firstName: "prefix")
-        #expect(try await world.withoutRooms(for: me, ["q": "prefix" + wild]).people == [])
-        #expect(try await world.withoutRooms(for: me, ["q": "prefix-" + wild + "bc"]).people == [])
-        #expect(try await world.withoutRooms(for: me, ["q": wild]).people == [])
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        _ = try await harness.person("prefix-abc", firstName: "prefix")
+        #expect(try await harness.withoutRooms(for: me, ["q": "prefix" + wild]).people == [])
+        #expect(try await harness.withoutRooms(for: me, ["q": "prefix-" + wild + "bc"]).people == [])
+        #expect(try await harness.withoutRooms(for: me, ["q": wild]).people == [])
     }
 
     @Test("pages cover everyone once, with and without q", arguments: [1, 4, 11, 12, 200])
     func pages(limit: Int) async throws {
-        let world = try AccountsWorld()
-        let me = try await world.person("myself")
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
         for n in 0..<22 {
-            _ = try await world.person(n < 11 ? "p\(n)-x" : "q\(n)", firstName: n.isMultiple(of: 2) ? "p\(n)" : nil)
+            _ = try await harness.person(n < 11 ? "p\(n)-x" : "q\(n)", firstName: n.isMultiple(of: 2) ? "p\(n)" : nil)
         }
         for (q, expected) in [("", 22), ("p", 16)] {
             var seen: [String] = []
             var cursor: String?
             repeat {
-                let page = try await world.withoutRooms(
+                let page = try await harness.withoutRooms(
                     for: me,
                     cursor.map { ["q": q, "limit": "\(limit)", "cursor": $0] } ?? ["q": q, "limit": "\(limit)"])
                 #expect(page.people.count <= limit)
@@ -80,44 +80,45 @@ struct PeopleTests {
 
     @Test("a limit out of bounds is the nearest one, and what is no number, or no cursor, is malformed")
     func queries() async throws {
-        let world = try AccountsWorld()
-        let me = try await world.person("myself")
-        for name in ["alice", "bob"] { _ = try await world.person(name) }
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        for name in ["alice", "bob"] { _ = try await harness.person(name) }
         for limit in ["0", "-1", "-99999999999999999999"] {
-            #expect(try await world.withoutRooms(for: me, ["limit": limit]).people.count == 1)
+            #expect(try await harness.withoutRooms(for: me, ["limit": limit]).people.count == 1)
         }
         for limit in ["1000", "99999999999999999999"] {
-            #expect(try await world.withoutRooms(for: me, ["limit": limit]).people.count == 2)
+            #expect(try await harness.withoutRooms(for: me, ["limit": limit]).people.count == 2)
         }
         for limit in ["", "x", "1.5", "--1", "-", "٣", " 1", "+1"] {
             #expect(
-                await failure { try await world.withoutRooms(for: me, ["limit": limit]) }?.code == .malformedRequest)
+                await failure { try await harness.withoutRooms(for: me, ["limit": limit]) }?.code == .malformedRequest)
         }
         for cursor in [
             "", "x", "!", Base64URL.encode([0]), Base64URL.encode([0xFF, 0xFF, 0xFF]),
             Base64URL.encode(Array("Upper".utf8)),
         ] {
             #expect(
-                await failure { try await world.withoutRooms(for: me, ["cursor": cursor]) }?.code == .malformedRequest)
+                await failure { try await harness.withoutRooms(for: me, ["cursor": cursor]) }?.code == .malformedRequest
+            )
         }
-        #expect(await failure { try await world.withoutRooms(for: me, ["q": "\0"]) }?.code == .invalidField)
+        #expect(await failure { try await harness.withoutRooms(for: me, ["q": "\0"]) }?.code == .invalidField)
     }
 
     @Test("without the rooms service, the list is unavailable, and nothing else is")
     func roomsAway() async throws {
-        let world = try AccountsWorld()
-        let me = try await world.person("myself")
-        world.partners.goAway()
-        let error = await failure { try await world.withoutRooms(for: me) }
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        harness.partners.goAway()
+        let error = await failure { try await harness.withoutRooms(for: me) }
         #expect(error?.code == .serviceUnavailable)
         #expect(error?.retryAfter != nil)
-        _ = try await world.login("myself")
+        _ = try await harness.login("myself")
     }
 
     private func lookUp(
-        _ world: AccountsWorld, _ ids: [String], asRoommates: Bool = false
+        _ harness: AccountsHarness, _ ids: [String], asRoommates: Bool = false
     ) async throws -> [String: String?] {
-        let reply = try await world.accounts.lookUpPeople(
+        let reply = try await harness.accounts.lookUpPeople(
             try RequestFields.writing {
                 $0.member("ids", array: { for id in ids { $0.string(id) } })
                 $0.member("viewerSharesRooms", asRoommates)
@@ -128,30 +129,30 @@ struct PeopleTests {
 
     @Test("others' addresses are shown as the setting says", arguments: EmailVisibility.allCases)
     func emails(visibility: EmailVisibility) async throws {
-        let world = try AccountsWorld(emailVisibility: visibility)
-        let alice = try await world.person("alice", email: "alice@example.org")
-        let bob = try await world.person("bob", email: "bob@example.org")
-        _ = try await world.person("carol", email: "carol@example.org")
-        world.partners.share(alice, bob)
+        let harness = try AccountsHarness(emailVisibility: visibility)
+        let alice = try await harness.person("alice", email: "alice@example.org")
+        let bob = try await harness.person("bob", email: "bob@example.org")
+        _ = try await harness.person("carol", email: "carol@example.org")
+        harness.partners.share(alice, bob)
 
-        let seen = try await lookUp(world, [bob.person.id], asRoommates: true)
+        let seen = try await lookUp(harness, [bob.person.id], asRoommates: true)
         #expect(seen["bob"] == (visibility == .nobody ? .some(nil) : "bob@example.org"))
 
-        let unseen = try await lookUp(world, [bob.person.id])
+        let unseen = try await lookUp(harness, [bob.person.id])
         #expect(unseen["bob"] == (visibility == .everyone ? "bob@example.org" : .some(nil)))
 
-        let listed = try await world.withoutRooms(for: alice).people
+        let listed = try await harness.withoutRooms(for: alice).people
         #expect(listed.map(\.email) == [visibility == .everyone ? "carol@example.org" : nil])
     }
 
     @Test("unknown ids are left out, and a request without ids is malformed")
     func unknown() async throws {
-        let world = try AccountsWorld()
-        let alice = try await world.person("alice")
-        #expect(try await lookUp(world, ["nobody", alice.person.id, "nul\0", "'"]).keys.sorted() == ["alice"])
-        #expect(try await lookUp(world, []).isEmpty)
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        #expect(try await lookUp(harness, ["nobody", alice.person.id, "nul\0", "'"]).keys.sorted() == ["alice"])
+        #expect(try await lookUp(harness, []).isEmpty)
         let error = await failure {
-            try await world.accounts.lookUpPeople(
+            try await harness.accounts.lookUpPeople(
                 try RequestFields.writing { $0.member("ids", 5) })
         }
         #expect(error?.code == .malformedRequest)

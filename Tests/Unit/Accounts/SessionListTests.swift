@@ -11,12 +11,12 @@ import Testing
 
 @Suite("Sessions as their person sees them")
 struct SessionListTests {
-    private let world: AccountsWorld
+    private let harness: AccountsHarness
 
-    init() throws { world = try AccountsWorld() }
+    init() throws { harness = try AccountsHarness() }
 
     private func list(_ person: SignedIn) async throws -> [JSONValue] {
-        try #require(try await world.accounts.showSessions(world.fields(of: person), person.caller).data.array)
+        try #require(try await harness.accounts.showSessions(harness.fields(of: person), person.caller).data.array)
     }
 
     private func ids(_ person: SignedIn) async throws -> [String] {
@@ -24,22 +24,22 @@ struct SessionListTests {
     }
 
     private func isOver(_ person: SignedIn) async -> Bool {
-        await failure { try await world.refresh(person.refreshToken) }?.code == .invalidToken
+        await failure { try await harness.refresh(person.refreshToken) }?.code == .invalidToken
     }
 
     @Test("a session has its times, where it was last used from and with what; and a refresh stays in it")
     func list() async throws {
-        let phone = try await world.person("alice")
-        world.clock.advance(by: .seconds(5))
-        let tablet = try await world.login("alice", from: "2001:db8::1")
-        world.clock.advance(by: .seconds(5))
-        let now = world.clock.now()
-        let renewed = try await world.refresh(tablet.refreshToken, from: "10.0.0.9")
+        let phone = try await harness.person("alice")
+        harness.clock.advance(by: .seconds(5))
+        let tablet = try await harness.login("alice", from: "2001:db8::1")
+        harness.clock.advance(by: .seconds(5))
+        let now = harness.clock.now()
+        let renewed = try await harness.refresh(tablet.refreshToken, from: "10.0.0.9")
         let sessions = try await list(phone)
         #expect(sessions.map { $0["current"]?.bool } == [true, false])
         let shown = try #require(sessions.last)
-        #expect(shown["id"]?.string == (try world.session(of: tablet)))
-        #expect(try world.session(of: renewed) == world.session(of: tablet))
+        #expect(shown["id"]?.string == (try harness.session(of: tablet)))
+        #expect(try harness.session(of: renewed) == harness.session(of: tablet))
         #expect(shown["createdAt"]?.string == now.adding(.seconds(-5)).iso)
         #expect(shown["lastUsedAt"]?.string == now.iso)
         #expect(shown["address"]?.string == "10.0.0.9")
@@ -58,31 +58,31 @@ struct SessionListTests {
 
     @Test("one session is ended by its name, by its person only, and the log has it")
     func endOne() async throws {
-        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
-        let tablet = try await world.login("alice")
+        let (alice, bob) = (try await harness.person("alice"), try await harness.person("bob"))
+        let tablet = try await harness.login("alice")
         func end(_ id: String, by person: SignedIn) async throws {
-            let fields = try world.fields(of: person) { $0.member("id", id) }
-            #expect(try await world.accounts.endSession(fields, person.caller).status == .noContent)
+            let fields = try harness.fields(of: person) { $0.member("id", id) }
+            #expect(try await harness.accounts.endSession(fields, person.caller).status == .noContent)
         }
-        for id in [try world.session(of: alice), "nonsense", "nul\0", ""] { try await end(id, by: bob) }
-        #expect(try await world.ended() == [])
-        try await end(try world.session(of: tablet), by: alice)
-        #expect(try await world.ended() == [world.session(of: tablet)])
+        for id in [try harness.session(of: alice), "nonsense", "nul\0", ""] { try await end(id, by: bob) }
+        #expect(try await harness.ended() == [])
+        try await end(try harness.session(of: tablet), by: alice)
+        #expect(try await harness.ended() == [harness.session(of: tablet)])
         #expect(await isOver(tablet))
-        #expect(try await ids(alice) == [world.session(of: alice)])
-        try await end(try world.session(of: alice), by: alice)
+        #expect(try await ids(alice) == [harness.session(of: alice)])
+        try await end(try harness.session(of: alice), by: alice)
         #expect(await isOver(alice))
     }
 
     @Test("all sessions but the one that asks are ended; a token that names none is of none")
     func endOthers() async throws {
-        let alice = try await world.person("alice")
-        let tablet = try await world.login("alice")
-        let bob = try await world.person("bob")
-        _ = try await world.accounts.endOtherSessions(world.fields(of: tablet), alice.caller)
-        #expect(try await world.ended() == [world.session(of: alice)])
+        let alice = try await harness.person("alice")
+        let tablet = try await harness.login("alice")
+        let bob = try await harness.person("bob")
+        _ = try await harness.accounts.endOtherSessions(harness.fields(of: tablet), alice.caller)
+        #expect(try await harness.ended() == [harness.session(of: alice)])
         #expect(await isOver(alice))
-        _ = try await world.accounts.endOtherSessions(
+        _ = try await harness.accounts.endOtherSessions(
             try RequestFields.writing { $0.member("x", 1) }, alice.caller)
         #expect(await isOver(tablet))
         #expect(await !isOver(bob))
@@ -90,21 +90,21 @@ struct SessionListTests {
 
     @Test("the log has the end by reuse, and of one session too many; not of what has no token out any more")
     func otherEnds() async throws {
-        let alice = try await world.person("alice")
-        let renewed = try await world.refresh(alice.refreshToken)
+        let alice = try await harness.person("alice")
+        let renewed = try await harness.refresh(alice.refreshToken)
         #expect(await isOver(alice))
         #expect(await isOver(renewed))
-        #expect(try await world.ended() == [world.session(of: alice)])
-        let first = try await world.login("alice")
+        #expect(try await harness.ended() == [harness.session(of: alice)])
+        let first = try await harness.login("alice")
         for _ in 0..<SessionsStore.maxPerPerson {
-            world.clock.advance(by: .seconds(1))
-            _ = try await world.login("alice")
+            harness.clock.advance(by: .seconds(1))
+            _ = try await harness.login("alice")
         }
-        #expect(try await world.ended() == [world.session(of: alice), world.session(of: first)])
-        world.clock.advance(by: .seconds(3600))
-        let last = try await world.login("alice")
-        _ = try await world.accounts.endOtherSessions(world.fields(of: last), last.caller)
-        #expect(try await world.ended().count == 2)
+        #expect(try await harness.ended() == [harness.session(of: alice), harness.session(of: first)])
+        harness.clock.advance(by: .seconds(3600))
+        let last = try await harness.login("alice")
+        _ = try await harness.accounts.endOtherSessions(harness.fields(of: last), last.caller)
+        #expect(try await harness.ended().count == 2)
     }
 
     @Test("a token does not outlive its session")
@@ -122,8 +122,8 @@ struct SessionListTests {
         _ person: SignedIn, from current: String = "password", to new: String = "another one"
     ) async throws -> SignedIn {
         try SignedIn(
-            await world.accounts.changePassword(
-                world.fields(of: person) {
+            await harness.accounts.changePassword(
+                harness.fields(of: person) {
                     $0.member("currentPassword", current)
                     $0.member("newPassword", new)
                 }, person.caller))
@@ -131,22 +131,22 @@ struct SessionListTests {
 
     @Test("a new password goes on in the same session and ends all others")
     func newPassword() async throws {
-        let alice = try await world.person("alice")
-        let tablet = try await world.login("alice")
+        let alice = try await harness.person("alice")
+        let tablet = try await harness.login("alice")
         let after = try await change(alice)
         #expect(after.status == .ok)
-        #expect(try world.session(of: after) == world.session(of: alice))
-        #expect(try await world.ended() == [world.session(of: tablet)])
+        #expect(try harness.session(of: after) == harness.session(of: alice))
+        #expect(try await harness.ended() == [harness.session(of: tablet)])
         #expect(await isOver(tablet))
-        _ = try await world.refresh(after.refreshToken)
-        #expect(await failure { try await world.login("alice") }?.code == .invalidCredentials)
-        _ = try await world.login("alice", "another one")
+        _ = try await harness.refresh(after.refreshToken)
+        #expect(await failure { try await harness.login("alice") }?.code == .invalidCredentials)
+        _ = try await harness.login("alice", "another one")
     }
 
     @Test("a wrong password, or a bad new one, changes nothing")
     func refused() async throws {
-        let alice = try await world.person("alice")
-        let tablet = try await world.login("alice")
+        let alice = try await harness.person("alice")
+        let tablet = try await harness.login("alice")
         for wrong in ["passwore", "", String(repeating: "x", count: 1000)] {
             #expect(await failure { try await change(alice, from: wrong) }?.code == .invalidCredentials)
         }
@@ -155,20 +155,20 @@ struct SessionListTests {
             #expect(error?.code == .invalidField)
             #expect(error?.message.contains("newPassword") == true)
         }
-        #expect(try await world.ended() == [])
+        #expect(try await harness.ended() == [])
         for session in [alice, tablet] { #expect(await !isOver(session)) }
     }
 
     @Test("of two changes at once from one password, one is made; and a session that has ended changes none")
     func races() async throws {
-        let alice = try await world.person("alice")
-        let tablet = try await world.login("alice")
+        let alice = try await harness.person("alice")
+        let tablet = try await harness.login("alice")
         async let one = failure { try await change(alice, to: "the first one") }
         async let two = failure { try await change(tablet, to: "the second one") }
         let errors = await [one, two].compactMap { $0?.code }
         #expect(errors.count == 1)
         #expect([.unauthenticated, .invalidCredentials].contains(errors.first))
-        _ = try await world.login("alice", await one == nil ? "the first one" : "the second one")
+        _ = try await harness.login("alice", await one == nil ? "the first one" : "the second one")
     }
 
     @Test("sessions from before they had names go on, and can be shown and ended", arguments: [false, true])

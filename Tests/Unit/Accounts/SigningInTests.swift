@@ -9,35 +9,35 @@ import Testing
 
 @Suite("Signing in")
 struct SigningInTests {
-    private let world: AccountsWorld
+    private let harness: AccountsHarness
 
-    init() throws { world = try AccountsWorld() }
+    init() throws { harness = try AccountsHarness() }
 
     private func register(_ json: String) async throws -> Reply {
-        try await world.accounts.register(RequestFields(JSONValue(parsing: json)))
+        try await harness.accounts.register(RequestFields(JSONValue(parsing: json)))
     }
 
     @Test("who registers is signed in, as who they said")
     func register() async throws {
-        let alice = try await world.person("Alice.A-_1", firstName: " Zoë  M. 🎉 ", email: "A@example.org")
+        let alice = try await harness.person("Alice.A-_1", firstName: " Zoë  M. 🎉 ", email: "A@example.org")
         #expect(alice.status == .created)
         #expect(alice.person.username == "Alice.A-_1")
         #expect(alice.person.firstName == " Zoë  M. 🎉 ")
         #expect(alice.person.email == "A@example.org")
-        let me = try await world.accounts.me(alice.caller)
+        let me = try await harness.accounts.me(alice.caller)
         #expect(Person(me.data) == alice.person)
     }
 
     @Test("the token says who it is for, and until when")
     func accessToken() async throws {
-        let alice = try await world.person("alice", firstName: "Alice")
-        let now = world.clock.now().milliseconds / 1000
-        let keys = JSONWebKeySet([world.key])
+        let alice = try await harness.person("alice", firstName: "Alice")
+        let now = harness.clock.now().milliseconds / 1000
+        let keys = JSONWebKeySet([harness.key])
         let claims = AccessClaims(try JSONWebToken.verify(alice.token, keys: keys, at: now + 3599))
         #expect(
             try claims
                 == AccessClaims(
-                    caller: alice.caller, sessionID: world.session(of: alice), issuedAt: now, expiresAt: now + 3600))
+                    caller: alice.caller, sessionID: harness.session(of: alice), issuedAt: now, expiresAt: now + 3600))
         #expect(alice.expiresAt == Timestamp(milliseconds: (now + 3600) * 1000).iso)
         #expect(throws: JSONWebTokenError.expired) { try JSONWebToken.verify(alice.token, keys: keys, at: now + 3600) }
     }
@@ -49,7 +49,7 @@ struct SigningInTests {
             "new\nline", "a@b", "ａｂｃ",
         ])
     func badUsernames(username: String) async {
-        let error = await failure { try await world.person(username) }
+        let error = await failure { try await harness.person(username) }
         #expect(error?.code == .invalidField)
         #expect(error?.message.contains("username") == true)
     }
@@ -58,7 +58,7 @@ struct SigningInTests {
         "a password is 8 to 128 bytes, whatever they are",
         arguments: ["short 7", "é é", "", String(repeating: "x", count: 129)])
     func badPasswords(password: String) async {
-        let error = await failure { try await world.person("alice", password: password) }
+        let error = await failure { try await harness.person("alice", password: password) }
         #expect(error?.code == .invalidField)
         #expect(error?.message.contains("password") == true)
     }
@@ -70,10 +70,10 @@ struct SigningInTests {
             "nul\0\u{1}nul",
         ])
     func goodPasswords(password: String) async throws {
-        _ = try await world.person("alice", password: password)
-        #expect(try await world.login("alice", password).status == .ok)
+        _ = try await harness.person("alice", password: password)
+        #expect(try await harness.login("alice", password).status == .ok)
         for wrong in [password + "~", String(password.dropLast()) + "~", password.uppercased() + "X", ""] {
-            #expect(await failure { try await world.login("alice", wrong) }?.code == .invalidCredentials)
+            #expect(await failure { try await harness.login("alice", wrong) }?.code == .invalidCredentials)
         }
     }
 
@@ -83,7 +83,7 @@ struct SigningInTests {
     func controlCharacters(text: String) async {
         for field in ["username", "firstName", "email"] {
             let error = await failure {
-                try await world.accounts.register(
+                try await harness.accounts.register(
                     try RequestFields.writing {
                         $0.member("username", field == "username" ? "alice" + text : "alice")
                         $0.member("password", "password")
@@ -94,7 +94,7 @@ struct SigningInTests {
             #expect(error?.code == .invalidField)
             #expect(error?.message.contains(field) == true)
         }
-        #expect(await failure { try await world.login("a" + text, "password") }?.code == .invalidCredentials)
+        #expect(await failure { try await harness.login("a" + text, "password") }?.code == .invalidCredentials)
     }
 
     @Test("a missing field and null count the same; a field of the wrong type is malformed")
@@ -118,21 +118,21 @@ struct SigningInTests {
 
     @Test("a name and an address belong to one person, in whatever case")
     func taken() async throws {
-        _ = try await world.person("Alice", email: "Alice@Example.org")
+        _ = try await harness.person("Alice", email: "Alice@Example.org")
         for name in ["alice", "ALICE", "Alice"] {
-            #expect(await failure { try await world.person(name) }?.code == .usernameTaken)
+            #expect(await failure { try await harness.person(name) }?.code == .usernameTaken)
         }
-        #expect(await failure { try await world.person("bob", email: "alice@example.ORG") }?.code == .emailTaken)
-        #expect(await failure { try await world.person("ALICE", email: "alice@example.org") }?.code == .usernameTaken)
-        _ = try await world.person("carol")
-        _ = try await world.person("dave")
+        #expect(await failure { try await harness.person("bob", email: "alice@example.ORG") }?.code == .emailTaken)
+        #expect(await failure { try await harness.person("ALICE", email: "alice@example.org") }?.code == .usernameTaken)
+        _ = try await harness.person("carol")
+        _ = try await harness.person("dave")
     }
 
     @Test("of many who want a name at once, one gets it")
     func race() async {
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             for name in ["dora", "DORA", "Dora", "dORA", "dora", "DORa"] {
-                group.addTask { [world] in await failure { try await world.person(name) }?.code }
+                group.addTask { [harness] in await failure { try await harness.person(name) }?.code }
             }
             return await group.reduce(into: [ErrorCode?]()) { $0.append($1) }
         }
@@ -142,9 +142,9 @@ struct SigningInTests {
 
     @Test("one signs in by username or by address, in whatever case")
     func login() async throws {
-        let alice = try await world.person("Alice", email: "Alice@example.org")
+        let alice = try await harness.person("Alice", email: "Alice@example.org")
         for name in ["Alice", "alice", "ALICE", "alice@example.org", "ALICE@EXAMPLE.ORG"] {
-            let again = try await world.login(name)
+            let again = try await harness.login(name)
             #expect(again.person == alice.person)
             #expect(again.refreshToken != alice.refreshToken)
         }
@@ -152,21 +152,21 @@ struct SigningInTests {
 
     @Test("a wrong password and an unknown person get the same answer")
     func refused() async throws {
-        _ = try await world.person("alice")
-        let wrong = await failure { try await world.login("alice", "not the password") }
-        let unknown = await failure { try await world.login("nobody", "not the password") }
+        _ = try await harness.person("alice")
+        let wrong = await failure { try await harness.login("alice", "not the password") }
+        let unknown = await failure { try await harness.login("nobody", "not the password") }
         #expect(wrong?.code == .invalidCredentials)
         #expect(wrong == unknown)
         for name in ["", "' OR 1=1 --", "%", "a\0", String(repeating: "x", count: 10_000)] {
-            #expect(await failure { try await world.login(name) } == unknown)
+            #expect(await failure { try await harness.login(name) } == unknown)
         }
-        #expect(await failure { try await world.login("alice", String(repeating: "x", count: 100_000)) } == unknown)
+        #expect(await failure { try await harness.login("alice", String(repeating: "x", count: 100_000)) } == unknown)
     }
 
     @Test("who is gone from the database is not signed in, whatever the token says")
     func unknownCaller() async {
         let error = await failure {
-            try await world.accounts.me(Caller(id: "0190-nobody", username: "x", firstName: nil))
+            try await harness.accounts.me(Caller(id: "0190-nobody", username: "x", firstName: nil))
         }
         #expect(error?.code == .unauthenticated)
     }

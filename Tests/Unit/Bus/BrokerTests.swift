@@ -6,17 +6,17 @@ import Testing
 /// The broker without sockets, and with a clock that the test turns.
 @Suite("broker")
 struct BrokerTests {
-    private func say(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
+    private func send(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
         Array(line.utf8).withUnsafeBytes { broker.receive($0, from: peer, at: now) }
     }
 
-    private func heard(_ peer: BrokerPeer) -> [String] {
+    private func output(_ peer: BrokerPeer) -> [String] {
         String(decoding: peer.takeOutbox(), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    private func greeted(_ broker: Broker, at now: Duration = .zero) -> BrokerPeer {
+    private func connectedPeer(_ broker: Broker, at now: Duration = .zero) -> BrokerPeer {
         let peer = broker.connect(at: now)
-        say(broker, peer, #"{"op":"hello","version":1}"#, at: now)
+        send(broker, peer, #"{"op":"hello","version":1}"#, at: now)
         _ = peer.takeOutbox()
         return peer
     }
@@ -26,9 +26,9 @@ struct BrokerTests {
         let broker = Broker(settings: BrokerSettings())
         let peer = broker.connect(at: .seconds(1))
         broker.tick(at: .milliseconds(5999))
-        #expect(heard(peer).isEmpty)
+        #expect(output(peer).isEmpty)
         broker.tick(at: .seconds(6))
-        #expect(heard(peer) == [#"{"op":"err","code":"hello_first","message":"no hello in time"}"#])
+        #expect(output(peer) == [#"{"op":"err","code":"hello_first","message":"no hello in time"}"#])
         #expect(peer.phase == .closing)
         #expect(broker.counters.peers == 0 && broker.counters.refusedPeers == 1)
     }
@@ -36,18 +36,18 @@ struct BrokerTests {
     @Test("who is silent is pinged once an interval, and is dead after three; any line is a sign of life")
     func keepalive() {
         let broker = Broker(settings: BrokerSettings())
-        let silent = greeted(broker)
-        let alive = greeted(broker)
+        let silent = connectedPeer(broker)
+        let alive = connectedPeer(broker)
         broker.tick(at: .milliseconds(14_999))
-        #expect(heard(silent).isEmpty)
+        #expect(output(silent).isEmpty)
         broker.tick(at: .seconds(15))
         broker.tick(at: .seconds(16))
-        #expect(heard(silent) == [#"{"op":"ping"}"#])
-        say(broker, alive, #"{"op":"pong"}"#, at: .seconds(30))
+        #expect(output(silent) == [#"{"op":"ping"}"#])
+        send(broker, alive, #"{"op":"pong"}"#, at: .seconds(30))
         broker.tick(at: .seconds(31))
-        #expect(heard(silent) == [#"{"op":"ping"}"#])
+        #expect(output(silent) == [#"{"op":"ping"}"#])
         broker.tick(at: .seconds(45))
-        #expect(heard(silent) == [#"{"op":"err","code":"dead","message":"nothing heard for too long"}"#])
+        #expect(output(silent) == [#"{"op":"err","code":"dead","message":"nothing heard for too long"}"#])
         #expect(silent.phase == .closing)
         #expect(alive.phase == .open)
     }
@@ -55,32 +55,32 @@ struct BrokerTests {
     @Test("a request is answered at its deadline, and a reply after it goes nowhere")
     func deadline() {
         let broker = Broker(settings: BrokerSettings())
-        let responder = greeted(broker)
-        let requester = greeted(broker)
-        say(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
-        #expect(heard(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
+        let responder = connectedPeer(broker)
+        let requester = connectedPeer(broker)
+        send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, requester, #"{"op":"req","id":9,"subject":"a","timeout":250,"data":1}"#, at: .seconds(1))
+        #expect(output(responder) == [#"{"op":"msg","sub":1,"reply":1,"subject":"a","timeout":250,"data":1}"#])
         broker.expire(at: .milliseconds(1240))
-        #expect(heard(requester).isEmpty)
+        #expect(output(requester).isEmpty)
         #expect(broker.hasRequests)
         broker.expire(at: .milliseconds(1260))
-        #expect(heard(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
-        say(broker, responder, #"{"op":"res","id":1,"data":2}"#)
-        #expect(heard(requester).isEmpty && heard(responder).isEmpty)
+        #expect(output(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
+        send(broker, responder, #"{"op":"res","id":1,"data":2}"#)
+        #expect(output(requester).isEmpty && output(responder).isEmpty)
         #expect(!broker.hasRequests && broker.counters.requestsUnderWay == 0)
     }
 
     @Test("only the one who was asked can reply")
     func foreignReply() {
         let broker = Broker(settings: BrokerSettings())
-        let responder = greeted(broker)
-        let requester = greeted(broker)
-        say(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
-        say(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
-        #expect(heard(requester).isEmpty)
-        say(broker, responder, #"{"op":"res","id":1,"data":"right"}"#)
-        #expect(heard(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
+        let responder = connectedPeer(broker)
+        let requester = connectedPeer(broker)
+        send(broker, responder, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, requester, #"{"op":"req","id":9,"subject":"a","data":1}"#)
+        send(broker, requester, #"{"op":"res","id":1,"data":"forged"}"#)
+        #expect(output(requester).isEmpty)
+        send(broker, responder, #"{"op":"res","id":1,"data":"right"}"#)
+        #expect(output(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
     }
 
     @Test("a peer that is too far behind gets the reason alone, and nothing more; others get all")
@@ -88,23 +88,23 @@ struct BrokerTests {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
         let broker = Broker(settings: settings)
-        let slow = greeted(broker)
-        let quick = greeted(broker)
-        let publisher = greeted(broker)
-        for peer in [slow, quick] { say(broker, peer, #"{"op":"sub","id":1,"subject":"a"}"#) }
-        say(broker, slow, #"{"op":"serve","id":2,"subject":"a","queue":"q"}"#)
-        say(broker, publisher, #"{"op":"req","id":1,"subject":"a","data":0}"#)
+        let slow = connectedPeer(broker)
+        let quick = connectedPeer(broker)
+        let publisher = connectedPeer(broker)
+        for peer in [slow, quick] { send(broker, peer, #"{"op":"sub","id":1,"subject":"a"}"#) }
+        send(broker, slow, #"{"op":"serve","id":2,"subject":"a","queue":"q"}"#)
+        send(broker, publisher, #"{"op":"req","id":1,"subject":"a","data":0}"#)
         var received = 0
         for number in 0..<50 {
-            say(broker, publisher, #"{"op":"pub","subject":"a","data":\#(number)}"#)
-            received += heard(quick).count
+            send(broker, publisher, #"{"op":"pub","subject":"a","data":\#(number)}"#)
+            received += output(quick).count
         }
         #expect(received == 50)
-        #expect(heard(slow) == [#"{"op":"err","code":"slow_consumer","message":"more than 1000 bytes wait"}"#])
-        #expect(heard(publisher) == [#"{"op":"err","id":1,"code":"disconnected","message":"the responder is gone"}"#])
+        #expect(output(slow) == [#"{"op":"err","code":"slow_consumer","message":"more than 1000 bytes wait"}"#])
+        #expect(output(publisher) == [#"{"op":"err","id":1,"code":"disconnected","message":"the responder is gone"}"#])
         #expect(broker.counters.slowConsumers == 1)
-        say(broker, slow, #"{"op":"ping"}"#)
-        #expect(heard(slow).isEmpty)
+        send(broker, slow, #"{"op":"ping"}"#)
+        #expect(output(slow).isEmpty)
     }
 
     @Test("what was handed over and is still on its way counts as waiting")
@@ -112,9 +112,9 @@ struct BrokerTests {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
         let broker = Broker(settings: settings)
-        let peer = greeted(broker)
+        let peer = connectedPeer(broker)
         peer.handedOver = 990
-        say(broker, peer, #"{"op":"ping"}"#)
+        send(broker, peer, #"{"op":"ping"}"#)
         #expect(peer.phase == .closing)
     }
 
@@ -124,48 +124,48 @@ struct BrokerTests {
         settings.maxSubscriptionsPerPeer = 2
         settings.maxRequestsPerPeer = 1
         let broker = Broker(settings: settings)
-        let peer = greeted(broker)
-        for id in 1...3 { say(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
-        #expect(heard(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
-        say(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
-        #expect(heard(peer) == [#"{"op":"err","sub":1,"code":"malformed","message":"`id` 1 is in use"}"#])
-        say(broker, peer, #"{"op":"unsub","id":2}"#)
-        say(broker, peer, #"{"op":"unsub","id":77}"#)
-        say(broker, peer, #"{"op":"sub","id":3,"subject":"b"}"#)
-        #expect(heard(peer).isEmpty)
-        say(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
+        let peer = connectedPeer(broker)
+        for id in 1...3 { send(broker, peer, #"{"op":"serve","id":\#(id),"subject":"a","queue":"q"}"#) }
+        #expect(output(peer) == [#"{"op":"err","sub":3,"code":"refused","message":"at most 2 subscriptions"}"#])
+        send(broker, peer, #"{"op":"sub","id":1,"subject":"b"}"#)
+        #expect(output(peer) == [#"{"op":"err","sub":1,"code":"malformed","message":"`id` 1 is in use"}"#])
+        send(broker, peer, #"{"op":"unsub","id":2}"#)
+        send(broker, peer, #"{"op":"unsub","id":77}"#)
+        send(broker, peer, #"{"op":"sub","id":3,"subject":"b"}"#)
+        #expect(output(peer).isEmpty)
+        send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
-        say(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
-        #expect(heard(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
+        send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
+        #expect(output(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
     }
 
     @Test("a draining broker answers no new request, and is done with the last reply")
     func draining() {
         let broker = Broker(settings: BrokerSettings())
-        let peer = greeted(broker)
-        say(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
-        say(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
+        let peer = connectedPeer(broker)
+        send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
         broker.startDraining()
-        say(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
-        #expect(heard(peer) == [#"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#])
+        send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
+        #expect(output(peer) == [#"{"op":"err","id":2,"code":"draining","message":"this bus is being stopped"}"#])
         #expect(broker.hasRequests)
-        say(broker, peer, #"{"op":"res","id":1,"data":1}"#)
+        send(broker, peer, #"{"op":"res","id":1,"data":1}"#)
         #expect(!broker.hasRequests)
     }
 
     @Test("a line that would be too long once it is passed on is refused, and the connection goes on")
     func passedOnLength() {
         let broker = Broker(settings: BrokerSettings())
-        let peer = greeted(broker)
-        say(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
+        let peer = connectedPeer(broker)
+        send(broker, peer, #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         let text = String(repeating: "x", count: BusLimits.maxPassedOnLine)
-        say(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
-        #expect(heard(peer).first?.hasPrefix(#"{"op":"err","id":4,"code":"line_too_long""#) == true)
-        say(broker, peer, #"{"op":"req","id":5,"subject":"a","data":1}"#)
-        #expect(heard(peer).first?.hasPrefix(#"{"op":"msg","sub":1,"reply":1"#) == true)
-        say(broker, peer, #"{"op":"res","id":1,"data":"\#(text)"}"#)
-        let answers = heard(peer)
+        send(broker, peer, #"{"op":"req","id":4,"subject":"a","data":"\#(text)"}"#)
+        #expect(output(peer).first?.hasPrefix(#"{"op":"err","id":4,"code":"line_too_long""#) == true)
+        send(broker, peer, #"{"op":"req","id":5,"subject":"a","data":1}"#)
+        #expect(output(peer).first?.hasPrefix(#"{"op":"msg","sub":1,"reply":1"#) == true)
+        send(broker, peer, #"{"op":"res","id":1,"data":"\#(text)"}"#)
+        let answers = output(peer)
         #expect(answers.count == 2)
         #expect(answers.last?.hasPrefix(#"{"op":"err","id":5,"code":"line_too_long""#) == true)
     }
@@ -188,7 +188,7 @@ struct BrokerTests {
         var peers: [BrokerPeer] = []
         for step in 0..<30_000 {
             let now = Duration.milliseconds(step)
-            if peers.count < 6 { peers.append(greeted(broker, at: now)) }
+            if peers.count < 6 { peers.append(connectedPeer(broker, at: now)) }
             let peer = peers.randomElement(using: &random) ?? peers[0]
             let number = Int.random(in: 0..<8, using: &random)
             let line =
@@ -203,7 +203,7 @@ struct BrokerTests {
                     #"{"op":"res","id":\#(Int(broker.counters.requests) - number),"data":1}"#.replacing("-", with: "")
                 default: lines.randomElement(using: &random) ?? ""
                 }
-            say(broker, peer, line, at: now)
+            send(broker, peer, line, at: now)
             if step % 10 == 0 { broker.tick(at: now) }
             if step % 50 == 0 { for peer in peers where Bool.random(using: &random) { _ = peer.takeOutbox() } }
             if step % 200 == 0 { broker.disconnect(peer) }

@@ -20,7 +20,7 @@ struct BrokerWireTests {
     func pieces() async throws {
         try await withServer { server in
             let client = try RawClient(port: server.port)
-            try client.greet()
+            try client.sendHello()
             try client.send(lineByByte: #"{"op":"sub","id":1,"subject":"a"}"#)
             try client.send(lineByByte: #" { "op" : "pub" , "subject" : "a" , "data" : [1, 2] } "#)
             #expect(try client.receiveLine() == #"{"op":"msg","sub":1,"subject":"a","data":[1, 2]}"#)
@@ -38,7 +38,7 @@ struct BrokerWireTests {
         (settings.pingInterval, settings.helloTimeout) = (.seconds(3000), .seconds(3000))
         try await withServer(settings) { server in
             let client = try RawClient(port: server.port)
-            try client.greet()
+            try client.sendHello()
             try client.send(line: #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
             try client.send(line: #"{"op":"req","id":1,"subject":"a","timeout":3000000,"data":1}"#)
             _ = try client.receiveLine()
@@ -60,7 +60,7 @@ struct BrokerWireTests {
                     #"{"op":"err","code":"malformed","message":"a line is one JSON object"}"#
                 ])
             let client = try RawClient(port: server.port)
-            try client.greet()
+            try client.sendHello()
             for line in ["", "\u{0}\u{1}", "{", #"{"op":"dance"}"#, #"{"op":"req","id":3,"data":1}"#] {
                 try client.send(line: line)
                 #expect(try client.receiveLine()?.hasPrefix(#"{"op":"err","#) == true)
@@ -75,10 +75,10 @@ struct BrokerWireTests {
         try await withServer { server in
             var random = SystemRandomNumberGenerator()
             let witness = try RawClient(port: server.port)
-            try witness.greet()
+            try witness.sendHello()
             for round in 0..<40 {
                 let client = try RawClient(port: server.port)
-                if round % 2 == 0 { try client.greet() }
+                if round % 2 == 0 { try client.sendHello() }
                 let bytes = (0..<5000).map { _ in
                     Int.random(in: 0..<20, using: &random) == 0
                         ? UInt8(ascii: "\n") : UInt8.random(in: 0...255, using: &random)
@@ -94,7 +94,7 @@ struct BrokerWireTests {
     func lineTooLong() async throws {
         try await withServer { server in
             let client = try RawClient(port: server.port)
-            try client.greet()
+            try client.sendHello()
             let head = #"{"op":"ping","x":""#
             let padding = String(repeating: "x", count: BusLimits.maxLine - head.utf8.count - 3)
             try client.send(line: head + padding + #""}"#)
@@ -102,7 +102,7 @@ struct BrokerWireTests {
 
             for ending in ["\n", ""] {
                 let client = try RawClient(port: server.port)
-                try client.greet()
+                try client.sendHello()
                 let bytes = Array((String(repeating: "x", count: BusLimits.maxLine) + ending).utf8)
                 // It is closed as soon as it is too long.
                 try? client.send(bytes)
@@ -120,7 +120,7 @@ struct BrokerWireTests {
         settings.maxPendingBytes = 256 * 1024
         try await withServer(settings) { server in
             let slow = try RawClient(port: server.port, receiveBuffer: 4096)
-            try slow.greet()
+            try slow.sendHello()
             try slow.send(line: #"{"op":"sub","id":1,"subject":"flood"}"#)
             try slow.settle()
             let group = try EventLoopGroup(loopCount: 1)
@@ -178,7 +178,7 @@ struct BrokerWireTests {
     func drain() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let client = try RawClient(port: server.port)
-        try client.greet()
+        try client.sendHello()
         try client.send(line: #"{"op":"serve","id":1,"subject":"a","queue":"q"}"#)
         try client.send(line: #"{"op":"req","id":1,"subject":"a","timeout":60000,"data":1}"#)
         _ = try client.receiveLine()
@@ -201,12 +201,12 @@ struct BrokerWireTests {
     func drainTimeout() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let deaf = try RawClient(port: server.port, receiveBuffer: 4096)
-        try deaf.greet()
+        try deaf.sendHello()
         try deaf.send(line: #"{"op":"sub","id":1,"subject":"a"}"#)
         try deaf.send(line: #"{"op":"serve","id":2,"subject":"never","queue":"q"}"#)
         try deaf.settle()
         let client = try RawClient(port: server.port)
-        try client.greet()
+        try client.sendHello()
         let padding = String(repeating: "x", count: 500_000)
         for _ in 0..<12 { try client.send(line: #"{"op":"pub","subject":"a","data":"\#(padding)"}"#) }
         try client.send(line: #"{"op":"req","id":1,"subject":"never","timeout":60000,"data":1}"#)

@@ -10,7 +10,7 @@ extension RawClient {
     }
 
     /// Says hello and takes the welcome.
-    func greet() throws {
+    func sendHello() throws {
         try send(line: #"{"op":"hello","version":1,"name":"raw"}"#)
         guard try receiveLine()?.hasPrefix(#"{"op":"welcome""#) == true else {
             throw WireError.unexpected("no welcome")

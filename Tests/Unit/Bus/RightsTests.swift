@@ -97,8 +97,8 @@ struct RightsTests {
     @Test("events are shared under a peer's own name alone: who looks takes nothing away from who works")
     func queues() throws {
         func answer(_ known: BusPeer, _ subject: String, queue: String) throws -> String {
-            let (broker, peer) = try greeted(as: known)
-            say(broker, peer, #"{"op":"sub","id":1,"subject":"\#(subject)","queue":"\#(queue)"}"#)
+            let (broker, peer) = try connectedPeer(as: known)
+            send(broker, peer, #"{"op":"sub","id":1,"subject":"\#(subject)","queue":"\#(queue)"}"#)
             #expect(broker.counters.forbidden == (queue == known.name ? 0 : 1) && peer.phase == .open)
             #expect(peer.subscriptions.count == (queue == known.name ? 1 : 0))
             return String(decoding: peer.takeOutbox(), as: UTF8.self)
@@ -126,41 +126,41 @@ struct RightsTests {
     @Test("a refusal leaves the connection open, is counted each time, and is logged a few times a minute")
     func boundedLog() throws {
         var notices = 0
-        let (broker, peer) = try greeted(as: PushService.peer) { notice in
+        let (broker, peer) = try connectedPeer(as: PushService.peer) { notice in
             if case .forbidden(peer: "push", .publish, subject: "messaging.log") = notice { notices += 1 }
         }
         for second in 0..<300 {
-            say(broker, peer, #"{"op":"pub","subject":"messaging.log","data":1}"#, at: .milliseconds(second * 100))
+            send(broker, peer, #"{"op":"pub","subject":"messaging.log","data":1}"#, at: .milliseconds(second * 100))
         }
         #expect(broker.counters.forbidden == 300 && notices == 20)
-        say(broker, peer, #"{"op":"pub","subject":"messaging.log","data":1}"#, at: .seconds(61))
+        send(broker, peer, #"{"op":"pub","subject":"messaging.log","data":1}"#, at: .seconds(61))
         #expect(notices == 21)
         #expect(peer.phase == .open)
     }
 
     @Test("a route that was found for one subject lets nothing through on another")
     func routesAreChecked() throws {
-        let (broker, peer) = try greeted(as: PushService.peer)
+        let (broker, peer) = try connectedPeer(as: PushService.peer)
         for subject in ["push.log", "push.log", "messaging.log", "push.log", "messaging.log"] {
-            say(broker, peer, #"{"op":"pub","subject":"\#(subject)","data":1}"#)
+            send(broker, peer, #"{"op":"pub","subject":"\#(subject)","data":1}"#)
         }
         #expect(broker.counters.forbidden == 2)
     }
 
     // MARK: A broker without sockets
 
-    private func say(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
+    private func send(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
         Array(line.utf8).withUnsafeBytes { broker.receive($0, from: peer, at: now) }
     }
 
-    private func greeted(
+    private func connectedPeer(
         as known: BusPeer, notify: @escaping (BrokerNotice) -> Void = { _ in }
     ) throws -> (Broker, BrokerPeer) {
         var settings = BrokerSettings()
         settings.access = .peers(try BusPeerTable([(known, token: "a token of some length")]))
         let broker = Broker(settings: settings, notify: notify)
         let peer = broker.connect(at: .zero)
-        say(broker, peer, #"{"op":"hello","version":1,"name":"gateway","token":"a token of some length"}"#)
+        send(broker, peer, #"{"op":"hello","version":1,"name":"gateway","token":"a token of some length"}"#)
         #expect(peer.phase == .open && peer.name == known.name)
         _ = peer.takeOutbox()
         return (broker, peer)
@@ -168,7 +168,7 @@ struct RightsTests {
 
     /// What the broker says of it, if that is a refusal.
     private func refusal(of known: BusPeer, _ operation: BusRights.Operation, _ subject: String) throws -> String? {
-        let (broker, peer) = try greeted(as: known)
+        let (broker, peer) = try connectedPeer(as: known)
         let line =
             switch operation {
             case .serve: #"{"op":"serve","id":1,"subject":"\#(subject)","queue":"q"}"#
@@ -176,7 +176,7 @@ struct RightsTests {
             case .request: #"{"op":"req","id":1,"subject":"\#(subject)","data":1}"#
             case .publish: #"{"op":"pub","subject":"\#(subject)","data":1}"#
             }
-        say(broker, peer, line)
+        send(broker, peer, line)
         let answer = String(decoding: peer.takeOutbox(), as: UTF8.self)
         #expect(peer.phase == .open)
         #expect(answer.contains("forbidden") == (broker.counters.forbidden == 1))

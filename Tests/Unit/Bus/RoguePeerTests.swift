@@ -79,15 +79,15 @@ struct RoguePeerTests {
     func client() async throws {
         try await withServer { server in
             let group = try EventLoopGroup(loopCount: 1)
-            let troubles = Arrivals<String>()
+            let warnings = Arrivals<String>()
             let bus = try await TCPBus.connect(
                 host: "127.0.0.1", port: server.port, name: "t", token: "the token of push!", on: group.loops[0],
-                onTrouble: { troubles.add($0) })
+                onWarning: { warnings.add($0) })
             await #expect(throws: BusError.refused("`push` may not request `accounts.login`")) {
                 _ = try await bus.request("accounts.login", .emptyObject, BusContext(requestID: ""))
             }
             try bus.respond(to: "accounts.>", queue: "accounts") { _ in Issue.record("it was asked") }
-            #expect(try await troubles.next().contains("`push` may not serve `accounts.>`"))
+            #expect(try await warnings.next().contains("`push` may not serve `accounts.>`"))
             await bus.close()
             await finish(group)
         }

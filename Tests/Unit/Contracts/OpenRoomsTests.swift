@@ -6,7 +6,7 @@ import Testing
 struct OpenRoomsTests {
     private let question = OpenRoomQuestion(
         stream: "messaging",
-        places: [.init(roomID: "r1", userID: "ada"), .init(roomID: "r2", userID: "ben")])
+        members: [.init(roomID: "r1", userID: "ada"), .init(roomID: "r2", userID: "ben")])
 
     @Test("a question and its answer come out as they went in")
     func roundTrip() {

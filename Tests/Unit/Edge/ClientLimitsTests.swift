@@ -556,7 +556,7 @@ struct ClientLimitsTests {
 
     @Test("a large ack is not read, nor is a large packet that would be ignored")
     func largeIgnoredPackets() async throws {
-        let configuration = EdgeConfiguration.socketIO(SocketIOConfiguration(outOfPlacePackets: .ignore))
+        let configuration = EdgeConfiguration.socketIO(SocketIOConfiguration(unexpectedPackets: .ignore))
         try await TestServer.run(configuration: configuration) { server in
             let client = try server.connected()
             let rest = String(repeating: "x", count: 20_000)

@@ -126,8 +126,8 @@ struct SocketEndTests {
             #expect(released.status == 200 && released.body == "6" && released.header("Connection") == "close")
             var reasons: [DelegateCall] = []
             for _ in 0..<2 {
-                if let told = await server.first(where: { if case .closed = $0 { true } else { false } }) {
-                    reasons.append(told)
+                if let events = await server.first(where: { if case .closed = $0 { true } else { false } }) {
+                    reasons.append(events)
                 }
             }
             #expect(reasons == [.closed(.draining), .closed(.draining)])

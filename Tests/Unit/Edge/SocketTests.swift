@@ -9,7 +9,7 @@ import Testing
 @Suite("Sockets at the edge")
 struct SocketTests {
     private static let lenient = EdgeConfiguration.socketIO(
-        SocketIOConfiguration(outOfPlacePackets: .ignore, acceptsAttachments: false))
+        SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false))
     private static let unauthorized = JSONWriter.object { $0.member("message", "unauthorized") }
 
     @Test("the delegate learns what the client came with: of two tokens outside of CONNECT, the query's")

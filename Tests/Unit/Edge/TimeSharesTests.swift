@@ -75,8 +75,8 @@ struct TimeSharesTests {
                 let shares = TimeShares(percent: percent, on: loop)
                 let began = ContinuousClock.now
                 // Receiving a gibibyte counts as 524 ms of work, whatever else the machine does.
-                var spell = shares.begin(for: address, received: 1 << 30)
-                let goesOn = spell.goesOn()
+                var interval = shares.begin(for: address, received: 1 << 30)
+                let goesOn = interval.goesOn()
                 #expect(!goesOn)
                 shares.wait(for: address) { continuation.resume(returning: (began, ContinuousClock.now)) }
             }
@@ -87,7 +87,7 @@ struct TimeSharesTests {
     }
 
     @Test("whoever has had their share in a spell has had it for all of it, though the thread does not run meanwhile")
-    func spells() async throws {
+    func intervals() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }
         let loop = group.loops[0]
@@ -95,10 +95,10 @@ struct TimeSharesTests {
         let answers = await withCheckedContinuation { continuation in
             loop.execute {
                 // Receiving counts as 3 ms of work, of which 1 ms is free: 2 ms are waited for.
-                var spell = TimeShares(percent: 100, on: loop).begin(for: address, received: 6 << 20)
-                let first = spell.goesOn()
+                var interval = TimeShares(percent: 100, on: loop).begin(for: address, received: 6 << 20)
+                let first = interval.goesOn()
                 usleep(20_000)
-                continuation.resume(returning: [first, spell.goesOn()])
+                continuation.resume(returning: [first, interval.goesOn()])
             }
         }
         #expect(answers == [false, false])

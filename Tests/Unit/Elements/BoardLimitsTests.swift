@@ -13,43 +13,43 @@ struct BoardLimitsTests {
 
     @Test("one element more than may be is refused, tells nobody, and has a place once another is gone")
     func count() async throws {
-        try await ElementsWorld.serving(Self.fullByCount) { world in
+        try await ElementsHarness.serving(Self.fullByCount) { harness in
             var ids: [String] = []
-            for _ in 1...3 { ids.append(try await world.create().text("id")) }
-            _ = world.takeEntries()
-            let refusal = try await world.refusal("elements.create", #"{"type":"note"}"#)
+            for _ in 1...3 { ids.append(try await harness.create().text("id")) }
+            _ = harness.takeEntries()
+            let refusal = try await harness.refusal("elements.create", #"{"type":"note"}"#)
             #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("3 elements") == true)
-            #expect(world.takeEntries().isEmpty)
-            #expect(try await world.list().count == 3)
-            _ = try await world.ask("elements.update", #"{"elementId":"\#(ids[0])","content":{"a":1}}"#)
-            _ = try await world.create(in: ElementsWorld.otherRoom)
-            _ = try await world.ask("elements.delete", #"{"elementId":"\#(ids[1])"}"#)
-            _ = try await world.create()
-            _ = try await world.ask("elements.clear")
-            for _ in 1...3 { _ = try await world.create() }
+            #expect(harness.takeEntries().isEmpty)
+            #expect(try await harness.list().count == 3)
+            _ = try await harness.ask("elements.update", #"{"elementId":"\#(ids[0])","content":{"a":1}}"#)
+            _ = try await harness.create(in: ElementsHarness.otherRoom)
+            _ = try await harness.ask("elements.delete", #"{"elementId":"\#(ids[1])"}"#)
+            _ = try await harness.create()
+            _ = try await harness.ask("elements.clear")
+            for _ in 1...3 { _ = try await harness.create() }
         }
     }
 
     @Test("bytes count at a creation and at an update, and no longer after a deletion or a clearing")
     func bytes() async throws {
-        try await ElementsWorld.serving(Self.fullByBytes) { world in
-            let large = try await world.create(content(60_000)).text("id")
-            let small = try await world.create(content(10)).text("id")
-            let other = try await world.create(content(60_000)).text("id")
+        try await ElementsHarness.serving(Self.fullByBytes) { harness in
+            let large = try await harness.create(content(60_000)).text("id")
+            let small = try await harness.create(content(10)).text("id")
+            let other = try await harness.create(content(60_000)).text("id")
             #expect(
-                try await world.refusal("elements.create", #"{"type":"note"\#(content(20_000))}"#)?.code
+                try await harness.refusal("elements.create", #"{"type":"note"\#(content(20_000))}"#)?.code
                     == .payloadTooLarge)
             let grown = #"{"elementId":"\#(small)"\#(content(20_000))}"#
-            #expect(try await world.refusal("elements.update", grown)?.code == .payloadTooLarge)
+            #expect(try await harness.refusal("elements.update", grown)?.code == .payloadTooLarge)
             // What becomes smaller, or is only moved, always may.
-            _ = try await world.ask("elements.update", #"{"elementId":"\#(large)"\#(content(30_000))}"#)
-            _ = try await world.ask("elements.update", grown)
-            _ = try await world.ask("elements.update", #"{"elementId":"\#(small)","position":{"x":1,"y":2}}"#)
-            _ = try await world.ask("elements.delete", #"{"elementId":"\#(other)"}"#)
-            _ = try await world.create(content(60_000))
-            #expect(try await world.countedAgain() == [])
-            _ = try await world.ask("elements.clear")
-            for _ in 1...2 { _ = try await world.create(content(60_000)) }
+            _ = try await harness.ask("elements.update", #"{"elementId":"\#(large)"\#(content(30_000))}"#)
+            _ = try await harness.ask("elements.update", grown)
+            _ = try await harness.ask("elements.update", #"{"elementId":"\#(small)","position":{"x":1,"y":2}}"#)
+            _ = try await harness.ask("elements.delete", #"{"elementId":"\#(other)"}"#)
+            _ = try await harness.create(content(60_000))
+            #expect(try await harness.countedAgain() == [])
+            _ = try await harness.ask("elements.clear")
+            for _ in 1...2 { _ = try await harness.create(content(60_000)) }
         }
     }
 
@@ -57,68 +57,68 @@ struct BoardLimitsTests {
 
     @Test("a person has so many elements in all rooms together, and place for another once one is gone")
     func elementsOfAPerson() async throws {
-        try await ElementsWorld.serving(Self.twoOfAPerson) { world in
-            let first = try await world.create().text("id")
-            _ = try await world.create(in: ElementsWorld.otherRoom)
-            _ = world.takeEntries()
-            let refusal = try await world.refusal("elements.create", #"{"type":"note"}"#)
+        try await ElementsHarness.serving(Self.twoOfAPerson) { harness in
+            let first = try await harness.create().text("id")
+            _ = try await harness.create(in: ElementsHarness.otherRoom)
+            _ = harness.takeEntries()
+            let refusal = try await harness.refusal("elements.create", #"{"type":"note"}"#)
             #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("2 elements") == true)
-            #expect(world.takeEntries().isEmpty)
-            #expect(try await world.list().count == 1)
+            #expect(harness.takeEntries().isEmpty)
+            #expect(try await harness.list().count == 1)
             // Nobody else is refused for it, and whoever deletes it: it was hers.
-            _ = try await world.create(by: ElementsWorld.bob)
-            _ = try await world.ask("elements.delete", by: ElementsWorld.bob, #"{"elementId":"\#(first)"}"#)
-            _ = try await world.create()
-            #expect(try await world.refusal("elements.create", #"{"type":"note"}"#) != nil)
-            _ = try await world.ask("elements.clear", by: ElementsWorld.bob, in: ElementsWorld.otherRoom)
-            _ = try await world.create()
-            #expect(try await world.countedAgain() == [])
+            _ = try await harness.create(by: ElementsHarness.bob)
+            _ = try await harness.ask("elements.delete", by: ElementsHarness.bob, #"{"elementId":"\#(first)"}"#)
+            _ = try await harness.create()
+            #expect(try await harness.refusal("elements.create", #"{"type":"note"}"#) != nil)
+            _ = try await harness.ask("elements.clear", by: ElementsHarness.bob, in: ElementsHarness.otherRoom)
+            _ = try await harness.create()
+            #expect(try await harness.countedAgain() == [])
         }
     }
 
     @Test("an element is on the account of whoever made it larger: nobody can fill up another's")
     func bytesOfAPerson() async throws {
-        try await ElementsWorld.serving(["--max-person-bytes", "128k"]) { world in
-            let hers = try await world.create(content(10)).text("id")
-            _ = try await world.create(content(60_000))
-            _ = try await world.create(by: ElementsWorld.bob, in: ElementsWorld.otherRoom, content(60_000))
+        try await ElementsHarness.serving(["--max-person-bytes", "128k"]) { harness in
+            let hers = try await harness.create(content(10)).text("id")
+            _ = try await harness.create(content(60_000))
+            _ = try await harness.create(by: ElementsHarness.bob, in: ElementsHarness.otherRoom, content(60_000))
             func update(_ id: String, by userID: String, _ count: Int) async throws -> ServiceError? {
-                try await world.refusal("elements.update", by: userID, #"{"elementId":"\#(id)"\#(content(count))}"#)
+                try await harness.refusal("elements.update", by: userID, #"{"elementId":"\#(id)"\#(content(count))}"#)
             }
-            #expect(try await update(hers, by: ElementsWorld.bob, 60_000) == nil, "it is on Bob's account now")
-            #expect(try await world.refusal("elements.create", #"{"type":"note"\#(content(60_000))}"#) == nil)
-            for person in [ElementsWorld.alice, ElementsWorld.bob] {
-                let refusal = try await world.refusal(
+            #expect(try await update(hers, by: ElementsHarness.bob, 60_000) == nil, "it is on Bob's account now")
+            #expect(try await harness.refusal("elements.create", #"{"type":"note"\#(content(60_000))}"#) == nil)
+            for person in [ElementsHarness.alice, ElementsHarness.bob] {
+                let refusal = try await harness.refusal(
                     "elements.create", by: person, #"{"type":"note"\#(content(20_000))}"#)
                 #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("128 KiB") == true)
             }
             // It stays on Bob's account when somebody makes it smaller, which is never refused.
-            #expect(try await update(hers, by: ElementsWorld.alice, 50_000) == nil)
-            #expect(try await update(hers, by: ElementsWorld.alice, 60_000)?.code == .payloadTooLarge)
-            _ = try await world.ask("elements.update", #"{"elementId":"\#(hers)","position":{"x":1,"y":2}}"#)
-            _ = try await world.ask("elements.delete", #"{"elementId":"\#(hers)"}"#)
+            #expect(try await update(hers, by: ElementsHarness.alice, 50_000) == nil)
+            #expect(try await update(hers, by: ElementsHarness.alice, 60_000)?.code == .payloadTooLarge)
+            _ = try await harness.ask("elements.update", #"{"elementId":"\#(hers)","position":{"x":1,"y":2}}"#)
+            _ = try await harness.ask("elements.delete", #"{"elementId":"\#(hers)"}"#)
             #expect(
-                try await world.refusal(
-                    "elements.create", by: ElementsWorld.bob, #"{"type":"note"\#(content(60_000))}"#)
+                try await harness.refusal(
+                    "elements.create", by: ElementsHarness.bob, #"{"type":"note"\#(content(60_000))}"#)
                     == nil)
-            #expect(try await world.countedAgain() == [])
+            #expect(try await harness.countedAgain() == [])
         }
     }
 
     @Test("without rate limits only what a room may have counts")
     func off() async throws {
-        try await ElementsWorld.serving(Self.twoOfAPerson + Self.fullByCount + ["--rate-limits", "off"]) { world in
-            for _ in 1...3 { _ = try await world.create() }
-            #expect(try await world.refusal("elements.create", #"{"type":"note"}"#)?.message.contains("room") == true)
+        try await ElementsHarness.serving(Self.twoOfAPerson + Self.fullByCount + ["--rate-limits", "off"]) { harness in
+            for _ in 1...3 { _ = try await harness.create() }
+            #expect(try await harness.refusal("elements.create", #"{"type":"note"}"#)?.message.contains("room") == true)
         }
     }
 
     @Test("a retry of what was made is answered, however full the board is by now")
     func retry() async throws {
-        try await ElementsWorld.serving(Self.fullByCount) { world in
-            let first = try await world.ask("elements.create", #"{"type":"note","tempId":"t"}"#)
-            for _ in 1...2 { _ = try await world.create() }
-            let again = try await world.ask("elements.create", #"{"type":"note","tempId":"t"}"#)
+        try await ElementsHarness.serving(Self.fullByCount) { harness in
+            let first = try await harness.ask("elements.create", #"{"type":"note","tempId":"t"}"#)
+            for _ in 1...2 { _ = try await harness.create() }
+            let again = try await harness.ask("elements.create", #"{"type":"note","tempId":"t"}"#)
             #expect(again.isDuplicate && again.data == first.data)
         }
     }

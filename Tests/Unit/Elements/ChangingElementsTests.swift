@@ -8,25 +8,25 @@ import Testing
 struct ChangingElementsTests {
     @Test("what is given replaces what was there, the rest stays, and the update has its author, time and version")
     func update() async throws {
-        try await ElementsWorld.serving { world in
-            let made = try await world.create(#","content":{"a":1,"b":2},"position":{"x":0,"y":0},"tempId":"t""#)
+        try await ElementsHarness.serving { harness in
+            let made = try await harness.create(#","content":{"a":1,"b":2},"position":{"x":0,"y":0},"tempId":"t""#)
             let id = try made.text("id")
-            world.clock.advance(by: .milliseconds(5))
-            let reply = try await world.ask(
-                "elements.update", by: ElementsWorld.bob, #"{"elementId":"\#(id)","content":{"a":3}}"#)
+            harness.clock.advance(by: .milliseconds(5))
+            let reply = try await harness.ask(
+                "elements.update", by: ElementsHarness.bob, #"{"elementId":"\#(id)","content":{"a":3}}"#)
             let changed = try #require(reply.data.object)
             #expect(reply.status == .ok && reply.position == StreamPosition(stream: "elements", seq: 2))
             #expect(changed["content"]?.text == #"{"a":3}"# && changed["position"] == made["position"])
             #expect(changed["createdBy"] == made["createdBy"] && changed["createdAt"] == made["createdAt"])
-            #expect(changed["updatedBy"]?.string == ElementsWorld.bob)
-            #expect(changed["updatedAt"]?.string == world.clock.now().iso)
+            #expect(changed["updatedBy"]?.string == ElementsHarness.bob)
+            #expect(changed["updatedAt"]?.string == harness.clock.now().iso)
             #expect(changed["version"]?.int == 2 && changed["tempId"] == made["tempId"])
 
-            let moved = try await world.ask("elements.update", #"{"elementId":"\#(id)","position":{"x":7,"y":8.25}}"#)
+            let moved = try await harness.ask("elements.update", #"{"elementId":"\#(id)","position":{"x":7,"y":8.25}}"#)
             #expect(moved.data["position"]?.text == #"{"x":7,"y":8.25}"# && moved.data["content"] == changed["content"])
-            let lifted = try await world.ask("elements.update", #"{"elementId":"\#(id)","position":null}"#)
+            let lifted = try await harness.ask("elements.update", #"{"elementId":"\#(id)","position":null}"#)
             #expect(lifted.data["position"] == .null && lifted.data["version"]?.int == 4)
-            #expect(try await world.list() == [lifted.data])
+            #expect(try await harness.list() == [lifted.data])
         }
     }
 
@@ -34,40 +34,40 @@ struct ChangingElementsTests {
         "an update of nothing is refused, also of an element that is not there",
         arguments: [#""#, #","content":null"#, #","version":1"#])
     func nothingGiven(members: String) async throws {
-        try await ElementsWorld.serving { world in
-            let refusal = try await world.refusal("elements.update", #"{"elementId":"nonsense"\#(members)}"#)
+        try await ElementsHarness.serving { harness in
+            let refusal = try await harness.refusal("elements.update", #"{"elementId":"nonsense"\#(members)}"#)
             #expect(refusal?.code == .invalidField)
         }
     }
 
     @Test("a version that is not the current one conflicts, and changes nothing")
     func conflict() async throws {
-        try await ElementsWorld.serving { world in
-            let id = try await world.create().text("id")
-            let changed = try await world.ask(
+        try await ElementsHarness.serving { harness in
+            let id = try await harness.create().text("id")
+            let changed = try await harness.ask(
                 "elements.update", #"{"elementId":"\#(id)","content":{"n":1},"version":1}"#)
-            _ = world.takeEntries()
+            _ = harness.takeEntries()
             for version in [1, 3, 0, -1] {
-                let refusal = try await world.refusal(
+                let refusal = try await harness.refusal(
                     "elements.update", #"{"elementId":"\#(id)","content":{"n":2},"version":\#(version)}"#)
                 #expect(refusal?.code == .versionConflict)
             }
-            let wrong = try await world.refusal(
+            let wrong = try await harness.refusal(
                 "elements.update", #"{"elementId":"\#(id)","content":{},"version":"2"}"#)
             #expect(wrong?.code == .malformedRequest)
-            #expect(try await world.list() == [changed.data])
-            #expect(world.takeEntries().isEmpty)
+            #expect(try await harness.list() == [changed.data])
+            #expect(harness.takeEntries().isEmpty)
         }
     }
 
     @Test("of many updates at once from one version, one wins")
     func race() async throws {
-        try await ElementsWorld.serving { world in
-            let id = try await world.create().text("id")
+        try await ElementsHarness.serving { harness in
+            let id = try await harness.create().text("id")
             let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for n in 0..<20 {
                     group.addTask {
-                        try await world.refusal(
+                        try await harness.refusal(
                             "elements.update", #"{"elementId":"\#(id)","content":{"n":\#(n)},"version":1}"#) == nil
                     }
                 }
@@ -79,65 +79,65 @@ struct ChangingElementsTests {
 
     @Test("any participant deletes an element, once")
     func delete() async throws {
-        try await ElementsWorld.serving { world in
-            let kept = try await world.create().text("id")
-            let gone = try await world.create().text("id")
+        try await ElementsHarness.serving { harness in
+            let kept = try await harness.create().text("id")
+            let gone = try await harness.create().text("id")
             let request = #"{"elementId":"\#(gone)","content":{}}"#
-            let reply = try await world.ask("elements.delete", by: ElementsWorld.bob, request)
+            let reply = try await harness.ask("elements.delete", by: ElementsHarness.bob, request)
             #expect(reply.status == .noContent && reply.position == StreamPosition(stream: "elements", seq: 3))
-            #expect(try await world.list().map { $0["id"]?.string } == [kept])
-            _ = world.takeEntries()
-            #expect(try await world.refusal("elements.delete", request) == .elementNotFound)
-            #expect(try await world.refusal("elements.update", request) == .elementNotFound)
-            #expect(world.takeEntries().isEmpty)
+            #expect(try await harness.list().map { $0["id"]?.string } == [kept])
+            _ = harness.takeEntries()
+            #expect(try await harness.refusal("elements.delete", request) == .elementNotFound)
+            #expect(try await harness.refusal("elements.update", request) == .elementNotFound)
+            #expect(harness.takeEntries().isEmpty)
         }
     }
 
     @Test("an element is found in its own room only")
     func otherRoom() async throws {
-        try await ElementsWorld.serving { world in
-            let element = try await world.create()
+        try await ElementsHarness.serving { harness in
+            let element = try await harness.create()
             let request = #"{"elementId":"\#(try element.text("id"))","content":{}}"#
             for subject in ["elements.update", "elements.delete"] {
-                let refusal = try await world.refusal(subject, in: ElementsWorld.otherRoom, request)
+                let refusal = try await harness.refusal(subject, in: ElementsHarness.otherRoom, request)
                 #expect(refusal == .elementNotFound)
             }
-            #expect(try await world.list().count == 1)
+            #expect(try await harness.list().count == 1)
         }
     }
 
     @Test("clearing empties one room and says of how many; an empty one stays as it is and nobody is told")
     func clear() async throws {
-        try await ElementsWorld.serving { world in
-            let kept = try await world.create(in: ElementsWorld.otherRoom).text("id")
-            for _ in 0..<4 { _ = try await world.create() }
-            let reply = try await world.ask("elements.clear", by: ElementsWorld.bob)
+        try await ElementsHarness.serving { harness in
+            let kept = try await harness.create(in: ElementsHarness.otherRoom).text("id")
+            for _ in 0..<4 { _ = try await harness.create() }
+            let reply = try await harness.ask("elements.clear", by: ElementsHarness.bob)
             #expect(reply.data.text == #"{"deletedCount":4}"#)
             #expect(reply.position == StreamPosition(stream: "elements", seq: 6))
-            #expect(try await world.list().isEmpty)
-            #expect(try await world.list(in: ElementsWorld.otherRoom).map { $0["id"]?.string } == [kept])
+            #expect(try await harness.list().isEmpty)
+            #expect(try await harness.list(in: ElementsHarness.otherRoom).map { $0["id"]?.string } == [kept])
 
-            let before = try await world.contribution(for: ElementsWorld.alice)
-            _ = world.takeEntries()
-            world.clock.advance(by: .seconds(60))
-            let again = try await world.ask("elements.clear")
+            let before = try await harness.contribution(for: ElementsHarness.alice)
+            _ = harness.takeEntries()
+            harness.clock.advance(by: .seconds(60))
+            let again = try await harness.ask("elements.clear")
             #expect(again.data.text == #"{"deletedCount":0}"# && again.position == nil)
-            #expect(world.takeEntries().isEmpty)
-            let after = try await world.contribution(for: ElementsWorld.alice)
+            #expect(harness.takeEntries().isEmpty)
+            let after = try await harness.contribution(for: ElementsHarness.alice)
             #expect(before?.updatedAt == after?.updatedAt)
         }
     }
 
     @Test("a clock that goes back takes no time and no order back")
     func clockGoesBack() async throws {
-        try await ElementsWorld.serving { world in
-            let first = try await world.create()
-            world.clock.advance(by: .seconds(-3600))
-            let second = try await world.create()
+        try await ElementsHarness.serving { harness in
+            let first = try await harness.create()
+            harness.clock.advance(by: .seconds(-3600))
+            let second = try await harness.create()
             #expect(second["createdAt"] == first["createdAt"])
             let ids = [try first.text("id"), try second.text("id")]
             #expect(ids.sorted() == ids)
-            #expect(try await world.list().map { $0["id"]?.string } == ids)
+            #expect(try await harness.list().map { $0["id"]?.string } == ids)
         }
     }
 }

@@ -8,10 +8,10 @@ import Testing
 struct CreatingElementsTests {
     @Test("an element has what was sent, its maker and a version, and its answer belongs after its entry")
     func create() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let sent =
                 #"{"type":"sticky-note_2","content":{"b":[1,2.50,"é🎉"],"a":1e2},"position":{"x":1.5,"y":-20,"z":3},"tempId":"t"}"#
-            let reply = try await world.ask("elements.create", sent)
+            let reply = try await harness.ask("elements.create", sent)
             let element = try #require(reply.data.object)
             #expect(reply.status == .created && !reply.isDuplicate)
             #expect(reply.position == StreamPosition(stream: "elements", seq: 1))
@@ -19,20 +19,20 @@ struct CreatingElementsTests {
             #expect(element["content"]?.text == #"{"b":[1,2.50,"é🎉"],"a":1e2}"#)
             #expect(element["position"]?.text == #"{"x":1.5,"y":-20}"#)
             #expect(
-                element["createdBy"]?.string == ElementsWorld.alice
-                    && element["updatedBy"]?.string == ElementsWorld.alice)
-            #expect(element["createdAt"]?.string == world.clock.now().iso)
+                element["createdBy"]?.string == ElementsHarness.alice
+                    && element["updatedBy"]?.string == ElementsHarness.alice)
+            #expect(element["createdAt"]?.string == harness.clock.now().iso)
             #expect(element["updatedAt"] == element["createdAt"])
             #expect(element["version"]?.int == 1 && element["tempId"]?.string == "t")
-            #expect(element["roomId"]?.string == ElementsWorld.room)
-            #expect(try await world.list() == [reply.data])
+            #expect(element["roomId"]?.string == ElementsHarness.room)
+            #expect(try await harness.list() == [reply.data])
         }
     }
 
     @Test("only a type is needed")
     func defaults() async throws {
-        try await ElementsWorld.serving { world in
-            let element = try await world.create(#","content":null,"position":null"#)
+        try await ElementsHarness.serving { harness in
+            let element = try await harness.create(#","content":null,"position":null"#)
             #expect(element["content"] == .emptyObject)
             #expect(element["position"] == .null && element["tempId"] == .null)
         }
@@ -54,60 +54,61 @@ struct CreatingElementsTests {
             (#"{"type":"a","tempId":"\u0000"}"#, .invalidField),
         ])
     func refusals(json: String, code: ErrorCode) async throws {
-        try await ElementsWorld.serving { world in
-            let refusal = try await world.refusal("elements.create", json)
+        try await ElementsHarness.serving { harness in
+            let refusal = try await harness.refusal("elements.create", json)
             #expect(refusal?.code == code)
-            #expect(try await world.list().isEmpty)
-            #expect(world.takeEntries().isEmpty)
+            #expect(try await harness.list().isEmpty)
+            #expect(harness.takeEntries().isEmpty)
         }
     }
 
     @Test("a number too long to be a coordinate is not kept")
     func longNumber() async throws {
         let digits = "0." + String(repeating: "1", count: ElementPosition.maxNumberBytes)
-        try await ElementsWorld.serving { world in
-            let refusal = try await world.refusal("elements.create", #"{"type":"a","position":{"x":\#(digits),"y":1}}"#)
+        try await ElementsHarness.serving { harness in
+            let refusal = try await harness.refusal(
+                "elements.create", #"{"type":"a","position":{"x":\#(digits),"y":1}}"#)
             #expect(refusal?.code == .invalidField)
         }
     }
 
     @Test("a room one is not in has no elements to see or change, and is not told from one that does not exist")
     func authorisation() async throws {
-        try await ElementsWorld.serving { world in
-            let id = try await world.create().text("id")
+        try await ElementsHarness.serving { harness in
+            let id = try await harness.create().text("id")
             let request = #"{"type":"note","elementId":"\#(id)","content":{}}"#
             for subject in ["create", "update", "delete", "clear", "list"].map({ "elements.\($0)" }) {
-                let foreign = try await world.refusal(subject, by: ElementsWorld.carol, request)
+                let foreign = try await harness.refusal(subject, by: ElementsHarness.carol, request)
                 #expect(foreign == .roomNotFound)
-                #expect(try await world.refusal(subject, in: "nowhere", request) == foreign)
+                #expect(try await harness.refusal(subject, in: "nowhere", request) == foreign)
             }
         }
     }
 
     @Test("the same key again gives the first element, also with another content, and writes nothing")
     func duplicate() async throws {
-        try await ElementsWorld.serving { world in
-            let first = try await world.ask("elements.create", #"{"type":"note","content":{"n":1},"tempId":"key"}"#)
-            #expect(world.takeEntries().count == 1)
-            world.clock.advance(by: .seconds(1))
-            let again = try await world.ask("elements.create", #"{"type":"card","content":{"n":2},"tempId":"key"}"#)
+        try await ElementsHarness.serving { harness in
+            let first = try await harness.ask("elements.create", #"{"type":"note","content":{"n":1},"tempId":"key"}"#)
+            #expect(harness.takeEntries().count == 1)
+            harness.clock.advance(by: .seconds(1))
+            let again = try await harness.ask("elements.create", #"{"type":"card","content":{"n":2},"tempId":"key"}"#)
             #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
             #expect(again.position == first.position, "it may not come before the event that it repeats")
-            #expect(world.takeEntries().isEmpty)
-            #expect(try await world.list().count == 1)
-            #expect(try await world.badge(of: ElementsWorld.bob) == 1)
-            #expect(try await world.contribution(for: ElementsWorld.bob)?.updatedAt == 1_700_000_000_000)
+            #expect(harness.takeEntries().isEmpty)
+            #expect(try await harness.list().count == 1)
+            #expect(try await harness.badge(of: ElementsHarness.bob) == 1)
+            #expect(try await harness.contribution(for: ElementsHarness.bob)?.updatedAt == 1_700_000_000_000)
         }
     }
 
     @Test("a key is its sender's and its room's")
     func keys() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let key = #","tempId":"key""#
             let ids = [
-                try await world.create(key).text("id"),
-                try await world.create(by: ElementsWorld.bob, key).text("id"),
-                try await world.create(in: ElementsWorld.otherRoom, key).text("id"),
+                try await harness.create(key).text("id"),
+                try await harness.create(by: ElementsHarness.bob, key).text("id"),
+                try await harness.create(in: ElementsHarness.otherRoom, key).text("id"),
             ]
             #expect(Set(ids).count == 3)
         }
@@ -115,29 +116,29 @@ struct CreatingElementsTests {
 
     @Test("of many at once with one key, one creates")
     func race() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { try await world.ask("elements.create", #"{"type":"note","tempId":"key"}"#) }
+                    group.addTask { try await harness.ask("elements.create", #"{"type":"note","tempId":"key"}"#) }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(replies.filter { $0.status == .created }.count == 1)
             #expect(Set(replies.map(\.data)).count == 1)
-            #expect(world.takeEntries().count == 1)
+            #expect(harness.takeEntries().count == 1)
         }
     }
 
     @Test("a late retry does not bring a deleted element back", arguments: ["delete", "clear"])
     func lateRetry(how: String) async throws {
-        try await ElementsWorld.serving { world in
-            let id = try await world.create(#","tempId":"key""#).text("id")
-            _ = try await world.ask("elements.\(how)", #"{"elementId":"\#(id)"}"#)
-            _ = world.takeEntries()
-            let refusal = try await world.refusal("elements.create", #"{"type":"note","tempId":"key"}"#)
+        try await ElementsHarness.serving { harness in
+            let id = try await harness.create(#","tempId":"key""#).text("id")
+            _ = try await harness.ask("elements.\(how)", #"{"elementId":"\#(id)"}"#)
+            _ = harness.takeEntries()
+            let refusal = try await harness.refusal("elements.create", #"{"type":"note","tempId":"key"}"#)
             #expect(refusal == .elementNotFound)
-            #expect(try await world.list().isEmpty)
-            #expect(world.takeEntries().isEmpty)
+            #expect(try await harness.list().isEmpty)
+            #expect(harness.takeEntries().isEmpty)
         }
     }
 }

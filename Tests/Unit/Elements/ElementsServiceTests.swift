@@ -8,12 +8,12 @@ import Testing
 struct ElementsServiceTests {
     @Test("every route and socket event is answered, and refused without a login")
     func manifest() async throws {
-        try await ElementsWorld.serving { world in
-            let manifest = world.service.manifest
+        try await ElementsHarness.serving { harness in
+            let manifest = harness.service.manifest
             let limits = Set(manifest.limits.map(\.name))
             for subject in manifest.routes.map(\.subject) + manifest.socketEvents.map(\.subject) {
                 let error = await #expect(throws: ServiceError.self) {
-                    try await world.ask(subject, JSONValue(parsing: #"{"roomId":"room-1"}"#))
+                    try await harness.ask(subject, JSONValue(parsing: #"{"roomId":"room-1"}"#))
                 }
                 #expect(error?.code == .unauthenticated)
             }
@@ -36,19 +36,19 @@ struct ElementsServiceTests {
             ("presence", #"{"gateway":"g","isOpen":true,"rooms":[{"roomId":"a"}]}"#),
         ])
     func badRequests(name: String, json: String) async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let request = try JSONValue(parsing: json)
-            await #expect(throws: ServiceError.self) { try await world.ask("elements.\(name)", request) }
+            await #expect(throws: ServiceError.self) { try await harness.ask("elements.\(name)", request) }
         }
     }
 
     @Test("a change's entry is in the log for whoever missed it")
     func log() async throws {
-        try await ElementsWorld.serving { world in
-            _ = try await world.create(#","content":{"a":1}"#)
-            let told = try #require(world.takeEntries().first)
-            let reply = try await world.ask("elements.events", JSONValue(parsing: #"{"since":0}"#))
-            #expect(reply.data["entries"]?.array == [told.json])
+        try await ElementsHarness.serving { harness in
+            _ = try await harness.create(#","content":{"a":1}"#)
+            let emitted = try #require(harness.takeEntries().first)
+            let reply = try await harness.ask("elements.events", JSONValue(parsing: #"{"since":0}"#))
+            #expect(reply.data["entries"]?.array == [emitted.json])
         }
     }
 }

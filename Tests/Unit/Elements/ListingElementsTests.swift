@@ -7,12 +7,12 @@ import Testing
 @Suite("Listing elements")
 struct ListingElementsTests {
     /// All pages, and how many there were.
-    private func walk(_ world: ElementsWorld, limit: Int) async throws -> (ids: [String], pages: Int) {
+    private func walk(_ harness: ElementsHarness, limit: Int) async throws -> (ids: [String], pages: Int) {
         var ids: [String] = []
         var pages = 0
         var cursor = ""
         repeat {
-            let reply = try await world.ask("elements.list", #"{"limit":"\#(limit)"\#(cursor)}"#)
+            let reply = try await harness.ask("elements.list", #"{"limit":"\#(limit)"\#(cursor)}"#)
             let page = try #require(reply.data.array)
             #expect(page.count <= limit)
             ids += page.compactMap { $0["id"]?.string }
@@ -24,15 +24,15 @@ struct ListingElementsTests {
 
     @Test("elements come oldest first, each on one page, whatever the limit")
     func pages() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             var made: [String] = []
             for n in 0..<23 {
-                let maker = n % 2 == 0 ? ElementsWorld.alice : ElementsWorld.bob
-                made.append(try await world.create(by: maker).text("id"))
+                let maker = n % 2 == 0 ? ElementsHarness.alice : ElementsHarness.bob
+                made.append(try await harness.create(by: maker).text("id"))
             }
-            _ = try await world.create(in: ElementsWorld.otherRoom)
+            _ = try await harness.create(in: ElementsHarness.otherRoom)
             for (limit, pages) in [(1, 23), (10, 3), (23, 1), (200, 1)] {
-                let walked = try await walk(world, limit: limit)
+                let walked = try await walk(harness, limit: limit)
                 #expect(walked.ids == made && walked.pages == pages)
             }
         }
@@ -40,14 +40,14 @@ struct ListingElementsTests {
 
     @Test("pages go on where they stood when elements are deleted and added meanwhile")
     func changesBetweenPages() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             var made: [String] = []
-            for _ in 0..<4 { made.append(try await world.create().text("id")) }
-            let first = try await world.ask("elements.list", #"{"limit":"2"}"#)
+            for _ in 0..<4 { made.append(try await harness.create().text("id")) }
+            let first = try await harness.ask("elements.list", #"{"limit":"2"}"#)
             let cursor = try #require(first.page?.string)
-            _ = try await world.ask("elements.delete", #"{"elementId":"\#(made[1])"}"#)
-            made.append(try await world.create().text("id"))
-            let second = try await world.ask("elements.list", #"{"cursor":"\#(cursor)"}"#)
+            _ = try await harness.ask("elements.delete", #"{"elementId":"\#(made[1])"}"#)
+            made.append(try await harness.create().text("id"))
+            let second = try await harness.ask("elements.list", #"{"cursor":"\#(cursor)"}"#)
             #expect(second.data.array?.map { $0["id"]?.string } == [made[2], made[3], made[4]])
             #expect(second.page?.isNull == true)
         }
@@ -55,23 +55,23 @@ struct ListingElementsTests {
 
     @Test("a page of large elements ends before its limit, so that it fits the bus")
     func largeElements() async throws {
-        try await ElementsWorld.serving { world in
+        try await ElementsHarness.serving { harness in
             let text = String(repeating: "x", count: 60_000)
             var made: [String] = []
-            for _ in 0..<20 { made.append(try await world.create(#","content":{"text":"\#(text)"}"#).text("id")) }
-            let first = try await world.ask("elements.list")
+            for _ in 0..<20 { made.append(try await harness.create(#","content":{"text":"\#(text)"}"#).text("id")) }
+            let first = try await harness.ask("elements.list")
             #expect(first.json.bytes.count < 600_000 && first.page?.string != nil)
-            let walked = try await walk(world, limit: 200)
+            let walked = try await walk(harness, limit: 200)
             #expect(walked.ids == made && walked.pages == 3)
         }
     }
 
     @Test("a limit out of range is clamped")
     func limits() async throws {
-        try await ElementsWorld.serving { world in
-            for _ in 0..<3 { _ = try await world.create() }
+        try await ElementsHarness.serving { harness in
+            for _ in 0..<3 { _ = try await harness.create() }
             for (limit, count) in [("0", 1), ("-1000", 1), ("2", 2), ("99999999999999999999", 3)] {
-                let reply = try await world.ask("elements.list", #"{"limit":"\#(limit)"}"#)
+                let reply = try await harness.ask("elements.list", #"{"limit":"\#(limit)"}"#)
                 #expect(reply.data.array?.count == count)
             }
         }
@@ -81,8 +81,8 @@ struct ListingElementsTests {
         "a cursor that was not given out is malformed",
         arguments: ["!!", "", "-1", "0", "+1", "01", "1.5", #"\u0000"#, "99999999999999999999"])
     func badCursor(cursor: String) async throws {
-        try await ElementsWorld.serving { world in
-            let refusal = try await world.refusal("elements.list", #"{"cursor":"\#(cursor)"}"#)
+        try await ElementsHarness.serving { harness in
+            let refusal = try await harness.refusal("elements.list", #"{"cursor":"\#(cursor)"}"#)
             #expect(refusal?.code == .malformedRequest)
         }
     }

@@ -8,24 +8,24 @@ import Testing
 /// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
 @Suite("Counting elements again")
 struct VerifyElementsTests {
-    private static let room = ElementsWorld.room
-    private static let bob = ElementsWorld.bob
+    private static let room = ElementsHarness.room
+    private static let bob = ElementsHarness.bob
 
     /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of Alice's that went.
-    private func fill(_ world: ElementsWorld, deleting: Bool = true) async throws {
+    private func fill(_ harness: ElementsHarness, deleting: Bool = true) async throws {
         var ids: [String] = []
-        for _ in 0..<3 { ids.append(try await world.create().text("id")) }
-        _ = try await world.create(by: Self.bob)
-        world.clock.advance(by: .seconds(1))
-        _ = try await world.ask("elements.update", #"{"elementId":"\#(ids[0])","content":{}}"#)
-        world.clock.advance(by: .seconds(1))
+        for _ in 0..<3 { ids.append(try await harness.create().text("id")) }
+        _ = try await harness.create(by: Self.bob)
+        harness.clock.advance(by: .seconds(1))
+        _ = try await harness.ask("elements.update", #"{"elementId":"\#(ids[0])","content":{}}"#)
+        harness.clock.advance(by: .seconds(1))
         guard deleting else { return }
-        let gone = try await world.create().text("id")
-        _ = try await world.ask("elements.delete", #"{"elementId":"\#(gone)"}"#)
+        let gone = try await harness.create().text("id")
+        _ = try await harness.ask("elements.delete", #"{"elementId":"\#(gone)"}"#)
     }
 
-    private func repair(_ world: ElementsWorld) async throws {
-        try await world.database.write { connection in
+    private func repair(_ harness: ElementsHarness) async throws {
+        try await harness.database.write { connection in
             for difference in try ElementsService.differences(in: Self.room, members: [], on: connection) {
                 try difference.repair?(connection)
             }
@@ -34,21 +34,21 @@ struct VerifyElementsTests {
 
     @Test("what the service wrote is right: after changes, deletions, a clearing, and openings")
     func right() async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world, deleting: false)
-            #expect(try await world.countedAgain() == [])
-            try await fill(world)
-            #expect(try await world.countedAgain() == [])
-            _ = try await world.ask("elements.clear")
-            #expect(try await world.badge(of: Self.bob) == 7, "seen or not, it was made")
-            #expect(try await world.countedAgain() == [])
-            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: true)
-            _ = try await world.create()
-            #expect(try await world.countedAgain() == [])
-            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: false)
-            _ = try await world.create()
-            #expect(try await world.badge(of: Self.bob) == 1)
-            #expect(try await world.countedAgain() == [])
+        try await ElementsHarness.serving { harness in
+            try await fill(harness, deleting: false)
+            #expect(try await harness.countedAgain() == [])
+            try await fill(harness)
+            #expect(try await harness.countedAgain() == [])
+            _ = try await harness.ask("elements.clear")
+            #expect(try await harness.badge(of: Self.bob) == 7, "seen or not, it was made")
+            #expect(try await harness.countedAgain() == [])
+            _ = try await harness.presence(of: Self.bob, on: "g1", isOpen: true)
+            _ = try await harness.create()
+            #expect(try await harness.countedAgain() == [])
+            _ = try await harness.presence(of: Self.bob, on: "g1", isOpen: false)
+            _ = try await harness.create()
+            #expect(try await harness.badge(of: Self.bob) == 1)
+            #expect(try await harness.countedAgain() == [])
         }
     }
 
@@ -64,47 +64,47 @@ struct VerifyElementsTests {
             ("INSERT INTO unseen VALUES ('room-1', 'eve', 2)", "unseen elements of eve: 2 kept, 0 counted"),
         ])
     func damage(sql: String, text: String) async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world)
-            try await world.database.write { try $0.execute(sql) }
-            #expect(try await world.countedAgain() == [text])
-            try await repair(world)
-            #expect(try await world.countedAgain() == [])
-            #expect(try await world.badge(of: Self.bob) == 4)
-            #expect(try await world.badge(of: ElementsWorld.alice) == 1)
-            #expect(try await world.contribution(for: Self.bob)?.elementCount == 4)
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
+            try await harness.database.write { try $0.execute(sql) }
+            #expect(try await harness.countedAgain() == [text])
+            try await repair(harness)
+            #expect(try await harness.countedAgain() == [])
+            #expect(try await harness.badge(of: Self.bob) == 4)
+            #expect(try await harness.badge(of: ElementsHarness.alice) == 1)
+            #expect(try await harness.contribution(for: Self.bob)?.elementCount == 4)
         }
     }
 
     @Test("a revision is not below what the elements have seen")
     func revision() async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world)
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
             // Four creations and one update of what is still there.
-            try await world.database.write { try $0.execute("UPDATE boards SET rev = 4") }
-            #expect(try await world.countedAgain().first == "revision: 4 kept, at least 5 counted")
-            try await repair(world)
-            try await repair(world)
-            #expect(try await world.countedAgain() == [])
+            try await harness.database.write { try $0.execute("UPDATE boards SET rev = 4") }
+            #expect(try await harness.countedAgain().first == "revision: 4 kept, at least 5 counted")
+            try await repair(harness)
+            try await repair(harness)
+            #expect(try await harness.countedAgain() == [])
         }
     }
 
     @Test("a time is as the last change has it, or later once something was deleted", arguments: [false, true])
     func times(deleting: Bool) async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world, deleting: deleting)
+        try await ElementsHarness.serving { harness in
+            try await fill(harness, deleting: deleting)
             for move in [-60_000, 60_000] {
-                try await world.database.write {
+                try await harness.database.write {
                     try $0.execute("UPDATE boards SET changed_at = changed_at + $1", move)
                 }
-                let found = try await world.countedAgain()
+                let found = try await harness.countedAgain()
                 if deleting && move > 0 {
                     #expect(found == [], "nobody knows when it was deleted")
                 } else {
                     #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                 }
-                try await repair(world)
-                #expect(try await world.countedAgain() == [])
+                try await repair(harness)
+                #expect(try await harness.countedAgain() == [])
             }
         }
     }
@@ -133,26 +133,26 @@ struct VerifyElementsTests {
             ("INSERT INTO people VALUES ('eve', 2, 0)", ["elements of eve in all rooms: 2 kept, 0 counted"]),
         ])
     func accounts(sql: String, texts: [String]) async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world)
-            _ = try await world.create(in: ElementsWorld.otherRoom)
-            try await world.database.write { try $0.execute(sql) }
-            #expect(try await world.countedAgain() == texts)
-            try await world.database.write { connection in
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
+            _ = try await harness.create(in: ElementsHarness.otherRoom)
+            try await harness.database.write { try $0.execute(sql) }
+            #expect(try await harness.countedAgain() == texts)
+            try await harness.database.write { connection in
                 for difference in try ElementsService.differencesOfPeople(on: connection) {
                     try difference.repair?(connection)
                 }
             }
-            #expect(try await world.countedAgain() == [])
+            #expect(try await harness.countedAgain() == [])
         }
     }
 
     @Test("what an instance of an earlier version wrote meanwhile is counted by what it is, and repaired")
     func earlierVersion() async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world)
-            let other = try await world.create(by: ElementsWorld.alice, #","content":{"text":"é"}"#).text("id")
-            try await world.database.write { connection in
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
+            let other = try await harness.create(by: ElementsHarness.alice, #","content":{"text":"é"}"#).text("id")
+            try await harness.database.write { connection in
                 // A creation, and an update that leaves the size alone.
                 try connection.execute(
                     """
@@ -165,57 +165,57 @@ struct VerifyElementsTests {
                     "UPDATE boards SET element_count = element_count + 1, rev = rev + 1 WHERE room_id = $1", Self.room)
                 try connection.execute("UPDATE elements SET content = '{}' WHERE id = $1", other)
             }
-            let found = try await world.countedAgain()
+            let found = try await harness.countedAgain()
             #expect(found.contains("bytes of element old: 0 kept, 525 counted"))
             #expect(found.contains("bytes of element \(other): 525 kept, 514 counted"))
             #expect(found.contains("who element old counts for: nobody kept, bob counted"))
             #expect(found.contains("bytes of elements: 2581 kept, 3095 counted"))
-            try await repair(world)
-            try await world.database.write { connection in
+            try await repair(harness)
+            try await harness.database.write { connection in
                 for difference in try ElementsService.differencesOfPeople(on: connection) {
                     try difference.repair?(connection)
                 }
             }
-            #expect(try await world.countedAgain() == [])
+            #expect(try await harness.countedAgain() == [])
             // Counted in characters, as the migration did: near enough.
-            try await world.database.write {
+            try await harness.database.write {
                 try $0.execute("UPDATE elements SET size = length(content) + 512 WHERE id = 'old'")
             }
-            #expect(try await world.countedAgain().contains { $0.contains("element old") } == false)
+            #expect(try await harness.countedAgain().contains { $0.contains("element old") } == false)
         }
     }
 
     @Test("who has the room open has nothing unseen")
     func present() async throws {
-        try await ElementsWorld.serving { world in
-            _ = try await world.presence(of: Self.bob, on: "g1", isOpen: true)
-            _ = try await world.create()
-            try await world.database.write { connection in
+        try await ElementsHarness.serving { harness in
+            _ = try await harness.presence(of: Self.bob, on: "g1", isOpen: true)
+            _ = try await harness.create()
+            try await harness.database.write { connection in
                 try connection.execute(
                     "INSERT INTO unseen (room_id, user_id, count) VALUES ($1, $2, 3)", Self.room, Self.bob)
                 try connection.execute(
                     "INSERT INTO unseen_elements (room_id, user_id, rank) VALUES ($1, $2, 1)", Self.room, Self.bob)
             }
             let text = "unseen elements of bob, who has the room open: 3 kept, 0 counted"
-            #expect(try await world.countedAgain() == [text])
-            try await repair(world)
-            #expect(try await world.countedAgain() == [])
-            #expect(try await world.badge(of: Self.bob) == 0)
+            #expect(try await harness.countedAgain() == [text])
+            try await repair(harness)
+            #expect(try await harness.countedAgain() == [])
+            #expect(try await harness.badge(of: Self.bob) == 0)
         }
     }
 
     @Test("a board that is gone is made again")
     func board() async throws {
-        try await ElementsWorld.serving { world in
-            try await fill(world)
-            _ = try await world.create(in: ElementsWorld.otherRoom)
-            try await world.database.write { try $0.execute("DELETE FROM boards WHERE room_id = $1", Self.room) }
-            #expect(try await world.countedAgain() == ["elements: nothing kept, 4 counted"])
-            let rooms = try await world.database.read { try ElementsService.rooms(after: "", limit: 9, on: $0) }
-            #expect(rooms == [Self.room, ElementsWorld.otherRoom])
-            try await repair(world)
-            #expect(try await world.countedAgain() == [])
-            #expect(try await world.countedAgain(ElementsWorld.otherRoom) == [])
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
+            _ = try await harness.create(in: ElementsHarness.otherRoom)
+            try await harness.database.write { try $0.execute("DELETE FROM boards WHERE room_id = $1", Self.room) }
+            #expect(try await harness.countedAgain() == ["elements: nothing kept, 4 counted"])
+            let rooms = try await harness.database.read { try ElementsService.rooms(after: "", limit: 9, on: $0) }
+            #expect(rooms == [Self.room, ElementsHarness.otherRoom])
+            try await repair(harness)
+            #expect(try await harness.countedAgain() == [])
+            #expect(try await harness.countedAgain(ElementsHarness.otherRoom) == [])
         }
     }
 

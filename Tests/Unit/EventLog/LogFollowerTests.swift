@@ -59,10 +59,10 @@ struct LogFollowerTests {
 
         var head: LogPosition {
             let log = log.withLock { $0 }
-            return place(log.seqs.last ?? 0, of: log)
+            return position(log.seqs.last ?? 0, of: log)
         }
 
-        func place(_ seq: Int, of log: Log) -> LogPosition {
+        func position(_ seq: Int, of log: Log) -> LogPosition {
             seq == 0
                 ? LogPosition(databaseID: log.databaseID, seq: 0, digest: 0)
                 : LogPosition(after: entry(seq, of: log), in: log.databaseID)
@@ -76,30 +76,30 @@ struct LogFollowerTests {
     }
 
     /// A follower on a loop of its own, and all that it has handed on.
-    private struct World {
+    private struct Harness {
         let owner: Owner
         let group: EventLoopGroup
         let follower: LogFollower
         let given = Collector<LogEntry>()
         let starts = Collector<Int>()
 
-        static func run(_ body: (World) async throws -> Void) async throws {
-            let world = try World()
-            try world.follower.start()
+        static func run(_ body: (Harness) async throws -> Void) async throws {
+            let harness = try Harness()
+            try harness.follower.start()
             var failure: (any Error)?
-            do { try await body(world) } catch { failure = error }
-            world.follower.stop()
-            await world.settled()
-            await finish(world.group)
+            do { try await body(harness) } catch { failure = error }
+            harness.follower.stop()
+            await harness.settled()
+            await finish(harness.group)
             if let failure { throw failure }
         }
 
         /// With a follower that has started, at the end of an empty log.
-        static func following(_ body: (World) async throws -> Void) async throws {
-            try await run { world in
-                world.announce()
-                await world.settled()
-                try await body(world)
+        static func following(_ body: (Harness) async throws -> Void) async throws {
+            try await run { harness in
+                harness.announce()
+                await harness.settled()
+                try await body(harness)
             }
         }
 
@@ -132,218 +132,218 @@ struct LogFollowerTests {
 
     @Test("it starts where the owner stands, with what came before it was told")
     func starts() async throws {
-        try await World.run { world in
-            world.owner.commit(1...7)
-            try world.owner.publish(5, 6, 7)
-            world.follower.announced(world.owner.place(5, of: world.owner.log.withLock { $0 }))
-            #expect(await world.given.first(2).map(\.seq) == [6, 7])
-            #expect(world.starts.items == [5])
-            #expect(world.owner.asked.items.isEmpty)
+        try await Harness.run { harness in
+            harness.owner.commit(1...7)
+            try harness.owner.publish(5, 6, 7)
+            harness.follower.announced(harness.owner.position(5, of: harness.owner.log.withLock { $0 }))
+            #expect(await harness.given.first(2).map(\.seq) == [6, 7])
+            #expect(harness.starts.items == [5])
+            #expect(harness.owner.asked.items.isEmpty)
         }
     }
 
     @Test("entries in any order and repeated are handed on once and in order, without asking")
     func inOrder() async throws {
-        try await World.following { world in
-            world.owner.commit(1...6)
-            try world.owner.publish(2, 1, 1, 2, 3, 5, 4, 6, 6)
-            #expect(await world.given.first(6).map(\.seq) == Array(1...6))
-            await world.settled()
-            #expect(world.given.items.count == 6)
+        try await Harness.following { harness in
+            harness.owner.commit(1...6)
+            try harness.owner.publish(2, 1, 1, 2, 3, 5, 4, 6, 6)
+            #expect(await harness.given.first(6).map(\.seq) == Array(1...6))
+            await harness.settled()
+            #expect(harness.given.items.count == 6)
         }
     }
 
     @Test("a gap that stays open is fetched")
     func gap() async throws {
-        try await World.following { world in
-            world.owner.commit(1...4)
-            try world.owner.publish(1, 4)
-            #expect(await world.given.first(4).map(\.seq) == [1, 2, 3, 4])
-            #expect(world.owner.asked.items.map { $0.data["since"]?.int } == [1])
+        try await Harness.following { harness in
+            harness.owner.commit(1...4)
+            try harness.owner.publish(1, 4)
+            #expect(await harness.given.first(4).map(\.seq) == [1, 2, 3, 4])
+            #expect(harness.owner.asked.items.map { $0.data["since"]?.int } == [1])
         }
     }
 
     @Test("what an announcement says is there is fetched, page by page")
     func announcedHead() async throws {
-        try await World.following { world in
-            world.owner.commit(1...1200)
-            world.announce()
-            #expect(await world.given.first(1200).map(\.seq) == Array(1...1200))
-            #expect(world.owner.asked.items.map { $0.data["since"]?.int } == [0, 500, 1000])
+        try await Harness.following { harness in
+            harness.owner.commit(1...1200)
+            harness.announce()
+            #expect(await harness.given.first(1200).map(\.seq) == Array(1...1200))
+            #expect(harness.owner.asked.items.map { $0.data["since"]?.int } == [0, 500, 1000])
         }
     }
 
     @Test("more early entries than are kept are fetched, too")
     func flood() async throws {
-        try await World.following { world in
-            world.owner.commit(1...5000)
-            for seq in 2...5000 { try world.owner.publish(seq) }
-            #expect(await world.given.first(5000).map(\.seq) == Array(1...5000))
+        try await Harness.following { harness in
+            harness.owner.commit(1...5000)
+            for seq in 2...5000 { try harness.owner.publish(seq) }
+            #expect(await harness.given.first(5000).map(\.seq) == Array(1...5000))
         }
     }
 
     @Test("an entry that somebody was told of is fetched if it does not come")
     func expected() async throws {
-        try await World.following { world in
-            world.owner.commit(1...1)
-            world.follower.expect(1)
-            #expect(await world.given.first(1).map(\.seq) == [1])
+        try await Harness.following { harness in
+            harness.owner.commit(1...1)
+            harness.follower.expect(1)
+            #expect(await harness.given.first(1).map(\.seq) == [1])
         }
     }
 
     @Test("what is expected while an older answer is on its way is asked for again")
     func expectedMeanwhile() async throws {
-        try await World.following { world in
-            let request = try await world.holdQuestion(committing: 1...1)
-            let older = world.owner.answer(request)
-            world.owner.commit(2...2)
-            world.follower.expect(2)
-            await world.settled()
-            world.owner.log.withLock { $0.holds = false }
+        try await Harness.following { harness in
+            let request = try await harness.holdQuestion(committing: 1...1)
+            let older = harness.owner.answer(request)
+            harness.owner.commit(2...2)
+            harness.follower.expect(2)
+            await harness.settled()
+            harness.owner.log.withLock { $0.holds = false }
             request.reply(older)
-            #expect(await world.given.first(2).map(\.seq) == [1, 2])
+            #expect(await harness.given.first(2).map(\.seq) == [1, 2])
         }
     }
 
     @Test("an owner with another database is followed from its head, and nothing early is taken for its own")
     func anotherDatabase() async throws {
-        try await World.following { world in
-            world.owner.log.withLock { $0.holds = true }
-            world.owner.commit(1...12)
-            try world.owner.publish(12)
-            let older = try #require(await world.owner.asked.first(1).first)
-            let late = world.owner.answer(older)
+        try await Harness.following { harness in
+            harness.owner.log.withLock { $0.holds = true }
+            harness.owner.commit(1...12)
+            try harness.owner.publish(12)
+            let older = try #require(await harness.owner.asked.first(1).first)
+            let late = harness.owner.answer(older)
 
-            world.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
-            world.announce()
-            await world.settled()
+            harness.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
+            harness.announce()
+            await harness.settled()
             older.reply(late)
-            world.owner.commit(11...13)
-            try world.owner.publish(11, 12, 13)
-            let given = await world.given.first(3)
+            harness.owner.commit(11...13)
+            try harness.owner.publish(11, 12, 13)
+            let given = await harness.given.first(3)
             #expect(given.map(\.seq) == [11, 12, 13])
             #expect(given.allSatisfy { $0.roomID == "second" })
-            #expect(world.starts.items == [0, 10])
+            #expect(harness.starts.items == [0, 10])
         }
     }
 
     @Test("an answer that is of another database starts there as an announcement does")
     func anotherDatabaseAnswers() async throws {
-        try await World.following { world in
-            world.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
-            world.follower.expect(3)
-            await world.owner.asked.first(1)
-            await world.settled()
-            world.owner.commit(11...11)
-            try world.owner.publish(11)
-            #expect(await world.given.first(1).map(\.seq) == [11])
+        try await Harness.following { harness in
+            harness.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
+            harness.follower.expect(3)
+            await harness.owner.asked.first(1)
+            await harness.settled()
+            harness.owner.commit(11...11)
+            try harness.owner.publish(11)
+            #expect(await harness.given.first(1).map(\.seq) == [11])
         }
     }
 
     @Test("a restored backup, whose log has another past under the same name, is followed from its head")
     func restoredBackup() async throws {
-        try await World.following { world in
-            world.owner.commit(1...5)
-            try world.owner.publish(1, 2, 3, 4, 5)
-            #expect(await world.given.first(5).count == 5)
+        try await Harness.following { harness in
+            harness.owner.commit(1...5)
+            try harness.owner.publish(1, 2, 3, 4, 5)
+            #expect(await harness.given.first(5).count == 5)
             // It was made after the third entry, and goes on with others: first fewer, then as many, then more.
             for (index, count) in [4, 5, 9].enumerated() {
-                world.owner.log.withLock {
+                harness.owner.log.withLock {
                     $0.past = "past \(count)"
                     $0.seqs = Array(1...count)
                 }
-                world.announce()
-                #expect(await world.starts.first(index + 2).last == count)
+                harness.announce()
+                #expect(await harness.starts.first(index + 2).last == count)
             }
-            #expect(world.starts.items == [0, 4, 5, 9])
-            world.owner.commit(10...10)
-            try world.owner.publish(10)
-            #expect(await world.given.first(6).last?.seq == 10)
+            #expect(harness.starts.items == [0, 4, 5, 9])
+            harness.owner.commit(10...10)
+            try harness.owner.publish(10)
+            #expect(await harness.given.first(6).last?.seq == 10)
         }
     }
 
     @Test("an entry that its owner does not know is not asked for again and again")
     func neverWas() async throws {
-        try await World.run { world in
-            world.owner.commit(1...2)
-            world.announce()
-            await world.settled()
-            world.follower.expect(1_000_000)
-            await world.owner.asked.first(1)
-            await world.settled()
-            world.owner.commit(3...4)
-            try world.owner.publish(3, 4)
-            #expect(await world.given.first(2).map(\.seq) == [3, 4])
-            await world.settled()
-            #expect(world.owner.asked.items.count == 1)
+        try await Harness.run { harness in
+            harness.owner.commit(1...2)
+            harness.announce()
+            await harness.settled()
+            harness.follower.expect(1_000_000)
+            await harness.owner.asked.first(1)
+            await harness.settled()
+            harness.owner.commit(3...4)
+            try harness.owner.publish(3, 4)
+            #expect(await harness.given.first(2).map(\.seq) == [3, 4])
+            await harness.settled()
+            #expect(harness.owner.asked.items.count == 1)
         }
     }
 
     @Test("an announcement that comes late changes nothing")
     func lateAnnouncement() async throws {
-        try await World.following { world in
-            let early = world.owner.head
-            world.owner.commit(1...3)
-            try world.owner.publish(1, 2, 3)
-            #expect(await world.given.first(3).count == 3)
-            world.follower.announced(early)
-            await world.owner.asked.first(1)
-            await world.settled()
-            world.owner.commit(4...4)
-            try world.owner.publish(4)
-            #expect(await world.given.first(4).last?.seq == 4)
-            #expect(world.starts.items == [0])
+        try await Harness.following { harness in
+            let early = harness.owner.head
+            harness.owner.commit(1...3)
+            try harness.owner.publish(1, 2, 3)
+            #expect(await harness.given.first(3).count == 3)
+            harness.follower.announced(early)
+            await harness.owner.asked.first(1)
+            await harness.settled()
+            harness.owner.commit(4...4)
+            try harness.owner.publish(4)
+            #expect(await harness.given.first(4).last?.seq == 4)
+            #expect(harness.starts.items == [0])
         }
     }
 
     @Test("an owner that is away is asked until it is back")
     func away() async throws {
-        try await World.following { world in
-            world.owner.goAway()
-            world.owner.commit(1...3)
-            try world.owner.publish(3)
-            await world.owner.bus.requested.first(2)
-            #expect(world.given.items.isEmpty)
-            try world.owner.comeBack()
-            #expect(await world.given.first(3).map(\.seq) == [1, 2, 3])
+        try await Harness.following { harness in
+            harness.owner.goAway()
+            harness.owner.commit(1...3)
+            try harness.owner.publish(3)
+            await harness.owner.bus.requested.first(2)
+            #expect(harness.given.items.isEmpty)
+            try harness.owner.comeBack()
+            #expect(await harness.given.first(3).map(\.seq) == [1, 2, 3])
         }
     }
 
     @Test("an owner that answers with an error, or with nonsense, is asked again")
-    func trouble() async throws {
-        try await World.following { world in
-            let first = try await world.holdQuestion(committing: 1...1)
+    func failing() async throws {
+        try await Harness.following { harness in
+            let first = try await harness.holdQuestion(committing: 1...1)
             first.reply(ServiceError.unavailable("It").json)
-            await world.owner.asked.first(2)[1].reply(Reply(.ok, .emptyArray).json)
-            let third = await world.owner.asked.first(3)[2]
-            third.reply(world.owner.answer(third))
-            #expect(await world.given.first(1).map(\.seq) == [1])
+            await harness.owner.asked.first(2)[1].reply(Reply(.ok, .emptyArray).json)
+            let third = await harness.owner.asked.first(3)[2]
+            third.reply(harness.owner.answer(third))
+            #expect(await harness.given.first(1).map(\.seq) == [1])
         }
     }
 
     @Test("entries that the owner no longer has are passed over")
     func pruned() async throws {
-        try await World.following { world in
-            world.owner.commit(8...10)
-            world.announce()
-            #expect(await world.given.first(3).map(\.seq) == [8, 9, 10])
+        try await Harness.following { harness in
+            harness.owner.commit(8...10)
+            harness.announce()
+            #expect(await harness.given.first(3).map(\.seq) == [8, 9, 10])
         }
     }
 
     @Test("once stopped it hands nothing on and asks for nothing, also when it was waiting for an answer")
     func stopped() async throws {
-        try await World.following { world in
-            let request = try await world.holdQuestion(committing: 1...2)
-            world.follower.stop()
-            request.reply(world.owner.answer(request))
-            try world.owner.publish(1, 2)
-            world.follower.expect(9)
-            world.announce()
-            world.follower.announced(LogPosition(databaseID: "second", seq: 9, digest: 1))
-            await world.settled()
-            #expect(world.given.items.isEmpty)
-            #expect(world.owner.asked.items.count == 1)
-            #expect(world.starts.items == [0])
+        try await Harness.following { harness in
+            let request = try await harness.holdQuestion(committing: 1...2)
+            harness.follower.stop()
+            request.reply(harness.owner.answer(request))
+            try harness.owner.publish(1, 2)
+            harness.follower.expect(9)
+            harness.announce()
+            harness.follower.announced(LogPosition(databaseID: "second", seq: 9, digest: 1))
+            await harness.settled()
+            #expect(harness.given.items.isEmpty)
+            #expect(harness.owner.asked.items.count == 1)
+            #expect(harness.starts.items == [0])
         }
     }
 }

@@ -17,7 +17,7 @@ struct ReadIndexTests {
     init() throws {
         group = try EventLoopGroup(loopCount: 1)
         index = ReadIndex(
-            LogClient(bus, requestID: "test", owner: "It"), on: group.loops[0], patience: .seconds(60),
+            LogClient(bus, requestID: "test", owner: "It"), on: group.loops[0], maxWait: .seconds(60),
             pause: .seconds(60))
         try bus.respond(to: "notes.events", queue: "notes") { [asked] in asked.add($0) }
     }

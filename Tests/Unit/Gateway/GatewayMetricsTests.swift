@@ -9,16 +9,16 @@ struct GatewayMetricsTests {
     @Test("acks, those that say a service failed, and how far each log was fanned out, and when")
     func counts() async throws {
         // One loop: what an event is followed by has been counted when the next request comes.
-        try await GatewayWorld.run(loops: 1) { world in
-            let client = try await world.connect()
-            world.chat.on("chat.send", error: .roomNotFound)
+        try await GatewayHarness.run(loops: 1) { harness in
+            let client = try await harness.connect()
+            harness.chat.on("chat.send", error: .roomNotFound)
             _ = try await client.ask("chat:send", "{}")
-            world.chat.on("chat.send", error: .unavailable("This"))
+            harness.chat.on("chat.send", error: .unavailable("This"))
             _ = try await client.ask("chat:send", "{}")
-            for _ in 0..<3 { world.chat.emit([Emission(to: .everyone, "to:all", .emptyObject)]) }
+            for _ in 0..<3 { harness.chat.emit([Emission(to: .everyone, "to:all", .emptyObject)]) }
             for _ in 0..<3 { #expect(try await client.next() == .event("to:all", .emptyObject)) }
 
-            let lines = Set(try await world.request("GET", "/metrics", as: nil).body.split(separator: "\n"))
+            let lines = Set(try await harness.request("GET", "/metrics", as: nil).body.split(separator: "\n"))
             for line in [
                 "parlor_ack_seconds_count 2", "parlor_ack_failures_total 1", "parlor_fanout_seconds_count 3",
                 "parlor_followed_seq{service=\"chat\"} 3.0",

@@ -7,22 +7,22 @@ import Testing
 @Suite("A plugin on a running gateway")
 struct PluginTests {
     /// Starts the plugin on the gateway's bus, as its own program would.
-    private func runPolls(on world: GatewayWorld, _ test: () async throws -> Void) async throws {
-        try await ServiceHarness<PollsService>(bus: world.bus, clock: world.clock).run(test)
+    private func runPolls(on harness: GatewayHarness, _ test: () async throws -> Void) async throws {
+        try await ServiceHarness<PollsService>(bus: harness.bus, clock: harness.clock).run(test)
     }
 
     @Test("a service that starts later adds a route, a socket event, a badge and events, with no change to the gateway")
     func plugin() async throws {
-        try await GatewayWorld.run { world in
-            let (ada, bob) = (try await world.join(), try await world.join(GatewayWorld.bob))
+        try await GatewayHarness.run { harness in
+            let (ada, bob) = (try await harness.join(), try await harness.join(GatewayHarness.bob))
             guard case .event("room:presence", _) = try await ada.next() else {
                 Issue.record("bob's coming was not told")
                 return
             }
-            #expect(try await world.request("GET", "/api/rooms/r/votes").status == 404)
+            #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 404)
             #expect(try await ada.ask("poll:vote", "{}")["error"]?["code"]?.string == "malformed_request")
 
-            try await runPolls(on: world) {
+            try await runPolls(on: harness) {
                 try await ada.emit("poll:vote", #"{"roomId":"r","choice":" tea "}"#, ack: 1)
                 let voted = SocketIOTestClient.Packet.event(
                     "poll:voted", try JSONValue(parsing: #"{"roomId":"r","choice":"tea"}"#))
@@ -30,20 +30,20 @@ struct PluginTests {
                 #expect(try await ada.next() == .ack(1, JSONValue(parsing: #"{"success":true}"#)))
                 #expect(try await bob.next() == voted)
 
-                #expect(try await world.request("GET", "/api/rooms/r/votes").body == #"{"data":{"votes":1}}"#)
-                let own = try await world.request("GET", "/api/rooms/r").json["data"]
+                #expect(try await harness.request("GET", "/api/rooms/r/votes").body == #"{"data":{"votes":1}}"#)
+                let own = try await harness.request("GET", "/api/rooms/r").json["data"]
                 #expect(own?["badges"]?["polls"]?.int == 0 && own?["hasUnread"]?.bool == false)
-                let others = try await world.request("GET", "/api/rooms/r", as: GatewayWorld.bob).json["data"]
+                let others = try await harness.request("GET", "/api/rooms/r", as: GatewayHarness.bob).json["data"]
                 #expect(others?["badges"]?["polls"]?.int == 1 && others?["hasUnread"]?.bool == true)
 
                 let invalid = try await ada.ask("poll:vote", #"{"roomId":"r","choice":""}"#)
                 #expect(invalid["error"]?["code"]?.string == "invalid_field")
                 let stranger = Caller(id: "eve", username: "eve", firstName: nil)
-                #expect(try await world.request("GET", "/api/rooms/r/votes", as: stranger).status == 404)
+                #expect(try await harness.request("GET", "/api/rooms/r/votes", as: stranger).status == 404)
             }
 
-            #expect(try await world.request("GET", "/api/rooms/r/votes").status == 503)
-            let without = try await world.request("GET", "/api/rooms/r", as: GatewayWorld.bob).json
+            #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 503)
+            let without = try await harness.request("GET", "/api/rooms/r", as: GatewayHarness.bob).json
             #expect(without["degraded"]?.text == #"["polls"]"#)
             #expect(without["data"]?["badges"]?["polls"]?.int == 1)
         }

@@ -14,16 +14,16 @@ struct PresenceExchangeTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let bob = RoomMember(roomID: "r", userID: "bob")
 
-    private func places(_ range: Range<Int>) -> [RoomMember] {
+    private func members(_ range: Range<Int>) -> [RoomMember] {
         range.map {
             RoomMember(roomID: "0190e1f0-5b7a-7c3e-8f00-00000000000\($0)", userID: "0190e1f0-5b7a-7c3e-8f01-ada")
         }
     }
 
-    private func names(_ places: [RoomMember]) -> Set<String> { Set(places.map { "\($0.userID)@\($0.roomID)" }) }
+    private func names(_ members: [RoomMember]) -> Set<String> { Set(members.map { "\($0.userID)@\($0.roomID)" }) }
 
     /// Takes in what clients are told until they know that these places are open, and no others.
-    private func hear(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
+    private func collect(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
         var open: Set<String> = []
         var waiting = first[...]
         while open != expected {
@@ -39,7 +39,7 @@ struct PresenceExchangeTests {
         try await PresenceSide.run(on: InProcessBus()) { a, b in
             await b.presence.join(ada, socketID: "1")
             await b.presence.setTyping(true, bob, socketID: "2")
-            try await a.hears("presence ada@r on", "typing bob@r on")
+            try await a.receives("presence ada@r on", "typing bob@r on")
             await b.presence.stop()
             let forgotten = Set(try await a.delivered.next(2))
             #expect(forgotten == ["presence ada@r off", "typing bob@r off"])
@@ -66,9 +66,9 @@ struct PresenceExchangeTests {
         let sides = zip(["a", "b"], group.loops).map { PresenceSide($0, bus, on: $1) }
         for side in sides { try side.presence.start() }
         await sides[0].presence.join(ada, socketID: "1")
-        for side in sides { try await side.hears("presence ada@r on") }
+        for side in sides { try await side.receives("presence ada@r on") }
         await sides[1].presence.join(bob, socketID: "2")
-        for side in sides { try await side.hears("presence bob@r on") }
+        for side in sides { try await side.receives("presence bob@r on") }
         await withTaskGroup { tasks in
             for loop in group.loops {
                 tasks.addTask {
@@ -85,7 +85,7 @@ struct PresenceExchangeTests {
             }
         }
         // Each has heard of the other since, and has told its clients nothing.
-        for (side, place) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, place, socketID: "3") }
+        for (side, member) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, member, socketID: "3") }
         for side in sides {
             let delivered = Set(try await side.delivered.next(2))
             #expect(delivered == ["typing ada@r on", "typing bob@r on"])
@@ -103,13 +103,13 @@ struct PresenceExchangeTests {
         for side in [side, other] { try side.presence.start() }
         await other.presence.join(ada, socketID: "1")
         await other.presence.setTyping(true, bob, socketID: "2")
-        try await side.hears("presence ada@r on", "typing bob@r on")
+        try await side.receives("presence ada@r on", "typing bob@r on")
         bus.setConnected(false)
-        try await side.hears("typing bob@r off")
+        try await side.receives("typing bob@r off")
         bus.setConnected(true)
-        try await side.hears("typing bob@r on")
+        try await side.receives("typing bob@r on")
         await other.presence.leave(ada, socketID: "1")
-        try await side.hears("presence ada@r off")
+        try await side.receives("presence ada@r off")
         for side in [side, other] { await side.presence.stop() }
         await finish(group)
     }
@@ -120,7 +120,7 @@ struct PresenceExchangeTests {
         try await PresenceSide.run(on: bus) { a, b in
             await a.presence.join(ada, socketID: "1")
             await a.presence.setTyping(true, ada, socketID: "1")
-            for side in [a, b] { try await side.hears("presence ada@r on", "typing ada@r on") }
+            for side in [a, b] { try await side.receives("presence ada@r on", "typing ada@r on") }
             bus.lose { $0.subject == "gateways.\(kind)" && $0.data["isOn"]?.bool == false }
             await a.presence.disconnect(socketID: "1")
             let ended = Set(try await b.delivered.next(2))
@@ -131,9 +131,9 @@ struct PresenceExchangeTests {
     @Test("a part of a snapshot that was lost is made good", arguments: [0, 1, 2])
     func lostPart(part: Int) async throws {
         let bus = FakeBus()
-        let there = places(0..<1400)
+        let there = members(0..<1400)
         try await PresenceSide.run(on: bus) { a, _ in
-            for place in there { await a.presence.join(place, socketID: "1") }
+            for member in there { await a.presence.join(member, socketID: "1") }
             let isLost = Mutex(false)
             bus.lose { message in
                 guard message.subject == "gateways.snapshot", message.data["part"]?.int == part,
@@ -145,7 +145,7 @@ struct PresenceExchangeTests {
                 }
             }
             try await PresenceSide.runLate(on: bus) { late in
-                try await hear(late, until: names(there))
+                try await collect(late, until: names(there))
                 #expect(isLost.withLock { $0 })
             }
         }
@@ -154,10 +154,10 @@ struct PresenceExchangeTests {
     @Test("who comes between two snapshots is not in the first and stays with the second")
     func betweenSnapshots() async throws {
         let bus = FakeBus()
-        let there = places(0..<1400)
+        let there = members(0..<1400)
         try await PresenceSide.run(on: bus) { a, b in
-            for place in there { await a.presence.join(place, socketID: "1") }
-            try await hear(b, until: names(there))
+            for member in there { await a.presence.join(member, socketID: "1") }
+            try await collect(b, until: names(there))
             let snapshots = Arrivals<Task<Void, Never>>()
             bus.lose { message in
                 if message.subject == "gateways.snapshot", message.data["isLast"]?.bool == true {
@@ -172,7 +172,7 @@ struct PresenceExchangeTests {
             for _ in 1...2 { try bus.publish("gateways.hello", hello) }
             for _ in 1...2 { await (try await snapshots.next()).value }
             await a.presence.join(bob, socketID: "1")
-            try await b.hears("presence ada@r on", "presence bob@r on")
+            try await b.receives("presence ada@r on", "presence bob@r on")
         }
     }
 
@@ -185,14 +185,14 @@ struct PresenceExchangeTests {
             try await TCPBus.connect(host: "127.0.0.1", port: server.port, name: "b", token: nil, on: group.loops[1]),
         ]
         let sides = zip(["a", "b"], zip(buses, group.loops)).map { PresenceSide($0, $1.0, on: $1.1) }
-        let all = places(0..<31_000)
-        for place in all[..<30_000] { await sides[0].presence.join(place, socketID: "1") }
+        let all = members(0..<31_000)
+        for member in all[..<30_000] { await sides[0].presence.join(member, socketID: "1") }
         try sides[0].presence.start()
         try sides[1].presence.start()
-        let heard = try await sides[1].delivered.next(1000)
-        for place in all[..<1000] { await sides[0].presence.leave(place, socketID: "1") }
-        for place in all[30_000...] { await sides[0].presence.join(place, socketID: "1") }
-        try await hear(sides[1], after: heard, until: names(Array(all[1000...])))
+        let received = try await sides[1].delivered.next(1000)
+        for member in all[..<1000] { await sides[0].presence.leave(member, socketID: "1") }
+        for member in all[30_000...] { await sides[0].presence.join(member, socketID: "1") }
+        try await collect(sides[1], after: received, until: names(Array(all[1000...])))
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }
         await server.drain(timeout: .zero)
@@ -215,14 +215,14 @@ struct PresenceExchangeTests {
         }
         await sides[0].presence.join(ada, socketID: "1")
         await sides[0].presence.setTyping(true, ada, socketID: "1")
-        for side in sides { try await side.hears("presence ada@r on", "typing ada@r on") }
+        for side in sides { try await side.receives("presence ada@r on", "typing ada@r on") }
         await sides[1].presence.join(ada, socketID: "2")
         await sides[1].presence.setTyping(true, bob, socketID: "2")
-        for side in sides { try await side.hears("typing bob@r on") }
+        for side in sides { try await side.receives("typing bob@r on") }
         await sides[0].presence.disconnect(socketID: "1")
-        for side in sides { try await side.hears("typing ada@r off") }
+        for side in sides { try await side.receives("typing ada@r off") }
         await sides[1].presence.disconnect(socketID: "2")
-        for side in sides { try await side.hears("typing bob@r off", "presence ada@r off") }
+        for side in sides { try await side.receives("typing bob@r off", "presence ada@r off") }
         for side in sides { await side.presence.stop() }
         for bus in buses { await bus.close() }
         await server.drain(timeout: .zero)

@@ -17,8 +17,8 @@ struct PresenceSide: Sendable {
     init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
         let delivered = delivered
         presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
-            let place = "\(change.member.userID)@\(change.member.roomID)"
-            delivered.add("\(change.kind.rawValue) \(place) \(change.isOn ? "on" : "off")")
+            let name = "\(change.member.userID)@\(change.member.roomID)"
+            delivered.add("\(change.kind.rawValue) \(name) \(change.isOn ? "on" : "off")")
         }
     }
 
@@ -55,8 +55,8 @@ struct PresenceSide: Sendable {
         await finish(group)
     }
 
-    func hears(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let heard = try await delivered.next(expected.count)
-        #expect(heard == expected, sourceLocation: sourceLocation)
+    func receives(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let received = try await delivered.next(expected.count)
+        #expect(received == expected, sourceLocation: sourceLocation)
     }
 }

@@ -22,12 +22,12 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             for side in [a, b] {
-                try await side.hears("presence ada@r on")
+                try await side.receives("presence ada@r on")
                 #expect(await side.presence.present(in: ["r", "s"]) == ["r": ["ada"]])
             }
             await a.presence.leave(ada, socketID: "1")
             for side in [a, b] {
-                try await side.hears("presence ada@r off")
+                try await side.receives("presence ada@r off")
                 #expect(await side.presence.present(in: ["r"]).isEmpty)
             }
         }
@@ -38,15 +38,15 @@ struct PresenceTests {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
             await a.presence.join(ada, socketID: "2")
-            try await b.hears("presence ada@r on")
+            try await b.receives("presence ada@r on")
             await b.presence.join(ada, socketID: "3")
             await a.presence.leave(ada, socketID: "1")
             await a.presence.disconnect(socketID: "2")
             await b.presence.disconnect(socketID: "3")
-            try await a.hears("presence ada@r on", "presence ada@r off")
-            try await b.hears("presence ada@r off")
+            try await a.receives("presence ada@r on", "presence ada@r off")
+            try await b.receives("presence ada@r off")
             await a.presence.join(bob, socketID: "4")
-            for side in [a, b] { try await side.hears("presence bob@r on") }
+            for side in [a, b] { try await side.receives("presence bob@r on") }
         }
     }
 
@@ -60,7 +60,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.join(bob, socketID: "1")
             for side in [a, b] {
-                try await side.hears(
+                try await side.receives(
                     "presence ada@r on", "typing ada@r on", "typing ada@r off", "presence ada@r off",
                     "presence bob@r on")
             }
@@ -74,7 +74,7 @@ struct PresenceTests {
             await a.presence.setTyping(false, ada, socketID: "1")
             await a.presence.setTyping(true, bob, socketID: "1")
             await a.presence.setTyping(false, ada, socketID: "2")
-            for side in [a, b] { try await side.hears("typing ada@r on", "typing bob@r on", "typing ada@r off") }
+            for side in [a, b] { try await side.receives("typing ada@r on", "typing bob@r on", "typing ada@r off") }
         }
     }
 
@@ -82,9 +82,9 @@ struct PresenceTests {
     func typingTimesOut() async throws {
         try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
             await a.presence.setTyping(true, ada, socketID: "1")
-            for side in [a, b] { try await side.hears("typing ada@r on", "typing ada@r off") }
+            for side in [a, b] { try await side.receives("typing ada@r on", "typing ada@r off") }
             await a.presence.setTyping(true, bob, socketID: "1")
-            for side in [a, b] { try await side.hears("typing bob@r on") }
+            for side in [a, b] { try await side.receives("typing bob@r on") }
         }
     }
 
@@ -95,7 +95,7 @@ struct PresenceTests {
             await a.presence.endTyping(ada)
             await a.presence.setTyping(true, bob, socketID: "3")
             for side in [a, b] {
-                try await side.hears("typing ada@r on", "typing ada@r off", "typing bob@r on")
+                try await side.receives("typing ada@r on", "typing ada@r off", "typing bob@r on")
             }
         }
     }
@@ -116,7 +116,7 @@ struct PresenceTests {
             leaving.reply(Reply().json)
             await left
             await b.presence.setTyping(true, ada, socketID: "2")
-            try await a.hears("presence ada@r on", "typing bob@r on", "typing ada@r on")
+            try await a.receives("presence ada@r on", "typing bob@r on", "typing ada@r on")
         }
     }
 
@@ -128,10 +128,10 @@ struct PresenceTests {
             async let joined: Void = a.presence.join(ada, socketID: "1")
             let request = try await asked.requests.next()
             await a.presence.setTyping(true, bob, socketID: "2")
-            for side in [a, b] { try await side.hears("typing bob@r on") }
+            for side in [a, b] { try await side.receives("typing bob@r on") }
             request.reply(Reply().json)
             await joined
-            for side in [a, b] { try await side.hears("presence ada@r on") }
+            for side in [a, b] { try await side.receives("presence ada@r on") }
         }
     }
 
@@ -146,7 +146,7 @@ struct PresenceTests {
             coming.reply(Reply().json)
             try await asked.answer("closed ada@r")
             await joined
-            try await b.hears("presence ada@r on", "presence ada@r off")
+            try await b.receives("presence ada@r on", "presence ada@r off")
         }
     }
 
@@ -155,9 +155,9 @@ struct PresenceTests {
         try await run { a, _ in
             let asked = try slowService()
             a.presence.learn(asked.manifest)
-            for place in [ada, bob] {
-                async let joined: Void = a.presence.join(place, socketID: place.userID)
-                try await asked.answer("open \(place.userID)@r")
+            for member in [ada, bob] {
+                async let joined: Void = a.presence.join(member, socketID: member.userID)
+                try await asked.answer("open \(member.userID)@r")
                 await joined
             }
             asked.subscription.cancel()
@@ -209,11 +209,11 @@ struct PresenceTests {
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
             let request = try await requests.next()
-            let places = request.data["rooms"]?.array?.map {
+            let members = request.data["rooms"]?.array?.map {
                 "\($0["userId"]?.string ?? "")@\($0["roomId"]?.string ?? "")"
             }
             let delivered =
-                (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (places ?? []).joined(separator: " ")
+                (request.data["isOpen"]?.bool == true ? "open " : "closed ") + (members ?? []).joined(separator: " ")
             request.reply(Reply().json)
             if let expected { #expect(delivered == expected) }
             return delivered

@@ -66,9 +66,9 @@ struct SplitTests {
 
     private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         let at = Int.random(in: 0...bytes.count, using: &random)
-        let telling: [UInt8] = [0, 9, 10, 13, 32, 58, 59, 48, 49, 102, 127, 128, 255]
+        let interesting: [UInt8] = [0, 9, 10, 13, 32, 58, 59, 48, 49, 102, 127, 128, 255]
         switch Int.random(in: 0..<5, using: &random) {
-        case 0: bytes.insert(telling.randomElement(using: &random) ?? 0, at: at)
+        case 0: bytes.insert(interesting.randomElement(using: &random) ?? 0, at: at)
         case 1: bytes.insert(.random(in: 0...255, using: &random), at: at)
         case 2: bytes.removeSubrange(at..<min(at + 3, bytes.count))
         case 3: bytes.insert(contentsOf: bytes[at..<min(at + 20, bytes.count)], at: at)

@@ -50,10 +50,10 @@ struct JSONHostileTests {
 
     @Test("one byte changed in any place is refused, or makes a text that reads to its end")
     func mutated() {
-        for place in Self.whole.indices {
+        for index in Self.whole.indices {
             for byte in [0, 0x1F, 0x22, 0x2C, 0x5C, 0x5D, 0x7B, 0x7D, 0x80, 0xC0, 0xED, 0xF5, 0xFF] as [UInt8] {
                 var text = Self.whole
-                text[place] = byte
+                text[index] = byte
                 readAll(JSONValue(trusted: text))
                 guard let value = try? JSONValue(parsing: text) else { continue }  // refusing is as good
                 readAll(value)

@@ -44,9 +44,9 @@ struct JSONTextTests {
     func writing() throws {
         for byte in UInt8.min..<0x80 {
             let scalar = String(UnicodeScalar(byte))
-            for place in 0..<20 {
+            for index in 0..<20 {
                 let text =
-                    String(repeating: "é", count: place / 2) + String(repeating: "a", count: place % 9) + scalar + "€"
+                    String(repeating: "é", count: index / 2) + String(repeating: "a", count: index % 9) + scalar + "€"
                 let written = JSONValue(text)
                 #expect(try JSONValue(parsing: written.text).string == text)
                 #expect(written.bytes.contains(0x5C) == (byte < 0x20 || byte == 0x22 || byte == 0x5C))

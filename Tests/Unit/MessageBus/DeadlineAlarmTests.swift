@@ -8,18 +8,18 @@ struct DeadlineAlarmTests {
     /// Says how often it was called, and asks to be called again as often as it was told to.
     private final class Keeper: DeadlineKeeper {
         private let more: Mutex<[ContinuousClock.Instant]>
-        private let told: AsyncStream<ContinuousClock.Instant>.Continuation
+        private let fired: AsyncStream<ContinuousClock.Instant>.Continuation
         let calls: AsyncStream<ContinuousClock.Instant>
 
         init(again more: [ContinuousClock.Instant] = []) {
             self.more = Mutex(more)
-            (calls, told) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+            (calls, fired) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         }
 
-        deinit { told.finish() }
+        deinit { fired.finish() }
 
         func expire() -> ContinuousClock.Instant? {
-            told.yield(.now)
+            fired.yield(.now)
             return more.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         }
     }

@@ -10,12 +10,14 @@ import Testing
 struct ContributionTests {
     @Test("the time of the last change, the last message and the reader's count, in the order asked for")
     func fields() async throws {
-        try await MessagingWorld.serving { world in
-            let (room, silent) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("silent", "alice", "bob"))
-            _ = try await world.send("first", by: "alice", in: room)
-            world.clock.advance(by: .milliseconds(1))
-            let last = try await world.sent("last", by: "bob", in: room)
-            let shown = try await world.contribution(to: [silent, room, "unknown"], for: "bob")
+        try await MessagingHarness.serving { harness in
+            let (room, silent) = (
+                harness.rooms.make("room", "alice", "bob"), harness.rooms.make("silent", "alice", "bob")
+            )
+            _ = try await harness.send("first", by: "alice", in: room)
+            harness.clock.advance(by: .milliseconds(1))
+            let last = try await harness.sent("last", by: "bob", in: room)
+            let shown = try await harness.contribution(to: [silent, room, "unknown"], for: "bob")
             #expect(
                 shown.map(\.text) == [
                     "null",
@@ -25,53 +27,55 @@ struct ContributionTests {
                     """,
                     "null",
                 ])
-            #expect(try await world.contribution(to: [], for: "bob") == [])
+            #expect(try await harness.contribution(to: [], for: "bob") == [])
         }
     }
 
     @Test("deleting the last message shows the one before, deleting all shows none, and the time moves each time")
     func deletion() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let first = try await world.sent("first", by: "alice", in: room)
-            let second = try await world.sent("second", by: "alice", in: room)
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let first = try await harness.sent("first", by: "alice", in: room)
+            let second = try await harness.sent("second", by: "alice", in: room)
             func shown() async throws -> (at: Int?, text: String?, unread: Int?) {
-                let fields = try await world.contribution(to: [room], for: "bob").first?.array ?? []
+                let fields = try await harness.contribution(to: [room], for: "bob").first?.array ?? []
                 return (fields[0].int, fields[1]["text"]?.string, fields[2].int)
             }
             #expect(try await shown() == (1_700_000_000_000, "second", 2))
-            world.clock.advance(by: .seconds(1))
-            _ = try await world.delete(second, by: "alice", in: room)
+            harness.clock.advance(by: .seconds(1))
+            _ = try await harness.delete(second, by: "alice", in: room)
             #expect(try await shown() == (1_700_000_001_000, "first", 1))
-            world.clock.advance(by: .seconds(1))
-            _ = try await world.delete(first, by: "alice", in: room)
+            harness.clock.advance(by: .seconds(1))
+            _ = try await harness.delete(first, by: "alice", in: room)
             #expect(try await shown() == (1_700_000_002_000, nil, 0))
         }
     }
 
     @Test("after any mix of sends, reads and deletions the counts are what a recount gives", arguments: 1...4)
     func recount(seed: UInt64) async throws {
-        try await MessagingWorld.serving { world in
+        try await MessagingHarness.serving { harness in
             var random = SeededGenerator(seed: seed)
             let people = ["alice", "bob", "carol"]
-            let rooms = [world.rooms.make("two", "alice", "bob"), world.rooms.make("three", "alice", "bob", "carol")]
+            let rooms = [
+                harness.rooms.make("two", "alice", "bob"), harness.rooms.make("three", "alice", "bob", "carol"),
+            ]
             var sent: [(id: String, sender: String, room: String)] = []
             for _ in 0..<150 {
                 let room = rooms[Int.random(in: 0...1, using: &random)]
                 let person = people[Int.random(in: 0...(room == "two" ? 1 : 2), using: &random)]
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0..<5:
-                    sent.append((try await world.sent(by: person, in: room), person, room))
+                    sent.append((try await harness.sent(by: person, in: room), person, room))
                 case 5..<8:
                     let ids = sent.filter { _ in Bool.random(using: &random) }.map(\.id)
-                    if !ids.isEmpty { _ = try await world.read(ids, by: person, in: room) }
+                    if !ids.isEmpty { _ = try await harness.read(ids, by: person, in: room) }
                 default:
                     guard !sent.isEmpty else { continue }
                     let message = sent.remove(at: Int.random(in: 0..<sent.count, using: &random))
-                    _ = try await world.delete(message.id, by: message.sender, in: message.room)
+                    _ = try await harness.delete(message.id, by: message.sender, in: message.room)
                 }
             }
-            let counts = try await world.database.read { connection in
+            let counts = try await harness.database.read { connection in
                 try connection.all(
                     """
                     SELECT count, (

@@ -11,22 +11,22 @@ import Testing
 struct ConversationTests {
     @Test("following `page.next` gives all shared rooms' messages once, by time", arguments: [1, 2, 5, 19, 20, 50])
     func walk(limit: Int) async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = ["a", "b", "c"].map { world.rooms.make($0, "alice", "bob") }
-            _ = world.rooms.make("silent", "bob", "alice")
-            let elsewhere = world.rooms.make("elsewhere", "alice", "carol")
+        try await MessagingHarness.serving { harness in
+            let rooms = ["a", "b", "c"].map { harness.rooms.make($0, "alice", "bob") }
+            _ = harness.rooms.make("silent", "bob", "alice")
+            let elsewhere = harness.rooms.make("elsewhere", "alice", "carol")
             var ids: [String] = []
             for number in 0..<20 {
                 ids.append(
-                    try await world.sent(by: ["alice", "bob"][number % 2], in: rooms[number * number % 5 % 3]))
-                _ = try await world.send("not for Bob", by: "alice", in: elsewhere)
-                if number % 4 == 0 { world.clock.advance(by: .milliseconds(1)) }
+                    try await harness.sent(by: ["alice", "bob"][number % 2], in: rooms[number * number % 5 % 3]))
+                _ = try await harness.send("not for Bob", by: "alice", in: elsewhere)
+                if number % 4 == 0 { harness.clock.advance(by: .milliseconds(1)) }
             }
             var all: [JSONValue] = []
             var next: String?
             repeat {
                 let query: KeyValuePairs = next.map { ["limit": "\(limit)", "before": $0] } ?? ["limit": "\(limit)"]
-                let page = try await world.conversation(of: "bob", with: "alice", query)
+                let page = try await harness.conversation(of: "bob", with: "alice", query)
                 #expect(page.messages.count <= limit)
                 all = page.messages + all
                 next = page.next
@@ -34,21 +34,21 @@ struct ConversationTests {
             let order = all.map { "\($0["createdAt"]?.string ?? "") \(100 + ($0["seq"]?.int ?? 0))" }
             #expect(order == order.sorted())
             #expect(all.strings("id").compactMap(\.self).sorted() == ids)
-            #expect(try await world.conversation(of: "alice", with: "bob").messages == all)
+            #expect(try await harness.conversation(of: "alice", with: "bob").messages == all)
         }
     }
 
     @Test("it is empty without a shared room, and refused for an unknown person or a cursor that is none")
     func none() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            _ = world.rooms.make("other", "carol", "dave")
-            _ = try await world.send(by: "alice", in: room)
-            let empty = try await world.conversation(of: "carol", with: "alice")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            _ = harness.rooms.make("other", "carol", "dave")
+            _ = try await harness.send(by: "alice", in: room)
+            let empty = try await harness.conversation(of: "carol", with: "alice")
             #expect(empty.messages.isEmpty && empty.next == nil)
             func refusal(_ other: String, _ before: String?) async -> ErrorCode? {
                 await failure {
-                    try await world.ask("messaging.conversation", by: "bob") {
+                    try await harness.ask("messaging.conversation", by: "bob") {
                         $0.member("userId", other)
                         if let before { $0.member("before", before) }
                     }
@@ -66,22 +66,22 @@ struct ConversationTests {
 
     @Test("a room is looked into only for its own newest message, short or long", arguments: [false, true])
     func manyRooms(isOld: Bool) async throws {
-        try await MessagingWorld.serving { world in
-            world.rooms.isOld.withLock { $0 = isOld }
+        try await MessagingHarness.serving { harness in
+            harness.rooms.isOld.withLock { $0 = isOld }
             var ids: [String] = []
             // More than one read looks into, each with messages before, at and after the place.
-            let rooms = (0..<300).map { world.rooms.make("room \($0)", "alice", "bob") }
-            let long = world.rooms.make("long", "bob", "alice")
-            for _ in 0..<70 { ids.append(try await world.sent(by: "bob", in: long)) }
-            world.clock.advance(by: .milliseconds(1))
-            for room in rooms { ids.append(try await world.sent(by: "alice", in: room)) }
-            world.clock.advance(by: .milliseconds(1))
-            ids.append(try await world.sent(by: "bob", in: long))
+            let rooms = (0..<300).map { harness.rooms.make("room \($0)", "alice", "bob") }
+            let long = harness.rooms.make("long", "bob", "alice")
+            for _ in 0..<70 { ids.append(try await harness.sent(by: "bob", in: long)) }
+            harness.clock.advance(by: .milliseconds(1))
+            for room in rooms { ids.append(try await harness.sent(by: "alice", in: room)) }
+            harness.clock.advance(by: .milliseconds(1))
+            ids.append(try await harness.sent(by: "bob", in: long))
             var found: [String] = []
             var next: String?
             repeat {
                 let query: KeyValuePairs = next.map { ["limit": "200", "before": $0] } ?? ["limit": "200"]
-                let page = try await world.conversation(of: "bob", with: "alice", query)
+                let page = try await harness.conversation(of: "bob", with: "alice", query)
                 found = page.messages.strings("id").compactMap(\.self) + found
                 next = page.next
             } while next != nil
@@ -91,29 +91,29 @@ struct ConversationTests {
 
     @Test("rooms whose newest messages are newer than all else are read no deeper than the page goes")
     func interleavedRooms() async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = (0..<100).map { world.rooms.make("room \($0)", "alice", "bob") }
-            let long = world.rooms.make("long", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let rooms = (0..<100).map { harness.rooms.make("room \($0)", "alice", "bob") }
+            let long = harness.rooms.make("long", "alice", "bob")
             var ids: [String] = []
             // The second-newest of each room are older than every newest.
-            for room in rooms { for _ in 0..<4 { ids.append(try await world.sent(by: "alice", in: room)) } }
-            for _ in 0..<60 { ids.append(try await world.sent(by: "bob", in: long)) }
-            world.clock.advance(by: .milliseconds(1))
-            for room in rooms { ids.append(try await world.sent(by: "bob", in: room)) }
+            for room in rooms { for _ in 0..<4 { ids.append(try await harness.sent(by: "alice", in: room)) } }
+            for _ in 0..<60 { ids.append(try await harness.sent(by: "bob", in: long)) }
+            harness.clock.advance(by: .milliseconds(1))
+            for room in rooms { ids.append(try await harness.sent(by: "bob", in: room)) }
             // A room's last change may also be later than its last message.
-            world.clock.advance(by: .milliseconds(1))
+            harness.clock.advance(by: .milliseconds(1))
             for room in rooms.prefix(50) {
-                let gone = try await world.sent(by: "alice", in: room)
-                _ = try await world.delete(gone, by: "alice", in: room)
+                let gone = try await harness.sent(by: "alice", in: room)
+                _ = try await harness.delete(gone, by: "alice", in: room)
             }
             var found: [JSONValue] = []
             var next: String?
             repeat {
-                _ = world.database.takeRows()
+                _ = harness.database.takeRows()
                 let query: KeyValuePairs = next.map { ["limit": "100", "before": $0] } ?? ["limit": "100"]
-                let page = try await world.conversation(of: "bob", with: "alice", query)
+                let page = try await harness.conversation(of: "bob", with: "alice", query)
                 // A row for each room's place, one message of each, and the page twice.
-                #expect(world.database.takeRows() <= 101 + 101 + 2 * 101 + 64)
+                #expect(harness.database.takeRows() <= 101 + 101 + 2 * 101 + 64)
                 found = page.messages + found
                 next = page.next
             } while next != nil
@@ -127,49 +127,50 @@ struct ConversationTests {
 
     @Test("once the request's deadline is over no more is read", arguments: [false, true])
     func deadline(isLaterPage: Bool) async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = (0..<3).map { world.rooms.make("room \($0)", "alice", "bob") }
-            for room in rooms { _ = try await world.sent(by: "alice", in: room) }
+        try await MessagingHarness.serving { harness in
+            let rooms = (0..<3).map { harness.rooms.make("room \($0)", "alice", "bob") }
+            for room in rooms { _ = try await harness.sent(by: "alice", in: room) }
             let messaging = Messaging(
-                database: world.database, bus: world.bus, memberships: Memberships(world.bus), clock: world.clock,
+                database: harness.database, bus: harness.bus, memberships: Memberships(harness.bus),
+                clock: harness.clock,
                 ids: UUIDv7Generator(randomness: SystemRandomness()))
-            let end = ConversationPlace(createdAt: world.clock.now().adding(.seconds(1)), seq: .max, messageID: "m")
-            let place = isLaterPage ? end : nil
-            #expect(try await messaging.newest(3, in: rooms, before: place, until: .now + .seconds(3600)).count == 3)
-            _ = world.database.takeRows()
+            let end = ConversationCursor(createdAt: harness.clock.now().adding(.seconds(1)), seq: .max, messageID: "m")
+            let cursor = isLaterPage ? end : nil
+            #expect(try await messaging.newest(3, in: rooms, before: cursor, until: .now + .seconds(3600)).count == 3)
+            _ = harness.database.takeRows()
             await #expect(throws: ServiceError.unavailable("This part of the service")) {
-                _ = try await messaging.newest(3, in: rooms, before: place, until: .now)
+                _ = try await messaging.newest(3, in: rooms, before: cursor, until: .now)
             }
-            #expect(world.database.takeRows() == (isLaterPage ? 0 : rooms.count), "the rooms' last changes at most")
+            #expect(harness.database.takeRows() == (isLaterPage ? 0 : rooms.count), "the rooms' last changes at most")
         }
     }
 
     @Test("whether anybody has ever answered is known, also once the answer is deleted")
     func answered() async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = ["a", "b"].map { world.rooms.make($0, "alice", "bob") }
+        try await MessagingHarness.serving { harness in
+            let rooms = ["a", "b"].map { harness.rooms.make($0, "alice", "bob") }
             func isAnswered() async throws -> Bool? {
-                try await world.ask("messaging.answered", by: nil) { json in
+                try await harness.ask("messaging.answered", by: nil) { json in
                     json.member("userId", "alice")
                     json.member("roomIds", array: { for id in rooms { $0.string(id) } })
                 }.data["isAnswered"]?.bool
             }
-            _ = try await world.sent(by: "alice", in: rooms[0])
+            _ = try await harness.sent(by: "alice", in: rooms[0])
             #expect(try await isAnswered() == false)
-            let id = try await world.sent(by: "bob", in: rooms[1])
+            let id = try await harness.sent(by: "bob", in: rooms[1])
             #expect(try await isAnswered() == true)
-            _ = try await world.delete(id, by: "bob", in: rooms[1])
+            _ = try await harness.delete(id, by: "bob", in: rooms[1])
             #expect(try await isAnswered() == true)
         }
     }
 
     @Test("a cursor made up of any numbers gives a page or none", arguments: [Int.min, 0, .max])
     func foreignCursor(number: Int) async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let id = try await world.sent(by: "alice", in: room)
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let id = try await harness.sent(by: "alice", in: room)
             let cursor = Base64URL.encode(Array("\(number).\(number).id".utf8))
-            let page = try await world.conversation(of: "bob", with: "alice", ["before": cursor])
+            let page = try await harness.conversation(of: "bob", with: "alice", ["before": cursor])
             #expect(page.messages.strings("id") == (number == .max ? [id] : []))
         }
     }

@@ -8,11 +8,11 @@ import Testing
 struct HistoryTests {
     @Test("the newest page comes by default, the page next to a `seq` on demand, always oldest first")
     func pages() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            for _ in 0..<55 { _ = try await world.send(by: "alice", in: room) }
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            for _ in 0..<55 { _ = try await harness.send(by: "alice", in: room) }
             func seqs(_ query: KeyValuePairs<String, String> = [:]) async throws -> [Int?] {
-                try await world.list(by: "bob", in: room, query).messages.ints("seq")
+                try await harness.list(by: "bob", in: room, query).messages.ints("seq")
             }
             #expect(try await seqs() == Array(6...55))
             #expect(try await seqs(["limit": "2"]) == [54, 55])
@@ -32,11 +32,11 @@ struct HistoryTests {
     @Test(
         "a number that is none is malformed", arguments: ["abc", "1.5", "0x10", "", String(repeating: "9", count: 30)])
     func badNumbers(number: String) async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             for name in ["before", "after"] {
                 let refusal = await failure {
-                    try await world.ask("messaging.list", by: "bob") {
+                    try await harness.ask("messaging.list", by: "bob") {
                         $0.member("roomId", room)
                         $0.member(name, number)
                     }
@@ -49,24 +49,24 @@ struct HistoryTests {
     @Test(
         "following `page.next` either way gives every message once, past deleted ones", arguments: [1, 7, 25, 26, 200])
     func walk(limit: Int) async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             var ids: [String] = []
-            for _ in 0..<28 { ids.append(try await world.sent(by: "alice", in: room)) }
-            for place in [27, 12, 0] { _ = try await world.delete(ids.remove(at: place), by: "alice", in: room) }
+            for _ in 0..<28 { ids.append(try await harness.sent(by: "alice", in: room)) }
+            for index in [27, 12, 0] { _ = try await harness.delete(ids.remove(at: index), by: "alice", in: room) }
 
-            var (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)"])
+            var (page, next) = try await harness.list(by: "bob", in: room, ["limit": "\(limit)"])
             var back = page
             while let before = next {
-                (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "before": before])
+                (page, next) = try await harness.list(by: "bob", in: room, ["limit": "\(limit)", "before": before])
                 back = page + back
             }
             #expect(back.strings("id") == ids)
 
-            (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "after": "0"])
+            (page, next) = try await harness.list(by: "bob", in: room, ["limit": "\(limit)", "after": "0"])
             var forth = page
             while let after = next {
-                (page, next) = try await world.list(by: "bob", in: room, ["limit": "\(limit)", "after": after])
+                (page, next) = try await harness.list(by: "bob", in: room, ["limit": "\(limit)", "after": after])
                 forth += page
             }
             #expect(forth.strings("id") == ids)
@@ -75,11 +75,11 @@ struct HistoryTests {
 
     @Test("pages of the longest texts are shorter, so that each fits a line of the bus, and none is left out")
     func longTexts() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             // Of the texts that are allowed these take the most room: four bytes a character, or two once escaped.
             let texts = ["🎉", "\""].map { String(repeating: $0, count: 4000) }
-            for number in 0..<60 { _ = try await world.send(texts[number % 2], by: "alice", in: room) }
+            for number in 0..<60 { _ = try await harness.send(texts[number % 2], by: "alice", in: room) }
             for isConversation in [false, true] {
                 var seqs: [Int?] = []
                 var next: String?
@@ -87,8 +87,8 @@ struct HistoryTests {
                     let query: KeyValuePairs = next.map { ["limit": "200", "before": $0] } ?? ["limit": "200"]
                     let page =
                         isConversation
-                        ? try await world.conversation(of: "bob", with: "alice", query)
-                        : try await world.list(by: "bob", in: room, query)
+                        ? try await harness.conversation(of: "bob", with: "alice", query)
+                        : try await harness.list(by: "bob", in: room, query)
                     #expect(page.messages.reduce(0) { $0 + $1.bytes.count } < BusLimits.maxLine)
                     seqs = page.messages.ints("seq") + seqs
                     next = page.next

@@ -7,9 +7,9 @@ import Testing
 struct SendingTests {
     @Test("the answer is the message as the contract shows it, and tells where in the log it is")
     func answer() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let reply = try await world.send(" hello\n", by: "alice", in: room, tempID: "key")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let reply = try await harness.send(" hello\n", by: "alice", in: room, tempID: "key")
             let id = try #require(reply.data["id"]?.string)
             #expect(reply.status == .created && !reply.isDuplicate)
             #expect(reply.position == StreamPosition(stream: "messaging", seq: 1))
@@ -20,18 +20,18 @@ struct SendingTests {
                     "text":"hello","content":"hello","createdAt":"2023-11-14T22:13:20.000Z",\
                     "readStatus":false,"readBy":[],"tempId":"key"}
                     """)
-            #expect(try await world.list(by: "bob", in: room).messages == [reply.data])
-            #expect(world.rooms.asked == ["rooms.membership"], "who is in the room is asked once, and nothing else")
+            #expect(try await harness.list(by: "bob", in: room).messages == [reply.data])
+            #expect(harness.rooms.asked == ["rooms.membership"], "who is in the room is asked once, and nothing else")
         }
     }
 
     @Test("the room is told the message, and everyone its ids and time; the sender's typing ends")
     func events() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let reply = try await world.send(by: "alice", in: room)
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let reply = try await harness.send(by: "alice", in: room)
             let id = try #require(reply.data["id"]?.string)
-            let entry = try #require(world.takeEntries().first)
+            let entry = try #require(harness.takeEntries().first)
             #expect(entry.seq == reply.position?.seq && entry.roomID == room)
             #expect(entry.participants == ["alice", "bob"])
             let emissions = entry.emissions
@@ -49,18 +49,18 @@ struct SendingTests {
 
     @Test("`content` is taken for `text`, with the same rules", arguments: [nil, "null"])
     func content(text: String?) async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             func send(_ content: JSONValue) async throws -> Reply {
-                try await world.ask("messaging.send", by: "alice") {
+                try await harness.ask("messaging.send", by: "alice") {
                     $0.member("roomId", room)
                     if let text { $0.member("text", JSONValue(trusted: Array(text.utf8))) }
                     $0.member("content", content)
                 }
             }
             #expect(try await send(JSONValue("hello")).data["text"]?.string == "hello")
-            try await world.expect(.invalidField) { try await send(JSONValue(" ")) }
-            try await world.expect(.malformedRequest) { try await send(JSONValue(5)) }
+            try await harness.expect(.invalidField) { try await send(JSONValue(" ")) }
+            try await harness.expect(.malformedRequest) { try await send(JSONValue(5)) }
         }
     }
 
@@ -72,63 +72,67 @@ struct SendingTests {
             ("bell\u{7}", .invalidField), ("nul\0", .invalidField), ("c1\u{9f}", .invalidField),
         ] as [(String, ErrorCode?)])
     func length(text: String, refusal: ErrorCode?) async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            try await world.expect(refusal) { try await world.send(text, by: "alice", in: room) }
-            #expect(try await world.list(by: "bob", in: room).messages.count == (refusal == nil ? 1 : 0))
-            #expect(world.takeEntries().count == (refusal == nil ? 1 : 0))
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            try await harness.expect(refusal) { try await harness.send(text, by: "alice", in: room) }
+            #expect(try await harness.list(by: "bob", in: room).messages.count == (refusal == nil ? 1 : 0))
+            #expect(harness.takeEntries().count == (refusal == nil ? 1 : 0))
         }
     }
 
     @Test("a retry gives the first message back as it is now, also with another text, and tells nobody")
     func retry() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let first = try await world.send("once", by: "alice", in: room, tempID: "key")
-            _ = try await world.send(by: "bob", in: room)
-            let before = try await world.contribution(to: [room], for: "bob")
-            world.clock.advance(by: .seconds(1))
-            let again = try await world.send("twice", by: "alice", in: room, tempID: "key")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let first = try await harness.send("once", by: "alice", in: room, tempID: "key")
+            _ = try await harness.send(by: "bob", in: room)
+            let before = try await harness.contribution(to: [room], for: "bob")
+            harness.clock.advance(by: .seconds(1))
+            let again = try await harness.send("twice", by: "alice", in: room, tempID: "key")
             #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
             #expect(again.position?.seq == 2, "it waits for all that was told, so for the first one's event too")
-            #expect(world.takeEntries().count == 2)
-            #expect(try await world.contribution(to: [room], for: "bob") == before)
+            #expect(harness.takeEntries().count == 2)
+            #expect(try await harness.contribution(to: [room], for: "bob") == before)
 
             let id = try #require(first.data["id"]?.string)
-            _ = try await world.read([id], by: "bob", in: room)
-            let late = try await world.send(by: "alice", in: room, tempID: "key")
+            _ = try await harness.read([id], by: "bob", in: room)
+            let late = try await harness.send(by: "alice", in: room, tempID: "key")
             #expect(late.data["readStatus"]?.bool == true)
         }
     }
 
     @Test("a `tempId` is its sender's and its room's own, and a refused send doesn't spend it")
     func tempID() async throws {
-        try await MessagingWorld.serving { world in
-            let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
-            try await world.expect(.invalidField) { try await world.send(" ", by: "alice", in: room, tempID: "key") }
-            for (person, place) in [("alice", room), ("bob", room), ("alice", other)] {
-                #expect(try await world.send(by: person, in: place, tempID: "key").status == .created)
+        try await MessagingHarness.serving { harness in
+            let (room, other) = (
+                harness.rooms.make("room", "alice", "bob"), harness.rooms.make("other", "alice", "bob")
+            )
+            try await harness.expect(.invalidField) {
+                try await harness.send(" ", by: "alice", in: room, tempID: "key")
+            }
+            for (person, roomID) in [("alice", room), ("bob", room), ("alice", other)] {
+                #expect(try await harness.send(by: person, in: roomID, tempID: "key").status == .created)
             }
             for bad in ["", String(repeating: "x", count: 65)] {
-                try await world.expect(.invalidField) { try await world.send(by: "alice", in: room, tempID: bad) }
+                try await harness.expect(.invalidField) { try await harness.send(by: "alice", in: room, tempID: bad) }
             }
         }
     }
 
     @Test("many sends at once with one `tempId` are one message")
     func parallelRetries() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
-                for _ in 0..<20 { group.addTask { try await world.send(by: "alice", in: room, tempID: "key") } }
+                for _ in 0..<20 { group.addTask { try await harness.send(by: "alice", in: room, tempID: "key") } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(Set(replies.map(\.data)).count == 1)
             #expect(replies.filter { !$0.isDuplicate }.count == 1)
-            #expect(world.takeEntries().count == 1)
+            #expect(harness.takeEntries().count == 1)
             // The others have taken no place, and are counted for nobody.
-            #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 2)
-            #expect(try await world.unread(of: "bob", in: room) == 2)
+            #expect(try await harness.send(by: "alice", in: room).data["seq"]?.int == 2)
+            #expect(try await harness.unread(of: "bob", in: room) == 2)
         }
     }
 
@@ -136,75 +140,77 @@ struct SendingTests {
         "a retry has nothing done again of what is committed with it, also of a message that was deleted, and of its deletion",
         .timeLimit(.minutes(1)))
     func retryAmongOthers() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            _ = try await world.send(by: "alice", in: room, tempID: "key")
-            let deleted = try await world.send(by: "alice", in: room, tempID: "deleted").data["id"]?.string
-            _ = try await world.delete(try #require(deleted), by: "alice", in: room)
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            _ = try await harness.send(by: "alice", in: room, tempID: "key")
+            let deleted = try await harness.send(by: "alice", in: room, tempID: "deleted").data["id"]?.string
+            _ = try await harness.delete(try #require(deleted), by: "alice", in: room)
             let gate = DatabaseGate()
-            let held = await world.database.close(gate)
+            let held = await harness.database.close(gate)
             let runs = Collector<Void>()
             let writes: [@Sendable () async throws -> Void] = [
-                { try await world.database.write { _ in runs.add(()) } },
-                { _ = try await world.send(by: "bob", in: room) },
+                { try await harness.database.write { _ in runs.add(()) } },
+                { _ = try await harness.send(by: "bob", in: room) },
                 {
-                    let again = try await world.send(by: "alice", in: room, tempID: "key")
+                    let again = try await harness.send(by: "alice", in: room, tempID: "key")
                     #expect(again.isDuplicate && again.data["seq"]?.int == 1)
                 },
                 {
-                    try await world.expect(.messageNotFound) {
-                        try await world.send(by: "alice", in: room, tempID: "deleted")
+                    try await harness.expect(.messageNotFound) {
+                        try await harness.send(by: "alice", in: room, tempID: "deleted")
                     }
                 },
                 {
-                    try await world.expect(.messageNotFound) {
-                        try await world.delete(try #require(deleted), by: "alice", in: room)
+                    try await harness.expect(.messageNotFound) {
+                        try await harness.delete(try #require(deleted), by: "alice", in: room)
                     }
                 },
-                { _ = try await world.send(by: "bob", in: room) },
+                { _ = try await harness.send(by: "bob", in: room) },
             ]
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (queued, write) in writes.enumerated() {
                     group.addTask { try await write() }
-                    while world.database.statistics.queuedWrites == queued { await Task.yield() }
+                    while harness.database.statistics.queuedWrites == queued { await Task.yield() }
                 }
                 try gate.open()
                 try await group.waitForAll()
             }
             try await held.value
             #expect(runs.items.count == 1)
-            #expect(try await world.send(by: "alice", in: room).data["seq"]?.int == 5)
-            #expect(try await world.unread(of: "bob", in: room) == 2)
-            #expect(try await world.unread(of: "alice", in: room) == 2)
+            #expect(try await harness.send(by: "alice", in: room).data["seq"]?.int == 5)
+            #expect(try await harness.unread(of: "bob", in: room) == 2)
+            #expect(try await harness.unread(of: "alice", in: room) == 2)
         }
     }
 
     @Test("a retry of a message that was deleted is refused, and tells nobody")
     func retryAfterDeletion() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let id = try #require(try await world.send(by: "alice", in: room, tempID: "key").data["id"]?.string)
-            _ = try await world.delete(id, by: "alice", in: room)
-            _ = world.takeEntries()
-            let before = try await world.contribution(to: [room], for: "bob")
-            world.clock.advance(by: .seconds(1))
-            try await world.expect(.messageNotFound) { try await world.send(by: "alice", in: room, tempID: "key") }
-            #expect(world.takeEntries().isEmpty)
-            #expect(try await world.contribution(to: [room], for: "bob") == before)
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let id = try #require(try await harness.send(by: "alice", in: room, tempID: "key").data["id"]?.string)
+            _ = try await harness.delete(id, by: "alice", in: room)
+            _ = harness.takeEntries()
+            let before = try await harness.contribution(to: [room], for: "bob")
+            harness.clock.advance(by: .seconds(1))
+            try await harness.expect(.messageNotFound) { try await harness.send(by: "alice", in: room, tempID: "key") }
+            #expect(harness.takeEntries().isEmpty)
+            #expect(try await harness.contribution(to: [room], for: "bob") == before)
         }
     }
 
     @Test("`seq` counts from 1 in each room, in the order of ids and times, also while the clock goes back")
     func order() async throws {
-        try await MessagingWorld.serving { world in
-            let (room, other) = (world.rooms.make("room", "alice", "bob"), world.rooms.make("other", "alice", "bob"))
+        try await MessagingHarness.serving { harness in
+            let (room, other) = (
+                harness.rooms.make("room", "alice", "bob"), harness.rooms.make("other", "alice", "bob")
+            )
             for step in [0, -5, 3, 0, -60, 1] {
-                world.clock.advance(by: .seconds(step))
-                _ = try await world.send(by: "alice", in: room)
-                _ = try await world.send(by: "bob", in: other)
+                harness.clock.advance(by: .seconds(step))
+                _ = try await harness.send(by: "alice", in: room)
+                _ = try await harness.send(by: "bob", in: other)
             }
             for room in [room, other] {
-                let messages = try await world.list(by: "bob", in: room).messages
+                let messages = try await harness.list(by: "bob", in: room).messages
                 #expect(messages.ints("seq") == [1, 2, 3, 4, 5, 6])
                 let (ids, times) = (messages.strings("id").compactMap(\.self), messages.strings("createdAt"))
                 #expect(ids == ids.sorted() && ids.count == 6)
@@ -215,42 +221,42 @@ struct SendingTests {
 
     @Test("sends at once get numbers without gaps, and are told in their order")
     func concurrentSends() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<100 {
-                    group.addTask { _ = try await world.send(by: ["alice", "bob"][number % 2], in: room) }
+                    group.addTask { _ = try await harness.send(by: ["alice", "bob"][number % 2], in: room) }
                 }
                 try await group.waitForAll()
             }
-            let emitted = world.takeEntries().map { $0.emissions[0].data["message"] ?? .null }
+            let emitted = harness.takeEntries().map { $0.emissions[0].data["message"] ?? .null }
             #expect(emitted.ints("seq") == Array(1...100))
-            #expect(try await world.list(by: "bob", in: room, ["limit": "200"]).messages == emitted)
-            #expect(try await world.unread(of: "alice", in: room) == 50)
+            #expect(try await harness.list(by: "bob", in: room, ["limit": "200"]).messages == emitted)
+            #expect(try await harness.unread(of: "alice", in: room) == 50)
         }
     }
 
     @Test(
         "only those in the room send, and others don't learn that it exists", arguments: ["room", "nowhere", "nul\0"])
     func strangers(roomID: String) async throws {
-        try await MessagingWorld.serving { world in
-            _ = world.rooms.make("room", "alice", "bob")
-            try await world.expect(.roomNotFound) { try await world.send(by: "carol", in: roomID) }
-            #expect(world.takeEntries().isEmpty)
+        try await MessagingHarness.serving { harness in
+            _ = harness.rooms.make("room", "alice", "bob")
+            try await harness.expect(.roomNotFound) { try await harness.send(by: "carol", in: roomID) }
+            #expect(harness.takeEntries().isEmpty)
         }
     }
 
     @Test("in a room of three, `receiverId` is null, and it is read once both others have read it")
     func three() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob", "carol")
-            let message = try await world.send(by: "alice", in: room).data
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob", "carol")
+            let message = try await harness.send(by: "alice", in: room).data
             #expect(message["receiverId"]?.isNull == true)
             let id = try #require(message["id"]?.string)
-            _ = try await world.read([id], by: "bob", in: room)
-            #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == false)
-            _ = try await world.read([id], by: "carol", in: room)
-            #expect(try await world.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == true)
+            _ = try await harness.read([id], by: "bob", in: room)
+            #expect(try await harness.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == false)
+            _ = try await harness.read([id], by: "carol", in: room)
+            #expect(try await harness.list(by: "alice", in: room).messages[0]["readStatus"]?.bool == true)
         }
     }
 }

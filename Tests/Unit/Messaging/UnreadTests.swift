@@ -8,9 +8,9 @@ import Testing
 @Suite("What people have not read")
 struct UnreadTests {
     private func ask(
-        _ world: MessagingWorld, _ people: [(person: String, messages: [String])]
+        _ harness: MessagingHarness, _ people: [(person: String, messages: [String])]
     ) async throws -> [JSONValue] {
-        let reply = try await world.ask("messaging.unread", by: nil) { json in
+        let reply = try await harness.ask("messaging.unread", by: nil) { json in
             json.name("people")
             json.array(of: people) { json, asked in
                 json.object {
@@ -25,18 +25,18 @@ struct UnreadTests {
 
     @Test("a person's total over all rooms, and of some messages those that are unread")
     func totals() async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = [world.rooms.make("r1", "alice", "bob"), world.rooms.make("r2", "alice", "bob")]
-            let read = try await world.sent("read", by: "alice", in: rooms[0])
-            let deleted = try await world.sent("deleted", by: "alice", in: rooms[0])
-            let unread = try await world.sent("unread", by: "alice", in: rooms[1])
-            _ = try await world.sent("another", by: "alice", in: rooms[0])
-            _ = try await world.read([read], by: "bob", in: rooms[0])
-            _ = try await world.delete(deleted, by: "alice", in: rooms[0])
-            let told = try await ask(
-                world, [("bob", [read, deleted, unread, "unknown"]), ("alice", [unread]), ("nobody", [])])
-            #expect(told.ints("unread") == [2, 0, 0])
-            let messages = try told.map { try #require($0["messages"]?.array).map { $0["text"]?.string } }
+        try await MessagingHarness.serving { harness in
+            let rooms = [harness.rooms.make("r1", "alice", "bob"), harness.rooms.make("r2", "alice", "bob")]
+            let read = try await harness.sent("read", by: "alice", in: rooms[0])
+            let deleted = try await harness.sent("deleted", by: "alice", in: rooms[0])
+            let unread = try await harness.sent("unread", by: "alice", in: rooms[1])
+            _ = try await harness.sent("another", by: "alice", in: rooms[0])
+            _ = try await harness.read([read], by: "bob", in: rooms[0])
+            _ = try await harness.delete(deleted, by: "alice", in: rooms[0])
+            let emitted = try await ask(
+                harness, [("bob", [read, deleted, unread, "unknown"]), ("alice", [unread]), ("nobody", [])])
+            #expect(emitted.ints("unread") == [2, 0, 0])
+            let messages = try emitted.map { try #require($0["messages"]?.array).map { $0["text"]?.string } }
             #expect(messages == [[nil, nil, "unread", nil], [nil], []])
         }
     }
@@ -44,32 +44,34 @@ struct UnreadTests {
     @Test(
         "sends, reads and deletions that come together are counted as one after the other", .timeLimit(.minutes(1)))
     func together() async throws {
-        try await MessagingWorld.serving { world in
-            let rooms = ["r1", "r2"].map { world.rooms.make($0, "alice", "bob") }
+        try await MessagingHarness.serving { harness in
+            let rooms = ["r1", "r2"].map { harness.rooms.make($0, "alice", "bob") }
             for round in 0..<20 {
                 let room = rooms[round % 2]
-                let read = try await world.sent("read", by: "alice", in: room)
-                let deleted = try await world.sent("deleted", by: "alice", in: room)
+                let read = try await harness.sent("read", by: "alice", in: room)
+                let deleted = try await harness.sent("deleted", by: "alice", in: room)
                 // What comes until the gate opens is committed together.
                 let gate = DatabaseGate()
-                let held = await world.database.close(gate)
+                let held = await harness.database.close(gate)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<10 {
-                        for room in rooms { group.addTask { _ = try await world.sent("kept", by: "alice", in: room) } }
+                        for room in rooms {
+                            group.addTask { _ = try await harness.sent("kept", by: "alice", in: room) }
+                        }
                     }
-                    group.addTask { _ = try await world.read([read], by: "bob", in: room) }
-                    group.addTask { _ = try await world.delete(deleted, by: "alice", in: room) }
-                    while world.database.statistics.queuedWrites < 22 { await Task.yield() }
+                    group.addTask { _ = try await harness.read([read], by: "bob", in: room) }
+                    group.addTask { _ = try await harness.delete(deleted, by: "alice", in: room) }
+                    while harness.database.statistics.queuedWrites < 22 { await Task.yield() }
                     try gate.open()
                     try await group.waitForAll()
                 }
                 try await held.value
             }
-            #expect(try await ask(world, [("bob", []), ("alice", [])]).ints("unread") == [400, 0])
+            #expect(try await ask(harness, [("bob", []), ("alice", [])]).ints("unread") == [400, 0])
             // Each badge is the count as it was at that place in the log.
             var unread: [String: Int] = [:]
             var badges = 0
-            for entry in world.takeEntries().sorted(by: { $0.seq < $1.seq }) {
+            for entry in harness.takeEntries().sorted(by: { $0.seq < $1.seq }) {
                 for emission in entry.emissions {
                     switch emission.event {
                     case "message:new": unread[entry.roomID, default: 0] += 1
@@ -82,33 +84,33 @@ struct UnreadTests {
                 }
             }
             #expect(badges == 40)
-            let places = try await world.database.read { connection in
+            let lastSeqs = try await harness.database.read { connection in
                 try connection.all("SELECT last_seq FROM chats ORDER BY room_id") { $0.int(0) }
             }
-            #expect(places == [220, 220])
+            #expect(lastSeqs == [220, 220])
         }
     }
 
     @Test("a long text is cut off between characters")
     func long() async throws {
-        try await MessagingWorld.serving { world in
-            let room = world.rooms.make("room", "alice", "bob")
-            let id = try await world.sent("x" + String(repeating: "é", count: 3999), by: "alice", in: room)
-            let text = try await ask(world, [("bob", [id])])[0]["messages"]?.array?.first?["text"]?.string
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let id = try await harness.sent("x" + String(repeating: "é", count: 3999), by: "alice", in: room)
+            let text = try await ask(harness, [("bob", [id])])[0]["messages"]?.array?.first?["text"]?.string
             #expect(text == "x" + String(repeating: "é", count: 2047))
         }
     }
 
     @Test("more than fits an answer is refused")
     func tooMany() async throws {
-        try await MessagingWorld.serving { world in
+        try await MessagingHarness.serving { harness in
             let ids = (0...64).map { "\($0)" }
-            try await world.expect(.invalidField) {
-                _ = try await ask(world, [("bob", ids)])
+            try await harness.expect(.invalidField) {
+                _ = try await ask(harness, [("bob", ids)])
                 return Reply()
             }
-            try await world.expect(.invalidField) {
-                _ = try await ask(world, [("bob", Array(ids.prefix(40))), ("alice", Array(ids.prefix(40)))])
+            try await harness.expect(.invalidField) {
+                _ = try await ask(harness, [("bob", Array(ids.prefix(40))), ("alice", Array(ids.prefix(40)))])
                 return Reply()
             }
         }

@@ -9,28 +9,28 @@ import Testing
 struct VerifyMessagingTests {
     /// A room of Ada and Ben with a bit of everything in it.
     private func converse(
-        _ world: MessagingWorld, in id: String = "room", deleting: Bool = true
+        _ harness: MessagingHarness, in id: String = "room", deleting: Bool = true
     ) async throws -> String {
-        let room = world.rooms.make(id, "ada", "ben")
+        let room = harness.rooms.make(id, "ada", "ben")
         var ids: [String] = []
         for n in 0..<5 {
-            world.clock.advance(by: .seconds(1))
-            ids.append(try await world.sent("\(n)", by: n.isMultiple(of: 2) ? "ada" : "ben", in: room))
+            harness.clock.advance(by: .seconds(1))
+            ids.append(try await harness.sent("\(n)", by: n.isMultiple(of: 2) ? "ada" : "ben", in: room))
         }
-        _ = try await world.read([ids[0]], by: "ben", in: room)
-        world.clock.advance(by: .seconds(1))
-        if deleting { _ = try await world.delete(ids[4], by: "ada", in: room) }
+        _ = try await harness.read([ids[0]], by: "ben", in: room)
+        harness.clock.advance(by: .seconds(1))
+        if deleting { _ = try await harness.delete(ids[4], by: "ada", in: room) }
         return room
     }
 
-    private func differences(_ world: MessagingWorld, _ room: String) async throws -> [String] {
-        try await world.database.read {
+    private func differences(_ harness: MessagingHarness, _ room: String) async throws -> [String] {
+        try await harness.database.read {
             try MessagingService.differences(in: room, members: ["ada", "ben"], on: $0).map(\.text)
         }
     }
 
-    private func repair(_ world: MessagingWorld, _ room: String) async throws {
-        try await world.database.write { connection in
+    private func repair(_ harness: MessagingHarness, _ room: String) async throws {
+        try await harness.database.write { connection in
             for difference in try MessagingService.differences(
                 in: room, members: ["ada", "ben"], on: connection)
             {
@@ -41,9 +41,9 @@ struct VerifyMessagingTests {
 
     @Test("what the service wrote is right", arguments: [false, true])
     func right(deleting: Bool) async throws {
-        try await MessagingWorld.serving { world in
-            let room = try await converse(world, deleting: deleting)
-            #expect(try await differences(world, room) == [])
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness, deleting: deleting)
+            #expect(try await differences(harness, room) == [])
         }
     }
 
@@ -57,39 +57,39 @@ struct VerifyMessagingTests {
             ("DELETE FROM unread WHERE user_id = 'ada'", "unread messages of ada: nothing kept, 2 counted"),
         ])
     func damage(sql: String, text: String) async throws {
-        try await MessagingWorld.serving { world in
-            let room = try await converse(world)
-            let before = [try await world.unread(of: "ada", in: room), try await world.unread(of: "ben", in: room)]
-            try await world.database.write { try $0.execute(sql) }
-            #expect(try await differences(world, room) == [text])
-            try await repair(world, room)
-            #expect(try await differences(world, room) == [])
-            let after = [try await world.unread(of: "ada", in: room), try await world.unread(of: "ben", in: room)]
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness)
+            let before = [try await harness.unread(of: "ada", in: room), try await harness.unread(of: "ben", in: room)]
+            try await harness.database.write { try $0.execute(sql) }
+            #expect(try await differences(harness, room) == [text])
+            try await repair(harness, room)
+            #expect(try await differences(harness, room) == [])
+            let after = [try await harness.unread(of: "ada", in: room), try await harness.unread(of: "ben", in: room)]
             #expect(after == before)
-            #expect(try await world.send(by: "ben", in: room).data["seq"]?.int == 6)
+            #expect(try await harness.send(by: "ben", in: room).data["seq"]?.int == 6)
         }
     }
 
     @Test("a time is as the last message has it, or later once one was deleted")
     func times() async throws {
-        try await MessagingWorld.serving { world in
+        try await MessagingHarness.serving { harness in
             for deleting in [false, true] {
-                let room = try await converse(world, in: "room \(deleting)", deleting: deleting)
-                let last = try #require(try await world.list(by: "ada", in: room).messages.last?["createdAt"]?.string)
+                let room = try await converse(harness, in: "room \(deleting)", deleting: deleting)
+                let last = try #require(try await harness.list(by: "ada", in: room).messages.last?["createdAt"]?.string)
                 for move in [-60_000, 60_000] {
-                    try await world.database.write {
+                    try await harness.database.write {
                         try $0.execute(
                             "UPDATE chats SET updated_at = updated_at + $2 WHERE room_id = $1", room, move)
                     }
-                    let found = try await differences(world, room)
+                    let found = try await differences(harness, room)
                     if deleting && move > 0 {
                         #expect(found == [], "nobody knows when it was deleted")
                     } else {
                         #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                         #expect(deleting || found[0].contains(last))
                     }
-                    try await repair(world, room)
-                    #expect(try await differences(world, room) == [])
+                    try await repair(harness, room)
+                    #expect(try await differences(harness, room) == [])
                 }
             }
         }
@@ -97,40 +97,40 @@ struct VerifyMessagingTests {
 
     @Test("a chat that is gone is made again, and one that has no message goes")
     func chats() async throws {
-        try await MessagingWorld.serving { world in
-            let room = try await converse(world)
-            try await world.database.write { connection in
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness)
+            try await harness.database.write { connection in
                 try connection.execute("DELETE FROM chats")
                 try connection.execute("INSERT INTO chats (room_id, last_seq, updated_at) VALUES ('ghost', 3, 0)")
             }
-            #expect(try await differences(world, room) == ["last seq: nothing kept, 5 counted"])
-            #expect(try await differences(world, "ghost") == ["last seq: 3 kept, 0 counted"])
-            let rooms = try await world.database.read { try MessagingService.rooms(after: "", limit: 10, on: $0) }
+            #expect(try await differences(harness, room) == ["last seq: nothing kept, 5 counted"])
+            #expect(try await differences(harness, "ghost") == ["last seq: 3 kept, 0 counted"])
+            let rooms = try await harness.database.read { try MessagingService.rooms(after: "", limit: 10, on: $0) }
             #expect(rooms == [room, "ghost"].sorted())
-            for room in rooms { try await repair(world, room) }
-            for room in rooms { #expect(try await differences(world, room) == []) }
-            #expect(try await world.send(by: "ben", in: room).data["seq"]?.int == 6)
+            for room in rooms { try await repair(harness, room) }
+            for room in rooms { #expect(try await differences(harness, room) == []) }
+            #expect(try await harness.send(by: "ben", in: room).data["seq"]?.int == 6)
         }
     }
 
     @Test("a message that is gone is missed, and nothing brings it back")
     func lost() async throws {
-        try await MessagingWorld.serving { world in
-            let room = try await converse(world)
-            try await world.database.write { try $0.execute("DELETE FROM messages WHERE seq = 2") }
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness)
+            try await harness.database.write { try $0.execute("DELETE FROM messages WHERE seq = 2") }
             let texts = ["messages up to seq 5: 4 kept, 5 counted", "unread messages of ada: 2 kept, 1 counted"]
-            #expect(try await differences(world, room) == texts)
-            try await repair(world, room)
-            #expect(try await differences(world, room) == [texts[0]])
+            #expect(try await differences(harness, room) == texts)
+            try await repair(harness, room)
+            #expect(try await differences(harness, room) == [texts[0]])
         }
     }
 
     @Test("rooms come in pages, in order, each once")
     func pages() async throws {
-        try await MessagingWorld.serving { world in
+        try await MessagingHarness.serving { harness in
             var rooms: [String] = []
-            for n in 0..<5 { rooms.append(try await converse(world, in: "room \(n)")) }
-            let found = try await world.database.read { connection in
+            for n in 0..<5 { rooms.append(try await converse(harness, in: "room \(n)")) }
+            let found = try await harness.database.read { connection in
                 var found: [String] = []
                 while case let page = try MessagingService.rooms(after: found.last ?? "", limit: 2, on: connection),
                     !page.isEmpty

@@ -8,42 +8,42 @@ import Testing
 struct DeviceTests {
     @Test("the first time is 201, again is 200, another environment too")
     func registering() async throws {
-        try await PushWorld.serving { world in
-            #expect(try await world.register("token") == .created)
-            #expect(try await world.register("token") == .ok)
-            #expect(try await world.register("token", environment: "sandbox") == .ok)
-            try await world.unregister("token")
-            #expect(try await world.devices() == [])
-            #expect(try await world.register("token") == .created)
+        try await PushHarness.serving { harness in
+            #expect(try await harness.register("token") == .created)
+            #expect(try await harness.register("token") == .ok)
+            #expect(try await harness.register("token", environment: "sandbox") == .ok)
+            try await harness.unregister("token")
+            #expect(try await harness.devices() == [])
+            #expect(try await harness.register("token") == .created)
         }
     }
 
     @Test("a device is whose who registered it last, and nobody else can remove it")
     func owner() async throws {
-        try await PushWorld.serving { world in
-            _ = try await world.register("token", by: PushWorld.ada)
-            #expect(try await world.register("token", by: PushWorld.ben) == .created)
-            try await world.unregister("token", by: PushWorld.ada)
-            try await world.unregister("unknown", by: PushWorld.ada)
-            #expect(try await world.devices(of: PushWorld.ada) == [])
-            #expect(try await world.devices(of: PushWorld.ben) == ["token"])
+        try await PushHarness.serving { harness in
+            _ = try await harness.register("token", by: PushHarness.ada)
+            #expect(try await harness.register("token", by: PushHarness.ben) == .created)
+            try await harness.unregister("token", by: PushHarness.ada)
+            try await harness.unregister("unknown", by: PushHarness.ada)
+            #expect(try await harness.devices(of: PushHarness.ada) == [])
+            #expect(try await harness.devices(of: PushHarness.ben) == ["token"])
         }
     }
 
     @Test("a person has 25: the one that was registered least recently gives way")
     func limit() async throws {
-        try await PushWorld.serving { world in
+        try await PushHarness.serving { harness in
             for number in 10..<35 {
-                _ = try await world.register("token-\(number)")
-                world.clock.advance(by: .seconds(1))
+                _ = try await harness.register("token-\(number)")
+                harness.clock.advance(by: .seconds(1))
             }
-            _ = try await world.register("token-10")
-            world.clock.advance(by: .seconds(1))
-            #expect(try await world.register("token-99") == .created)
-            let devices = try await world.devices()
+            _ = try await harness.register("token-10")
+            harness.clock.advance(by: .seconds(1))
+            #expect(try await harness.register("token-99") == .created)
+            let devices = try await harness.devices()
             #expect(devices.count == 25 && !devices.contains("token-11") && devices.contains("token-10"))
-            #expect(try await world.register("other", by: PushWorld.ada) == .created)
-            #expect(try await world.devices().count == 25)
+            #expect(try await harness.register("other", by: PushHarness.ada) == .created)
+            #expect(try await harness.devices().count == 25)
         }
     }
 
@@ -61,20 +61,20 @@ struct DeviceTests {
             (#""token":"t","platform":"ios","environment":"nowhere""#, "environment", .invalidField),
         ])
     func refusals(json: String, field: String, code: ErrorCode) async throws {
-        try await PushWorld.serving { world in
-            let error = try await world.refusal("push.register", by: PushWorld.ben, json: "{\(json)}")
+        try await PushHarness.serving { harness in
+            let error = try await harness.refusal("push.register", by: PushHarness.ben, json: "{\(json)}")
             #expect(error?.code == code)
             #expect(error?.message.contains(field) == true)
-            let devices = try await world.devices()
+            let devices = try await harness.devices()
             #expect(devices.isEmpty)
         }
     }
 
     @Test("nobody registers without having logged in")
     func unauthenticated() async throws {
-        try await PushWorld.serving { world in
+        try await PushHarness.serving { harness in
             for subject in ["push.register", "push.unregister"] {
-                let error = try await world.refusal(subject, by: nil, json: #"{"token":"t"}"#)
+                let error = try await harness.refusal(subject, by: nil, json: #"{"token":"t"}"#)
                 #expect(error?.code == .unauthenticated)
             }
         }

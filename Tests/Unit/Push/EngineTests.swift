@@ -12,78 +12,78 @@ struct EngineTests {
     enum Engine: CaseIterable {
         case sqlite, postgres
 
-        func open(_ place: Place, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
+        func open(_ location: Location, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
             switch self {
-            case .sqlite: try SQLiteDatabase(.file(place.path), migrations: migrations)
-            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: place.name, migrations: migrations)
+            case .sqlite: try SQLiteDatabase(.file(location.path), migrations: migrations)
+            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: location.name, migrations: migrations)
             }
         }
     }
 
     /// A file and a schema that no other test has.
-    final class Place: Sendable {
+    final class Location: Sendable {
         let name = PostgresServer.newSchema()
         var path: String { "/tmp/parlor-\(name).db" }
 
         deinit { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
     }
 
-    private let place = Place()
+    private let location = Location()
 
     @Test("devices, jobs, leases and quarantines", arguments: Engine.allCases)
     func day(engine: Engine) async throws {
-        try await PushWorld.serving(on: try engine.open(place)) { world in
-            world.prove()
-            try await world.follow()
-            for number in 10..<36 { _ = try await world.register("device-\(number)", by: PushWorld.eve) }
-            #expect(try await world.devices(of: PushWorld.eve).count == 25)
-            for token in ["fine", "busy", "bad", "gone"] { _ = try await world.register(token) }
-            _ = try await world.register("test", environment: "sandbox")
-            world.provider.answer(.later(reason: "TooManyRequests", after: .seconds(60), of: .device), for: "busy")
-            world.provider.answer(.badToken(reason: "BadDeviceToken"), for: "bad")
-            world.provider.answer(.gone(since: world.clock.now(), reason: "Unregistered"), for: "gone")
+        try await PushHarness.serving(on: try engine.open(location)) { harness in
+            harness.prove()
+            try await harness.follow()
+            for number in 10..<36 { _ = try await harness.register("device-\(number)", by: PushHarness.eve) }
+            #expect(try await harness.devices(of: PushHarness.eve).count == 25)
+            for token in ["fine", "busy", "bad", "gone"] { _ = try await harness.register(token) }
+            _ = try await harness.register("test", environment: "sandbox")
+            harness.provider.answer(.later(reason: "TooManyRequests", after: .seconds(60), of: .device), for: "busy")
+            harness.provider.answer(.badToken(reason: "BadDeviceToken"), for: "bad")
+            harness.provider.answer(.gone(since: harness.clock.now(), reason: "Unregistered"), for: "gone")
 
-            let id = world.send()
-            try await world.follow()
-            world.clock.advance(by: .seconds(3))
-            try await world.work()
-            #expect(world.provider.take().count == 5)
-            #expect(try await world.devices() == ["bad", "busy", "fine", "test"])
-            try await world.service.worker.count()
-            #expect(world.metrics.text().contains(#"parlor_push_jobs{state="retrying"} 1"#))
-            #expect(try await world.jobs().retrying == 1)
+            let id = harness.send()
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(3))
+            try await harness.work()
+            #expect(harness.provider.take().count == 5)
+            #expect(try await harness.devices() == ["bad", "busy", "fine", "test"])
+            try await harness.service.worker.count()
+            #expect(harness.metrics.text().contains(#"parlor_push_jobs{state="retrying"} 1"#))
+            #expect(try await harness.jobs().retrying == 1)
 
-            world.read(id)
-            try await world.follow()
-            world.clock.advance(by: .seconds(3))
-            world.database.forgetNextCommit()
-            await #expect(throws: StorageError.self) { try await world.work() }
-            world.clock.advance(by: .seconds(60))
-            try await world.work()
-            #expect(world.provider.take().map(\.kind) == [.badge, .badge, .badge])
+            harness.read(id)
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(3))
+            harness.database.forgetNextCommit()
+            await #expect(throws: StorageError.self) { try await harness.work() }
+            harness.clock.advance(by: .seconds(60))
+            try await harness.work()
+            #expect(harness.provider.take().map(\.kind) == [.badge, .badge, .badge])
 
-            try await world.database.write { try DevicesStore($0).endQuarantines(except: "another") }
-            _ = world.send()
-            try await world.follow()
-            let now = world.clock.now().adding(.seconds(3))
-            try await world.database.write { connection in
+            try await harness.database.write { try DevicesStore($0).endQuarantines(except: "another") }
+            _ = harness.send()
+            try await harness.follow()
+            let now = harness.clock.now().adding(.seconds(3))
+            try await harness.database.write { connection in
                 let database = JobsStore(connection)
                 #expect(try database.claim(9, in: .production, by: "lease", at: now).count == 3)
                 try database.renew(["lease"], at: now)
                 try database.release(["lease"])
                 #expect(try database.nextDue(in: .sandbox) == now)
             }
-            world.clock.advance(by: .seconds(86_500))
-            try await world.service.worker.count()
-            #expect(try await world.jobs() == JobCounts())
-            try await world.unregister("fine")
-            #expect(try await world.devices() == ["bad", "busy", "test"])
+            harness.clock.advance(by: .seconds(86_500))
+            try await harness.service.worker.count()
+            #expect(try await harness.jobs() == JobCounts())
+            try await harness.unregister("fine")
+            #expect(try await harness.devices() == ["bad", "busy", "test"])
         }
     }
 
     @Test("a database of before keeps its jobs and their leases", arguments: Engine.allCases)
     func migration(engine: Engine) async throws {
-        let old = try engine.open(place, Array(PushService.migrations.prefix(1)))
+        let old = try engine.open(location, Array(PushService.migrations.prefix(1)))
         try await old.write { connection in
             try connection.execute("INSERT INTO devices VALUES ('token', 'ben', 'ios', 'sandbox', 0, 0, 0)")
             try connection.execute(
@@ -91,7 +91,7 @@ struct EngineTests {
             try connection.execute("INSERT INTO workers VALUES ('worker', 5)")
         }
         await old.close()
-        let new = try engine.open(place)
+        let new = try engine.open(location)
         let now = Timestamp(milliseconds: 5)
         let claims = try await new.write { connection in
             let database = JobsStore(connection)

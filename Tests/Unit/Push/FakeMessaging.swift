@@ -14,7 +14,7 @@ final class FakeMessaging: Sendable {
         var entries: [LogEntry] = []
         var unread: [String: [String: String]] = [:]
         var lastMessage = 0
-        var toldEntries = 0
+        var emittedEntries = 0
         var isAway = false
         var knowsFacts = true
         var hook: (@Sendable () async -> Void)?
@@ -26,7 +26,7 @@ final class FakeMessaging: Sendable {
     init(clock: ManualClock) { self.clock = clock }
 
     /// Entries of the log that were asked for and given.
-    var toldEntries: Int { state.withLock { $0.toldEntries } }
+    var emittedEntries: Int { state.withLock { $0.emittedEntries } }
 
     var isAway: Bool {
         get { state.withLock { $0.isAway } }
@@ -111,7 +111,7 @@ final class FakeMessaging: Sendable {
             switch subject {
             case "messaging.events":
                 let page = page(data, state)
-                state.toldEntries += page.entries.count
+                state.emittedEntries += page.entries.count
                 return Reply(.ok, page.json).json
             case "messaging.unread": return Reply(.ok, unread(data, state)).json
             case "rooms.names":

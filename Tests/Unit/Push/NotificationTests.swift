@@ -78,7 +78,7 @@ struct JudgementTests {
 
     private func judge(
         isUnread: Bool = true, sentAgo: Duration = .seconds(3), _ sockets: (age: Int, confirmed: Int)...
-    ) -> Judgement {
+    ) -> DeliveryDecision {
         let job = Job(
             id: "id", token: "t", userID: "ben", messageID: "message", roomID: "room", logSeq: 100, senderName: "Ada",
             sentAt: now.adding(.zero - sentAgo), dueAt: now)

@@ -30,12 +30,12 @@ struct ProviderHealthTests {
         note(.misconfigured(reason: "BadTopic"), times: 100)
         #expect(allowance(after: 0) == (0, .seconds(60)))
         note(.delivered, after: 1)
-        #expect(health.isInTrouble, "that one was under way before")
+        #expect(health.isFailing, "that one was under way before")
         #expect(allowance(after: 60).count == 1 && log.lines.count == 1)
         note(.misconfigured(reason: "BadTopic"), after: 60)
         #expect(log.lines.count == 1)
         note(.delivered, after: 120)
-        #expect(!health.isInTrouble && log.lines.count == 2 && allowance(after: 120).count == 100)
+        #expect(!health.isFailing && log.lines.count == 2 && allowance(after: 120).count == 100)
     }
 
     @Test("before anything was delivered, no other answer proves it; a few bad tokens are a wrong setting")
@@ -48,21 +48,21 @@ struct ProviderHealthTests {
             #expect(allowance(after: 0).count == 1)
         }
         note(.badToken(reason: "BadDeviceToken"), times: 4)
-        #expect(allowance(after: 0).count == 0 && health.isInTrouble && log.lines.count == 1)
+        #expect(allowance(after: 0).count == 0 && health.isFailing && log.lines.count == 1)
         note(.delivered, after: 60)
         note(.badToken(reason: "BadDeviceToken"), after: 60, times: 100)
-        #expect(allowance(after: 60).count == 100 && !health.isInTrouble)
+        #expect(allowance(after: 60).count == 100 && !health.isFailing)
     }
 
     @Test("one that answers nothing any more is tried with one at a time, and that is said after half a minute")
     func unanswered() {
         note(.delivered)
         note(.unanswered(reason: "connection", detail: "refused"), after: 1, times: 64)
-        #expect(allowance(after: 1).count == 1 && !health.isInTrouble && log.lines.count == 0)
+        #expect(allowance(after: 1).count == 1 && !health.isFailing && log.lines.count == 0)
         note(.unanswered(reason: "connection", detail: "refused"), after: 31, times: 10)
-        #expect(health.isInTrouble && log.lines.count == 1)
+        #expect(health.isFailing && log.lines.count == 1)
         note(.later(reason: "TooManyRequests", of: .device), after: 32)
-        #expect(allowance(after: 32).count == 100 && !health.isInTrouble && log.lines.count == 2)
+        #expect(allowance(after: 32).count == 100 && !health.isFailing && log.lines.count == 2)
     }
 
     @Test("one that asks to be left alone is, and those that were under way together count once")
@@ -70,10 +70,10 @@ struct ProviderHealthTests {
         note(.delivered)
         note(.later(reason: "ServiceUnavailable", of: .everything), times: 50)
         #expect(allowance(after: 0).count == 0 && allowance(after: 0).pause <= .seconds(1))
-        #expect(allowance(after: 1).count == 1 && !health.isInTrouble)
+        #expect(allowance(after: 1).count == 1 && !health.isFailing)
         note(.later(reason: "ServiceUnavailable", after: .seconds(60), of: .everything), after: 1)
         #expect(allowance(after: 60).count == 0 && allowance(after: 64).count == 1)
-        #expect(health.isInTrouble && log.lines.count == 1, "a minute is long")
+        #expect(health.isFailing && log.lines.count == 1, "a minute is long")
         note(.delivered, after: 64)
         #expect(allowance(after: 64).count == 100)
     }

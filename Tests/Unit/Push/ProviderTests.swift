@@ -152,7 +152,7 @@ struct ProviderTests {
     func lines() throws {
         var ends: [Int32] = [0, 0]
         #expect(Glibc.pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
-        let pipe = LineFile(ends[1], patience: .milliseconds(1))
+        let pipe = LineFile(ends[1], maxWait: .milliseconds(1))
         let first = [UInt8](repeating: UInt8(ascii: "a"), count: 70_000) + [10]
         #expect(pipe.write(first) != nil)
         var read: [UInt8] = []
@@ -167,7 +167,7 @@ struct ProviderTests {
         #expect(read == first + Array("b\n".utf8))
         for end in ends { close(end) }
         let full = open("/dev/full", O_WRONLY)
-        #expect(LineFile(full, patience: .milliseconds(1)).write(first) == "No space left on device")
+        #expect(LineFile(full, maxWait: .milliseconds(1)).write(first) == "No space left on device")
         close(full)
     }
 }

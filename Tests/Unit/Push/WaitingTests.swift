@@ -13,23 +13,23 @@ import Testing
 struct WaitingTests {
     @Test("a sign that nobody waited for ends the next wait, and only that")
     func signBefore() async {
-        let wakeup = Wakeup()
-        wakeup.signal()
-        wakeup.signal()
-        await wakeup.wait(atMost: .seconds(3600))
-        async let waiting: Void = wakeup.wait(atMost: .seconds(3600))
-        wakeup.signal()
+        let wakeSignal = AsyncSignal()
+        wakeSignal.signal()
+        wakeSignal.signal()
+        await wakeSignal.wait(atMost: .seconds(3600))
+        async let waiting: Void = wakeSignal.wait(atMost: .seconds(3600))
+        wakeSignal.signal()
         await waiting
-        await wakeup.wait(atMost: .milliseconds(1))
+        await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
     @Test("cancelling ends a wait, before or after it began")
     func cancelling() async {
-        let wakeup = Wakeup()
-        let task = Task { await wakeup.wait(atMost: .seconds(3600)) }
+        let wakeSignal = AsyncSignal()
+        let task = Task { await wakeSignal.wait(atMost: .seconds(3600)) }
         task.cancel()
         await task.value
-        await wakeup.wait(atMost: .milliseconds(1))
+        await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
     @Test("what gateways know is put together; one that does not answer knows nothing")
@@ -39,7 +39,7 @@ struct WaitingTests {
         let gateways = LiveGateways(bus, membership)
         let group = try EventLoopGroup(loopCount: 1)
         try membership.start(on: group.loops[0])
-        let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+        let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
         for (id, age) in [("g1", 10), ("g2", 20)] {
             try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
                 #expect(OpenRoomQuestion(request.data)?.stream == "messaging")
@@ -47,11 +47,11 @@ struct WaitingTests {
                 request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
             }
         }
-        #expect(await gateways.sockets(at: [place]).isEmpty, "none was heard of")
+        #expect(await gateways.sockets(at: [member]).isEmpty, "none was heard of")
         for id in ["g1", "g2", "gone"] {
             try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", id) })
         }
-        let found = await gateways.sockets(at: [place])[place] ?? []
+        let found = await gateways.sockets(at: [member])[member] ?? []
         #expect(found.map(\.age).sorted() == [10, 20])
         membership.stop()
         await finish(group)
@@ -61,7 +61,7 @@ struct WaitingTests {
     func silentGateway() async throws {
         let bus = InProcessBus()
         let membership = GatewayMembership(bus)
-        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
+        let gateways = LiveGateways(bus, membership, unresponsive: Unavailable(for: .seconds(3600)))
         let asked = Atomic(0)
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             asked.wrappingAdd(1, ordering: .relaxed)
@@ -69,12 +69,12 @@ struct WaitingTests {
         }
         for _ in 1...3 {
             membership.renew("g")
-            _ = await gateways.sockets(at: [OpenRoomQuestion.Place(roomID: "room", userID: "ben")])
+            _ = await gateways.sockets(at: [OpenRoomQuestion.Member(roomID: "room", userID: "ben")])
         }
         #expect(asked.load(ordering: .relaxed) == 1)
     }
 
-    private static let place = OpenRoomQuestion.Place(roomID: "room", userID: "ben")
+    private static let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
 
     @Test("after an outage of the bus, or before a gateway is back on it, the next turn asks the gateway")
     func outage() async throws {
@@ -85,10 +85,10 @@ struct WaitingTests {
         try back.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             request.reply(Reply(.ok, OpenRoomQuestion.answer([[SocketEvidence(age: 1, confirmed: 1)]])).json)
         }
-        let unresponsive = Unresponsive(for: .seconds(3600))
+        let unresponsive = Unavailable(for: .seconds(3600))
         for (bus, count) in [(away, 0), (empty, 0), (back, 1)] {
             let gateways = LiveGateways(bus, membership, unresponsive: unresponsive)
-            #expect(await gateways.sockets(at: [Self.place])[Self.place, default: []].count == count)
+            #expect(await gateways.sockets(at: [Self.member])[Self.member, default: []].count == count)
         }
     }
 
@@ -96,7 +96,7 @@ struct WaitingTests {
     func reconnected() async throws {
         let bus = FakeBus()
         let membership = GatewayMembership(bus)
-        let gateways = LiveGateways(bus, membership, unresponsive: Unresponsive(for: .seconds(3600)))
+        let gateways = LiveGateways(bus, membership, unresponsive: Unavailable(for: .seconds(3600)))
         let listening = gateways.listen()
         try bus.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
             request.reply(ServiceError.unavailable("A gateway").json)
@@ -104,7 +104,7 @@ struct WaitingTests {
         membership.renew("g")
         for isBack in [false, false, true, false] {
             if isBack { bus.comeBack() }
-            _ = await gateways.sockets(at: [Self.place])
+            _ = await gateways.sockets(at: [Self.member])
         }
         #expect(bus.requested.items.count == 2)
         listening.cancel()

@@ -147,13 +147,13 @@ struct EventLoopTests {
         try await withLoops { group in
             let loop = group.loops[0]
             let tally = Tally(loop: loop)
-            let places = await Task(executorPreference: loop) {
+            let threads = await Task(executorPreference: loop) {
                 let before = loop.isCurrent
                 await Task.detached { #expect(!loop.isCurrent) }.value
                 await tally.add(1)
                 return [before, loop.isCurrent]
             }.value
-            #expect(places == [true, true])
+            #expect(threads == [true, true])
         }
     }
 

@@ -35,23 +35,23 @@ struct PageTests {
 
     @Test("many people and many shared rooms come whole, though no line of the bus would hold them")
     func whole() async throws {
-        try await RoomsWorld.serving { world in
-            let now = world.clock.now()
+        try await RoomsHarness.serving { harness in
+            let now = harness.clock.now()
             func participant(_ id: String) -> Participant {
                 Participant(userID: id, username: "somebody", firstName: nil, joinedAt: now)
             }
-            let (alice, bob) = (world.alice, world.bob)
+            let (alice, bob) = (harness.alice, harness.bob)
             let others = (10_000..<16_000).map { String(repeating: "i", count: 200) + "\($0)" }
             let rooms = others.enumerated().map { number, other in
                 Room(
                     id: "room-\(10_000 + number)", name: nil, createdBy: alice.id, createdAt: now, updatedAt: now,
                     participants: [alice.id, bob.id, other].map(participant))
             }
-            try await world.context.database.write { connection in
+            try await harness.context.database.write { connection in
                 for room in rooms { _ = try RoomsStore(connection).insert(room, key: nil) }
             }
             func all(_ subject: String, _ write: (inout JSONWriter) -> Void) async throws -> [JSONValue] {
-                try await world.bus.askForAll(subject, BusContext(requestID: "test"), of: "Rooms", write)
+                try await harness.bus.askForAll(subject, BusContext(requestID: "test"), of: "Rooms", write)
             }
             let partners = try await all("rooms.partners") { $0.member("userId", alice.id) }
             #expect(partners.compactMap(\.string) == [bob.id] + others)

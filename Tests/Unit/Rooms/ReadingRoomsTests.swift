@@ -9,54 +9,56 @@ import Testing
 struct ReadingRoomsTests {
     @Test("one room is shown to its participants alike, and to others as if there were none")
     func get() async throws {
-        try await RoomsWorld.serving { world in
-            let created = try await world.create(world.alice, with: world.bob)
+        try await RoomsHarness.serving { harness in
+            let created = try await harness.create(harness.alice, with: harness.bob)
             let id = try created.roomID
-            for person in [world.alice, world.bob] {
-                #expect(try await world.get(id, by: person).data == created.data)
+            for person in [harness.alice, harness.bob] {
+                #expect(try await harness.get(id, by: person).data == created.data)
             }
-            #expect(await failure { try await world.get(id, by: world.carol) } == .roomNotFound)
+            #expect(await failure { try await harness.get(id, by: harness.carol) } == .roomNotFound)
             for id in ["none", "", "nul\0", "' OR 1=1 --"] {
-                #expect(await failure { try await world.get(id, by: world.alice) } == .roomNotFound)
+                #expect(await failure { try await harness.get(id, by: harness.alice) } == .roomNotFound)
             }
         }
     }
 
     @Test("a list has one's own rooms, those made last first, each as it is by itself")
     func list() async throws {
-        try await RoomsWorld.serving { world in
+        try await RoomsHarness.serving { harness in
             var ids: [String] = []
-            for other in [world.bob, world.carol, world.bob] {
-                ids.append(try await world.room(world.alice, with: other, name: "\(ids.count)"))
-                world.clock.advance(by: .seconds(1))
+            for other in [harness.bob, harness.carol, harness.bob] {
+                ids.append(try await harness.room(harness.alice, with: other, name: "\(ids.count)"))
+                harness.clock.advance(by: .seconds(1))
             }
-            let list = try await world.list(of: world.alice)
+            let list = try await harness.list(of: harness.alice)
             #expect(list.roomIDs == ids.reversed() && list.page == nil)
-            let newest = try await world.get(ids[2], by: world.alice)
+            let newest = try await harness.get(ids[2], by: harness.alice)
             #expect(list.data.array?.first == newest.data)
-            #expect(try await world.list(of: world.bob).roomIDs == [ids[2], ids[0]])
-            #expect(try await world.list(of: world.alice, cursor: ids[2]).roomIDs == [ids[1], ids[0]])
-            #expect(try await world.list(of: world.alice, cursor: ids[0]).roomIDs == [])
-            #expect(await failure { try await world.ask("rooms.list") }?.code == .unauthenticated)
+            #expect(try await harness.list(of: harness.bob).roomIDs == [ids[2], ids[0]])
+            #expect(try await harness.list(of: harness.alice, cursor: ids[2]).roomIDs == [ids[1], ids[0]])
+            #expect(try await harness.list(of: harness.alice, cursor: ids[0]).roomIDs == [])
+            #expect(await failure { try await harness.ask("rooms.list") }?.code == .unauthenticated)
         }
     }
 
     @Test("rooms by person come with each person once, and with the addresses that Accounts shows to roommates")
     func byPerson() async throws {
-        try await RoomsWorld.serving { world in
-            for other in [world.bob, world.carol, world.bob] { _ = try await world.room(world.alice, with: other) }
-            let reply = try await world.ask("rooms.by-person", by: world.alice)
-            let listed = try await world.list(of: world.alice)
+        try await RoomsHarness.serving { harness in
+            for other in [harness.bob, harness.carol, harness.bob] {
+                _ = try await harness.room(harness.alice, with: other)
+            }
+            let reply = try await harness.ask("rooms.by-person", by: harness.alice)
+            let listed = try await harness.list(of: harness.alice)
             #expect(reply.data["rooms"] == listed.data)
             let people = try #require(reply.data["people"]?.array).compactMap(Person.init)
             #expect(
                 people.sorted { $0.id < $1.id } == [
-                    Person(id: world.bob.id, username: "bob", firstName: nil, email: "bob@example.org"),
-                    Person(id: world.carol.id, username: "carol", firstName: "Carol", email: "carol@example.org"),
+                    Person(id: harness.bob.id, username: "bob", firstName: nil, email: "bob@example.org"),
+                    Person(id: harness.carol.id, username: "carol", firstName: "Carol", email: "carol@example.org"),
                 ])
 
-            world.accounts.goAway()
-            let without = try await world.ask("rooms.by-person", by: world.alice)
+            harness.accounts.goAway()
+            let without = try await harness.ask("rooms.by-person", by: harness.alice)
             #expect(without.data["rooms"] == listed.data)
             let nameless = try #require(without.data["people"]?.array).compactMap(Person.init)
             #expect(nameless.map(\.username).sorted() == ["bob", "carol"])
@@ -66,9 +68,9 @@ struct ReadingRoomsTests {
 
     @Test("somebody without rooms has empty lists")
     func newcomer() async throws {
-        try await RoomsWorld.serving { world in
-            #expect(try await world.list(of: world.carol).data == .emptyArray)
-            let grouped = try await world.ask("rooms.by-person", by: world.carol)
+        try await RoomsHarness.serving { harness in
+            #expect(try await harness.list(of: harness.carol).data == .emptyArray)
+            let grouped = try await harness.ask("rooms.by-person", by: harness.carol)
             #expect(grouped.data.text == #"{"rooms":[],"people":[]}"#)
         }
     }
@@ -78,13 +80,13 @@ struct ReadingRoomsTests {
 struct ServiceQuestionsTests {
     @Test("who is in a room, told to whoever asks")
     func membership() async throws {
-        try await RoomsWorld.serving { world in
-            let id = try await world.room(world.alice, with: world.bob)
-            let reply = try await world.ask("rooms.membership") { $0.member("roomId", id) }
+        try await RoomsHarness.serving { harness in
+            let id = try await harness.room(harness.alice, with: harness.bob)
+            let reply = try await harness.ask("rooms.membership") { $0.member("roomId", id) }
             let membership = try #require(Membership(reply.data))
-            #expect(membership.roomID == id && membership.userIDs == [world.alice.id, world.bob.id])
+            #expect(membership.roomID == id && membership.userIDs == [harness.alice.id, harness.bob.id])
             for id in ["none", "nul\0"] {
-                let error = await failure { try await world.ask("rooms.membership") { $0.member("roomId", id) } }
+                let error = await failure { try await harness.ask("rooms.membership") { $0.member("roomId", id) } }
                 #expect(error == .roomNotFound)
             }
         }
@@ -92,71 +94,74 @@ struct ServiceQuestionsTests {
 
     @Test("with whom somebody shares rooms: each once, and never themselves")
     func partners() async throws {
-        try await RoomsWorld.serving { world in
-            for other in [world.bob, world.carol, world.bob] { _ = try await world.room(world.alice, with: other) }
+        try await RoomsHarness.serving { harness in
+            for other in [harness.bob, harness.carol, harness.bob] {
+                _ = try await harness.room(harness.alice, with: other)
+            }
             func partners(_ person: Caller) async throws -> [String]? {
-                try await world.ask("rooms.partners") { $0.member("userId", person.id) }
+                try await harness.ask("rooms.partners") { $0.member("userId", person.id) }
                     .data.array?.compactMap(\.string).sorted()
             }
-            #expect(try await partners(world.alice) == [world.bob.id, world.carol.id])
-            #expect(try await partners(world.bob) == [world.alice.id])
+            #expect(try await partners(harness.alice) == [harness.bob.id, harness.carol.id])
+            #expect(try await partners(harness.bob) == [harness.alice.id])
             #expect(try await partners(Caller(id: "nobody", username: "", firstName: nil)) == [])
         }
     }
 
     @Test("what rooms are called, in the order asked for; null for one without a name, and for none")
     func names() async throws {
-        try await RoomsWorld.serving { world in
-            let named = try await world.room(world.alice, with: world.bob, name: "Kitchen")
-            let unnamed = try await world.room(world.alice, with: world.bob)
-            let told = try await world.ask("rooms.names") { json in
+        try await RoomsHarness.serving { harness in
+            let named = try await harness.room(harness.alice, with: harness.bob, name: "Kitchen")
+            let unnamed = try await harness.room(harness.alice, with: harness.bob)
+            let emitted = try await harness.ask("rooms.names") { json in
                 json.name("roomIds")
                 json.array(of: [unnamed, named, "unknown"]) { $0.string($1) }
             }
-            #expect(told.data.text == #"{"names":[null,"Kitchen",null]}"#)
+            #expect(emitted.data.text == #"{"names":[null,"Kitchen",null]}"#)
         }
     }
 
     @Test("which rooms two people share; nobody is not somebody without rooms")
     func shared() async throws {
-        try await RoomsWorld.serving { world in
+        try await RoomsHarness.serving { harness in
             let ids = [
-                try await world.room(world.alice, with: world.bob), try await world.room(world.bob, with: world.alice),
+                try await harness.room(harness.alice, with: harness.bob),
+                try await harness.room(harness.bob, with: harness.alice),
             ]
-            _ = try await world.room(world.alice, with: world.carol)
+            _ = try await harness.room(harness.alice, with: harness.carol)
             let newcomer = Caller(id: "newcomer", username: "newcomer", firstName: nil)
-            world.accounts.add(newcomer)
+            harness.accounts.add(newcomer)
             func shared(_ person: Caller, _ otherID: String) async throws -> [String]? {
-                let reply = try await world.ask("rooms.shared", by: person) {
+                let reply = try await harness.ask("rooms.shared", by: person) {
                     $0.member("userId", person.id)
                     $0.member("otherUserId", otherID)
                 }
                 return reply.data.array?.compactMap(Membership.init).map(\.roomID).sorted()
             }
-            #expect(try await shared(world.alice, world.bob.id) == ids)
-            #expect(try await shared(world.bob, world.alice.id) == ids)
-            #expect(try await shared(world.bob, world.carol.id) == [])
-            #expect(try await shared(world.bob, newcomer.id) == [])
-            #expect(try await shared(world.bob, world.bob.id) == [])
+            #expect(try await shared(harness.alice, harness.bob.id) == ids)
+            #expect(try await shared(harness.bob, harness.alice.id) == ids)
+            #expect(try await shared(harness.bob, harness.carol.id) == [])
+            #expect(try await shared(harness.bob, newcomer.id) == [])
+            #expect(try await shared(harness.bob, harness.bob.id) == [])
             for id in ["nobody", "nul\0"] {
-                #expect(await failure { try await shared(world.bob, id) } == .userNotFound)
+                #expect(await failure { try await shared(harness.bob, id) } == .userNotFound)
             }
 
-            world.accounts.goAway()
-            #expect(try await shared(world.alice, world.bob.id) == ids)
-            #expect(await failure { try await shared(world.alice, "nobody") }?.code == .serviceUnavailable)
+            harness.accounts.goAway()
+            #expect(try await shared(harness.alice, harness.bob.id) == ids)
+            #expect(await failure { try await shared(harness.alice, "nobody") }?.code == .serviceUnavailable)
         }
     }
 
     @Test("every route of the manifest is answered, and refused to nobody in particular")
     func manifest() async throws {
-        try await RoomsWorld.serving { world in
-            #expect(world.service.manifest.hasEventLog)
-            let limits = Set(world.service.manifest.limits.map(\.name))
-            for route in world.service.manifest.routes {
+        try await RoomsHarness.serving { harness in
+            #expect(harness.service.manifest.hasEventLog)
+            let limits = Set(harness.service.manifest.limits.map(\.name))
+            for route in harness.service.manifest.routes {
                 #expect(route.method == "GET" ? route.limits.isEmpty : !route.limits.isEmpty)
                 #expect(limits.isSuperset(of: route.limits))
-                #expect(await failure { try await world.ask(route.subject) }?.code == .unauthenticated)
+                #expect(await failure { try await harness.ask(route.subject) }?.code == .unauthenticated)
             }
         }
     }

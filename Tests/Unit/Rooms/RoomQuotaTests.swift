@@ -11,56 +11,56 @@ struct RoomQuotaTests {
 
     @Test("with somebody who never answered so many; once they have written, or made a room too, any number")
     func unanswered() async throws {
-        try await RoomsWorld.serving(Self.few) { world in
+        try await RoomsHarness.serving(Self.few) { harness in
             var ids: [String] = []
-            for _ in 1...2 { ids.append(try await world.room(world.alice, with: world.bob)) }
-            #expect(world.messaging.asked.isEmpty, "nobody is asked before it matters")
-            let refusal = await failure { try await world.create(world.alice, with: world.bob) }
+            for _ in 1...2 { ids.append(try await harness.room(harness.alice, with: harness.bob)) }
+            #expect(harness.messaging.asked.isEmpty, "nobody is asked before it matters")
+            let refusal = await failure { try await harness.create(harness.alice, with: harness.bob) }
             #expect(refusal?.code == .rateLimited && (refusal?.retryAfter ?? 0) > 0)
-            #expect(world.messaging.asked == [ids])
-            #expect(try await world.list(of: world.bob).roomIDs.count == 2)
+            #expect(harness.messaging.asked == [ids])
+            #expect(try await harness.list(of: harness.bob).roomIDs.count == 2)
             // Nobody else is refused for it.
-            _ = try await world.room(world.alice, with: world.carol)
-            _ = try await world.room(world.carol, with: world.bob)
-            world.messaging.write()
-            for _ in 1...3 { _ = try await world.room(world.alice, with: world.bob) }
+            _ = try await harness.room(harness.alice, with: harness.carol)
+            _ = try await harness.room(harness.carol, with: harness.bob)
+            harness.messaging.write()
+            for _ in 1...3 { _ = try await harness.room(harness.alice, with: harness.bob) }
         }
-        try await RoomsWorld.serving(Self.few) { world in
-            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
-            _ = try await world.room(world.bob, with: world.alice)
-            for _ in 1...3 { _ = try await world.room(world.alice, with: world.bob) }
-            #expect(world.messaging.asked.isEmpty)
+        try await RoomsHarness.serving(Self.few) { harness in
+            for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }
+            _ = try await harness.room(harness.bob, with: harness.alice)
+            for _ in 1...3 { _ = try await harness.room(harness.alice, with: harness.bob) }
+            #expect(harness.messaging.asked.isEmpty)
         }
     }
 
     @Test("while Messaging is away only those wait who have made many without an answer")
     func messagingAway() async throws {
-        try await RoomsWorld.serving(Self.few) { world in
-            world.messaging.goAway()
-            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
-            let away = await failure { try await world.create(world.alice, with: world.bob) }
+        try await RoomsHarness.serving(Self.few) { harness in
+            harness.messaging.goAway()
+            for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }
+            let away = await failure { try await harness.create(harness.alice, with: harness.bob) }
             #expect(away?.code == .serviceUnavailable)
         }
     }
 
     @Test("of all people together so many, and a retry of the last one is answered all the same")
     func total() async throws {
-        try await RoomsWorld.serving(["--max-rooms-per-person", "2"]) { world in
-            _ = try await world.room(world.alice, with: world.bob)
-            let last = try await world.create(world.alice, with: world.carol, clientRequestID: "k")
-            let refusal = await failure { try await world.create(world.alice, with: world.bob) }
+        try await RoomsHarness.serving(["--max-rooms-per-person", "2"]) { harness in
+            _ = try await harness.room(harness.alice, with: harness.bob)
+            let last = try await harness.create(harness.alice, with: harness.carol, clientRequestID: "k")
+            let refusal = await failure { try await harness.create(harness.alice, with: harness.bob) }
             #expect(refusal?.code == .payloadTooLarge)
-            let again = try await world.create(world.alice, with: world.carol, clientRequestID: "k")
+            let again = try await harness.create(harness.alice, with: harness.carol, clientRequestID: "k")
             #expect(try again.isDuplicate && again.roomID == last.roomID)
             // Those that others make with her are theirs.
-            _ = try await world.room(world.bob, with: world.alice)
+            _ = try await harness.room(harness.bob, with: harness.alice)
         }
     }
 
     @Test("without limits it is not counted")
     func off() async throws {
-        try await RoomsWorld.serving(Self.few + ["--max-rooms-per-person", "3", "--rate-limits", "off"]) { world in
-            for _ in 1...5 { _ = try await world.room(world.alice, with: world.bob) }
+        try await RoomsHarness.serving(Self.few + ["--max-rooms-per-person", "3", "--rate-limits", "off"]) { harness in
+            for _ in 1...5 { _ = try await harness.room(harness.alice, with: harness.bob) }
         }
     }
 
@@ -73,8 +73,8 @@ struct RoomQuotaTests {
             }
             for (room, creator, other) in [("1", "alice", "bob"), ("2", "alice", "bob"), ("3", "carol", "alice")] {
                 try connection.execute("INSERT INTO rooms VALUES ($1, NULL, $2, 0, 0)", room, creator)
-                for (place, person) in [creator, other].enumerated() {
-                    try connection.execute("INSERT INTO participants VALUES ($1, $2, $3, 0)", room, place, person)
+                for (index, person) in [creator, other].enumerated() {
+                    try connection.execute("INSERT INTO participants VALUES ($1, $2, $3, 0)", room, index, person)
                 }
             }
             for migration in RoomsService.migrations.dropFirst() {

@@ -9,16 +9,16 @@ import Testing
 struct VerifyRoomsTests {
     @Test("rooms that an instance of an earlier version made meanwhile are missing from the counts, and repaired")
     func earlierVersion() async throws {
-        try await RoomsWorld.serving { world in
-            for _ in 1...2 { _ = try await world.room(world.alice, with: world.bob) }
-            _ = try await world.room(world.alice, with: world.carol)
-            _ = try await world.room(world.bob, with: world.alice)
-            let database = world.context.database
+        try await RoomsHarness.serving { harness in
+            for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }
+            _ = try await harness.room(harness.alice, with: harness.carol)
+            _ = try await harness.room(harness.bob, with: harness.alice)
+            let database = harness.context.database
             func found() async throws -> [String] {
                 try await database.read { try RoomsService.differencesOfPeople(on: $0).map(\.text) }
             }
             #expect(try await found() == [])
-            let (alice, bob, carol) = (world.alice.id, world.bob.id, world.carol.id)
+            let (alice, bob, carol) = (harness.alice.id, harness.bob.id, harness.carol.id)
             try await database.write { connection in
                 for sql in [
                     "DELETE FROM rooms_made WHERE creator_id = '\(bob)'",

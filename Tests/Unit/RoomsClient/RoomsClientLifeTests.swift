@@ -188,7 +188,7 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
-        await lookUntil { client.outboxFailure == nil && client.troubles.map(\.roomID) == ["broken"] }
+        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
         await client.stop()
     }
 

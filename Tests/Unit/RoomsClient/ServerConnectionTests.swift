@@ -7,90 +7,90 @@ import Testing
 @Suite("ServerConnection", .timeLimit(.minutes(1)))
 struct ServerConnectionTests {
     private func connection(
-        _ world: SocketWorld, _ steps: [ScriptedHTTP.Step]
+        _ harness: SocketHarness, _ steps: [ScriptedHTTP.Step]
     ) -> (ServerConnection, ScriptedHTTP) {
         let server = ScriptedHTTP(steps)
-        let api = RoomsAPI(transport: server, tokens: world.tokens)
-        return (ServerConnection(api: api, socket: world.socket), server)
+        let api = RoomsAPI(transport: server, tokens: harness.tokens)
+        return (ServerConnection(api: api, socket: harness.socket), server)
     }
 
     @Test("a message goes over the socket while that is connected")
     func socket() async throws {
-        let world = try SocketWorld()
-        let link = await world.connected()
-        let (server, _) = connection(world, [])
+        let harness = try SocketHarness()
+        let link = await harness.connected()
+        let (server, _) = connection(harness, [])
         let sending = Task { try await server.send("Hello", tempID: "t1", in: "r1") }
-        #expect(await link.heard() == #"420["message:send",{"roomId":"r1","tempId":"t1","text":"Hello"}]"#)
-        await link.says(#"430[{"success":true,"messageId":"m1","seq":7,"message":\#(DecodingTests.message)}]"#)
+        #expect(await link.received() == #"420["message:send",{"roomId":"r1","tempId":"t1","text":"Hello"}]"#)
+        await link.sends(#"430[{"success":true,"messageId":"m1","seq":7,"message":\#(DecodingTests.message)}]"#)
         #expect(try await sending.value.seq == 7)
-        await world.socket.stop()
+        await harness.socket.stop()
     }
 
     @Test("without a socket it goes over HTTP")
     func http() async throws {
         let (server, http) = connection(
-            try SocketWorld(), [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
+            try SocketHarness(), [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
         #expect(try await server.send("Hello", tempID: "t1", in: "r1").id == "m1")
         #expect(await http.missing.isEmpty)
     }
 
     @Test("one that got no answer on the socket is sent again over HTTP, under the same tempID")
     func lostAck() async throws {
-        let world = try SocketWorld()
-        let link = await world.connected()
+        let harness = try SocketHarness()
+        let link = await harness.connected()
         let (server, http) = connection(
-            world, [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
+            harness, [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
         let sending = Task { try await server.send("Hello", tempID: "t1", in: "r1") }
-        _ = await link.heard()
+        _ = await link.received()
         await link.drop()
         #expect(try await sending.value.id == "m1")
         #expect(await http.requests.first?.body == Data(#"{"tempId":"t1","text":"Hello"}"#.utf8))
-        await world.socket.stop()
+        await harness.socket.stop()
     }
 
     @Test("one that the server refuses is not sent again")
     func refused() async throws {
-        let world = try SocketWorld()
-        let link = await world.connected()
-        let (server, _) = connection(world, [])
+        let harness = try SocketHarness()
+        let link = await harness.connected()
+        let (server, _) = connection(harness, [])
         let sending = Task { try await server.send("", tempID: "t1", in: "r1") }
-        _ = await link.heard()
-        await link.says(
+        _ = await link.received()
+        await link.sends(
             #"430[{"success":false,"error":{"code":"invalid_field","message":"No.","retryable":false}}]"#)
         await #expect(throws: ClientFailure.self) { try await sending.value }
-        await world.socket.stop()
+        await harness.socket.stop()
     }
 
     @Test("a deletion whose answer was lost, and that finds nothing more, has succeeded; another has not")
     func deletion() async throws {
-        let world = try SocketWorld()
-        let link = await world.connected()
+        let harness = try SocketHarness()
+        let link = await harness.connected()
         let call = "DELETE /api/rooms/r1/messages/m1"
         let (server, _) = connection(
-            world, [.refusal(call, 404, "message_not_found"), .refusal(call, 404, "message_not_found")])
+            harness, [.refusal(call, 404, "message_not_found"), .refusal(call, 404, "message_not_found")])
         let deleting = Task { try await server.deleteMessage("m1", in: "r1") }
-        #expect(await link.heard() == #"420["message:delete",{"messageId":"m1","roomId":"r1"}]"#)
+        #expect(await link.received() == #"420["message:delete",{"messageId":"m1","roomId":"r1"}]"#)
         await link.drop()
         try await deleting.value
-        await world.socket.stop()
+        await harness.socket.stop()
         await #expect(throws: ClientFailure.self) { try await server.deleteMessage("m1", in: "r1") }
     }
 
     @Test("receipts and typing")
     func receipts() async throws {
-        let world = try SocketWorld()
+        let harness = try SocketHarness()
         let (server, http) = connection(
-            world, [.answer("POST /api/rooms/r1/messages/read", #"{"data":{"readCount":1}}"#)])
+            harness, [.answer("POST /api/rooms/r1/messages/read", #"{"data":{"readCount":1}}"#)])
         await server.setTyping(true, in: "r1")
         try await server.markRead(["m1"], in: "r1")
         #expect(await http.missing.isEmpty)
-        let link = await world.connected()
+        let link = await harness.connected()
         await server.setTyping(true, in: "r1")
-        #expect(await link.heard() == #"42["message:typing",{"isTyping":true,"roomId":"r1"}]"#)
+        #expect(await link.received() == #"42["message:typing",{"isTyping":true,"roomId":"r1"}]"#)
         let reading = Task { try await server.markRead(["m1"], in: "r1") }
-        #expect(await link.heard() == #"420["messages:mark-read",{"messageIds":["m1"],"roomId":"r1"}]"#)
-        await link.says(#"430[{"success":true,"readCount":1}]"#)
+        #expect(await link.received() == #"420["messages:mark-read",{"messageIds":["m1"],"roomId":"r1"}]"#)
+        await link.sends(#"430[{"success":true,"readCount":1}]"#)
         try await reading.value
-        await world.socket.stop()
+        await harness.socket.stop()
     }
 }

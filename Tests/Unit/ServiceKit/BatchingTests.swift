@@ -9,7 +9,7 @@ import Testing
 @Suite("questions that travel together", .timeLimit(.minutes(1)))
 struct BatchingTests {
     /// A bus whose `test.read` is answered by hand, and what was answered to each question by its number.
-    private struct World {
+    private struct Harness {
         let bus = FakeBus()
         let requests = Collector<BusRequest>()
         let answers = Collector<(number: Int, answer: Result<JSONValue, BusError>)>()
@@ -23,7 +23,7 @@ struct BatchingTests {
         func ask(_ numbers: some Sequence<Int>, _ subject: String = "test.read", timeout: Duration = .seconds(5)) {
             for number in numbers {
                 let context = BusContext(
-                    requestID: "request-\(number)", caller: HostWorld.ada.json, timeout: timeout, key: "key")
+                    requestID: "request-\(number)", caller: HostHarness.ada.json, timeout: timeout, key: "key")
                 batching.request(subject, JSONValue(number), context) { [answers] in
                     answers.add((number, $0.map(\.json)))
                 }
@@ -44,56 +44,56 @@ struct BatchingTests {
 
     @Test("one that finds nothing under way goes at once and as it is")
     func alone() async throws {
-        let world = try World()
-        world.ask(1...2)
-        let sent = world.requests.items
+        let harness = try Harness()
+        harness.ask(1...2)
+        let sent = harness.requests.items
         #expect(sent.map(\.data) == [JSONValue(1), JSONValue(2)])
         #expect(sent.map(\.context.key) == ["key", "key"])
     }
 
     @Test("those that come while two are under way go as one, in order, and each gets its own answer")
     func together() async throws {
-        let world = try World()
-        world.ask(1...10)
-        #expect(world.requests.items.count == 2)
-        world.echo(world.requests.items[0])
-        let batch = try #require(await world.requests.first(3)[2].data.array)
+        let harness = try Harness()
+        harness.ask(1...10)
+        #expect(harness.requests.items.count == 2)
+        harness.echo(harness.requests.items[0])
+        let batch = try #require(await harness.requests.first(3)[2].data.array)
         #expect(batch.map { $0["data"] } == (3...10).map { JSONValue($0) })
         #expect(batch.map { $0["requestId"]?.string } == (3...10).map { "request-\($0)" })
         #expect(batch.allSatisfy { $0["caller"]?["id"]?.string == "ada" })
-        world.echo(world.requests.items[1])
-        world.echo(world.requests.items[2])
-        for (number, answer) in await world.answers.first(10) { #expect(try answer.get() == JSONValue(number)) }
+        harness.echo(harness.requests.items[1])
+        harness.echo(harness.requests.items[2])
+        for (number, answer) in await harness.answers.first(10) { #expect(try answer.get() == JSONValue(number)) }
     }
 
     @Test("a batch has a limit; the rest goes with the next")
     func limit() async throws {
-        let world = try World()
-        world.ask(0..<200)
-        await world.echo(first: 6)
-        #expect(world.requests.items.map { $0.data.array?.count ?? 1 } == [1, 1, 64, 64, 64, 6])
-        #expect(await world.answers.first(200).map(\.number).sorted() == Array(0..<200))
+        let harness = try Harness()
+        harness.ask(0..<200)
+        await harness.echo(first: 6)
+        #expect(harness.requests.items.map { $0.data.array?.count ?? 1 } == [1, 1, 64, 64, 64, 6])
+        #expect(await harness.answers.first(200).map(\.number).sorted() == Array(0..<200))
     }
 
     @Test("subjects that do not take batches, and long questions, go by themselves")
     func others() async throws {
-        let world = try World()
-        world.ask(0..<10, "test.write")
-        #expect(world.requests.items.count == 10)
+        let harness = try Harness()
+        harness.ask(0..<10, "test.write")
+        #expect(harness.requests.items.count == 10)
         let long = JSONValue(String(repeating: "x", count: 20_000))
-        for _ in 0..<5 { world.batching.request("test.read", long, BusContext(requestID: "long")) { _ in } }
-        #expect(world.requests.items.count == 15)
+        for _ in 0..<5 { harness.batching.request("test.read", long, BusContext(requestID: "long")) { _ in } }
+        #expect(harness.requests.items.count == 15)
     }
 
     @Test("a batch that is refused as a whole is refused to each, whether the refusal has travelled or not")
     func refused() async throws {
         let busy = ServiceError.unavailable("Storage")
         for refusal: any BusPayload in [busy, busy.json] {
-            let world = try World()
-            world.ask(0..<5)
-            world.echo(world.requests.items[0])
-            await world.requests.first(3)[2].reply(refusal)
-            let answers = await world.answers.first(4)
+            let harness = try Harness()
+            harness.ask(0..<5)
+            harness.echo(harness.requests.items[0])
+            await harness.requests.first(3)[2].reply(refusal)
+            let answers = await harness.answers.first(4)
             for (_, answer) in answers.dropFirst() { #expect(try answer.get() == busy.json) }
         }
     }
@@ -102,103 +102,103 @@ struct BatchingTests {
     func unknown() async throws {
         let malformed = ServiceError(.malformedRequest, "A request has to be a JSON object.")
         for refusal: any BusPayload in [malformed, malformed.json] {
-            let world = try World()
-            world.ask(0..<5)
-            world.echo(world.requests.items[0])
-            await world.requests.first(3)[2].reply(refusal)
-            #expect(await world.requests.first(6)[3...].map(\.data) == (2..<5).map { JSONValue($0) })
+            let harness = try Harness()
+            harness.ask(0..<5)
+            harness.echo(harness.requests.items[0])
+            await harness.requests.first(3)[2].reply(refusal)
+            #expect(await harness.requests.first(6)[3...].map(\.data) == (2..<5).map { JSONValue($0) })
         }
     }
 
     @Test("where the first answer of a batch is too long, it alone is refused for that")
     func tooLong() async throws {
-        let world = try World()
-        world.ask(0..<5)
-        world.echo(world.requests.items[0])
+        let harness = try Harness()
+        harness.ask(0..<5)
+        harness.echo(harness.requests.items[0])
         let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
-        await world.requests.first(3)[2].reply(long)
-        #expect(await world.requests.first(4)[3].data == JSONValue(2))
-        world.requests.items[3].reply(long)
-        let rest = await world.requests.first(5)[4]
+        await harness.requests.first(3)[2].reply(long)
+        #expect(await harness.requests.first(4)[3].data == JSONValue(2))
+        harness.requests.items[3].reply(long)
+        let rest = await harness.requests.first(5)[4]
         #expect(rest.data.array?.compactMap { $0["data"]?.int } == [3, 4])
-        world.echo(rest)
-        let answers = await world.answers.first(4).dropFirst()
+        harness.echo(rest)
+        let answers = await harness.answers.first(4).dropFirst()
         #expect(answers.map(\.number) == [2, 3, 4])
         #expect(answers.map { (try? $0.answer.get()) != nil } == [false, true, true])
     }
 
     @Test("one that has waited for its whole time ends then, is not asked any more, and takes nothing from the others")
     func late() async throws {
-        let world = try World()
-        world.ask(0..<2)
-        world.ask([2], timeout: .zero)
-        world.ask(3..<6)
-        let (number, answer) = await world.answers.first(1)[0]
+        let harness = try Harness()
+        harness.ask(0..<2)
+        harness.ask([2], timeout: .zero)
+        harness.ask(3..<6)
+        let (number, answer) = await harness.answers.first(1)[0]
         #expect(number == 2)
         #expect(throws: BusError.deadlineExceeded) { try answer.get() }
-        world.echo(world.requests.items[0])
-        #expect(await world.requests.first(3)[2].data.array?.compactMap { $0["data"]?.int } == [3, 4, 5])
-        world.echo(world.requests.items[2])
-        #expect(await world.answers.first(5).suffix(3).allSatisfy { (try? $0.answer.get()) != nil })
+        harness.echo(harness.requests.items[0])
+        #expect(await harness.requests.first(3)[2].data.array?.compactMap { $0["data"]?.int } == [3, 4, 5])
+        harness.echo(harness.requests.items[2])
+        #expect(await harness.answers.first(5).suffix(3).allSatisfy { (try? $0.answer.get()) != nil })
     }
 
     @Test("members of a batch have each their own time")
     func ownTime() async throws {
-        let world = try World()
-        world.ask(0..<2)
-        world.ask([2], timeout: .milliseconds(300))
-        world.ask([3])
-        world.echo(world.requests.items[0])
-        let batch = await world.requests.first(3)[2]
+        let harness = try Harness()
+        harness.ask(0..<2)
+        harness.ask([2], timeout: .milliseconds(300))
+        harness.ask([3])
+        harness.echo(harness.requests.items[0])
+        let batch = await harness.requests.first(3)[2]
         #expect(batch.data.array?.count == 2)
-        let (number, _) = await world.answers.first(2)[1]
+        let (number, _) = await harness.answers.first(2)[1]
         #expect(number == 2, "it ends while the batch goes on")
-        world.echo(batch)
-        #expect(try await world.answers.first(3)[2].answer.get() == JSONValue(3))
+        harness.echo(batch)
+        #expect(try await harness.answers.first(3)[2].answer.get() == JSONValue(3))
     }
 
     @Test("an instance that has stopped holds up those under way, and no others")
     func stuck() async throws {
-        let world = try World()
-        world.ask(0..<2)
-        world.ask(2..<6)
-        let batch = await world.requests.first(3)[2]
+        let harness = try Harness()
+        harness.ask(0..<2)
+        harness.ask(2..<6)
+        let batch = await harness.requests.first(3)[2]
         #expect(batch.data.array?.count == 4)
-        world.echo(batch)
-        #expect(await world.answers.first(4).map(\.number) == [2, 3, 4, 5])
+        harness.echo(batch)
+        #expect(await harness.answers.first(4).map(\.number) == [2, 3, 4, 5])
     }
 
     @Test("those whose answer had no room are not held up by an instance that has stopped, either")
     func stuckAfterPuttingBack() async throws {
-        let world = try World()
-        world.ask(0..<5, timeout: .seconds(3000))
-        world.echo(world.requests.items[0])
-        let batch = await world.requests.first(3)[2]
+        let harness = try Harness()
+        harness.ask(0..<5, timeout: .seconds(3000))
+        harness.echo(harness.requests.items[0])
+        let batch = await harness.requests.first(3)[2]
         // Its end says that time has passed, in which nobody waited.
-        world.ask([5], timeout: .milliseconds(150))
-        #expect(await world.answers.first(2)[1].number == 5)
+        harness.ask([5], timeout: .milliseconds(150))
+        #expect(await harness.answers.first(2)[1].number == 5)
         batch.reply(JSONValue(String(repeating: "x", count: BusLimits.maxLine)))
         // Before them goes the first of the batch, alone and unanswered, and perhaps the one whose time is over.
         var count = 4
-        while await world.requests.first(count)[count - 1].data.array == nil { count += 1 }
-        #expect(world.requests.items[count - 1].data.array?.compactMap { $0["data"]?.int } == [3, 4])
+        while await harness.requests.first(count)[count - 1].data.array == nil { count += 1 }
+        #expect(harness.requests.items[count - 1].data.array?.compactMap { $0["data"]?.int } == [3, 4])
     }
 
     @Test("a batch that is not understood is asked one by one")
     func skew() async throws {
-        let world = try World()
-        world.ask(0..<4)
-        world.echo(world.requests.items[0])
-        await world.requests.first(3)[2].reply(ServiceError(.malformedRequest, "What is this?").json)
-        let alone = await world.requests.first(5).suffix(2)
+        let harness = try Harness()
+        harness.ask(0..<4)
+        harness.echo(harness.requests.items[0])
+        await harness.requests.first(3)[2].reply(ServiceError(.malformedRequest, "What is this?").json)
+        let alone = await harness.requests.first(5).suffix(2)
         #expect(alone.map(\.data) == [JSONValue(2), JSONValue(3)])
-        for request in alone { world.echo(request) }
-        for (number, answer) in await world.answers.first(3) { #expect(try answer.get() == JSONValue(number)) }
+        for request in alone { harness.echo(request) }
+        for (number, answer) in await harness.answers.first(3) { #expect(try answer.get() == JSONValue(number)) }
     }
 
     @Test("a service answers a batch over one snapshot, each question as if alone")
     func snapshot() async throws {
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.onRead("test.read") { request, _ in
                 let number = try request.fields.optionalInt("number") ?? 0
                 guard number != 2 else { throw ServiceError.roomNotFound }
@@ -214,33 +214,33 @@ struct BatchingTests {
         }
         let batch = JSONWriter.value { json in
             json.array {
-                $0.value(question(1, caller: HostWorld.ada))
-                $0.value(question(2, caller: HostWorld.ada))
+                $0.value(question(1, caller: HostHarness.ada))
+                $0.value(question(2, caller: HostHarness.ada))
                 $0.value(question(3, caller: nil))
-                $0.value(question(4, caller: HostWorld.stranger))
+                $0.value(question(4, caller: HostHarness.stranger))
             }
         }
-        let before = world.database.statistics.reads
-        let answers = try await world.bus.request("test.read", batch, BusContext(requestID: "batch")).json.array
-        #expect(world.database.statistics.reads == before + 1)
+        let before = harness.database.statistics.reads
+        let answers = try await harness.bus.request("test.read", batch, BusContext(requestID: "batch")).json.array
+        #expect(harness.database.statistics.reads == before + 1)
         let outcomes = try #require(answers).map { answer in Result { try Reply(answer).data.string } }
         #expect(try outcomes[0].get() == "ada request-1 1")
         #expect(throws: ServiceError.roomNotFound) { try outcomes[1].get() }
         #expect((#expect(throws: ServiceError.self) { try outcomes[2].get() })?.code == .unauthenticated)
         #expect(try outcomes[3].get() == "eve request-4 4")
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("answers that would be too long together come in several batches, each question asked once more at most")
     func longAnswers() async throws {
         let asked = Collector<String>()
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.onRead("test.read") { request, _ in
                 asked.add(request.id)
                 return Reply(.ok, JSONValue(String(repeating: "x", count: 200 << 10)))
             }
         }
-        let batching = BatchingBus(world.bus) { $0 == "test.read" }
+        let batching = BatchingBus(harness.bus) { $0 == "test.read" }
         let answers = Collector<Int>()
         for number in 0..<22 {
             batching.request("test.read", .emptyObject, BusContext(requestID: "\(number)")) { answer in
@@ -251,30 +251,30 @@ struct BatchingTests {
         #expect(await answers.first(22).sorted() == Array(0..<22))
         // Two fit at a time, and a third was made in vain.
         #expect(asked.items.count <= 33)
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("a list that is no batch is refused as bad input")
     func malformed() async throws {
-        let world = try await HostWorld.started { table in table.onRead("test.read") { _, _ in Reply() } }
+        let harness = try await HostHarness.started { table in table.onRead("test.read") { _, _ in Reply() } }
         for data in ["[]", "[1]", "[{}]", "[\(String(repeating: "{},", count: 100)){}]"] {
-            let refusal = await world.error("test.read", try JSONValue(parsing: Array(data.utf8)))
+            let refusal = await harness.error("test.read", try JSONValue(parsing: Array(data.utf8)))
             #expect(refusal?.code == .malformedRequest)
         }
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("a service announces which subjects take batches")
     func announced() async throws {
-        let world = try HostWorld { table in
+        let harness = try HostHarness { table in
             table.onRead("test.read") { _, _ in Reply() }
             table.on("test.write") { _ in Reply() }
         }
-        let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
-        try await world.host.start()
-        let announcement = await heard.first(1)[0]
+        let received = Collector<JSONValue>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) { received.add($0.data) }
+        try await harness.host.start()
+        let announcement = await received.first(1)[0]
         #expect(announcement["manifest"].flatMap(Manifest.init)?.batched == ["test.read"])
-        await world.stop()
+        await harness.stop()
     }
 }

@@ -14,7 +14,7 @@ struct CommandTests {
     private var folder: String { temporary.path }
     private let printed = Collector<String>()
 
-    private struct Items: Service, Recounted, OwnsMembership {
+    private struct Items: Service, Verifiable, OwnsMembership {
         static let name = "items"
         static let migrations = [
             Migration(
@@ -39,14 +39,14 @@ struct CommandTests {
 
         static func differences(
             in room: String, members: [String], on connection: any Connection
-        ) throws -> [Difference] {
+        ) throws -> [Discrepancy] {
             let kept = try connection.first("SELECT count FROM counts WHERE room = $1", room) { $0.int(0) }
             guard kept != members.count else { return [] }
             // A negative one stands for what cannot be repaired.
             let repair: (any Connection) throws -> Void = {
                 try $0.execute("UPDATE counts SET count = $2 WHERE room = $1", room, members.count)
             }
-            return [Difference("items", kept: kept, counted: members.count, repair: kept ?? 0 < 0 ? nil : repair)]
+            return [Discrepancy("items", kept: kept, counted: members.count, repair: kept ?? 0 < 0 ? nil : repair)]
         }
     }
 

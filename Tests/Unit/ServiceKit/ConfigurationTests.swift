@@ -169,8 +169,8 @@ struct ConfigurationTests {
     }
 
     @Test("help is wanted wherever it is asked for", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])
-    func helpWanted(arguments: [String]) {
-        #expect(throws: ConfigurationError.helpWanted) { try Self.read(arguments) }
+    func isHelpRequested(arguments: [String]) {
+        #expect(throws: ConfigurationError.isHelpRequested) { try Self.read(arguments) }
     }
 
     @Test("help has a line for each setting: flag, name, what it does, default")

@@ -17,8 +17,8 @@ struct DataLockTests {
         try await body("\(folder)/rooms.db")
     }
 
-    private static func acquire(_ path: String, alone: Bool, patience: Duration = .zero) async throws -> DataLock {
-        try await DataLock.acquire(path, alone: alone, patience: patience, log: .silent)
+    private static func acquire(_ path: String, alone: Bool, maxWait: Duration = .zero) async throws -> DataLock {
+        try await DataLock.acquire(path, alone: alone, maxWait: maxWait, log: .silent)
     }
 
     @Test("several on one bus hold it together; one with a bus of its own holds it alone")
@@ -42,7 +42,7 @@ struct DataLockTests {
         try await Self.withDatabase { path in
             let log = CapturedLog(level: .info)
             var held: DataLock? = try await Self.acquire(path, alone: true)
-            let next = Task { try await DataLock.acquire(path, alone: true, patience: .seconds(30), log: log.logger) }
+            let next = Task { try await DataLock.acquire(path, alone: true, maxWait: .seconds(30), log: log.logger) }
             await log.first(1)
             held = nil
             #expect(held == nil)
@@ -55,7 +55,7 @@ struct DataLockTests {
     func cancelled() async throws {
         try await Self.withDatabase { path in
             let held = try await Self.acquire(path, alone: true)
-            let next = Task { try await Self.acquire(path, alone: false, patience: .seconds(60)) }
+            let next = Task { try await Self.acquire(path, alone: false, maxWait: .seconds(60)) }
             next.cancel()
             await #expect(throws: CancellationError.self) { try await next.value }
             withExtendedLifetime(held) {}

@@ -12,7 +12,7 @@ import Testing
 @Suite("a hosted service's event log, and its end", .timeLimit(.minutes(1)))
 struct ServiceHostStreamTests {
     private static func page(
-        _ world: HostWorld, since: Int, digest: Int? = nil, through: Int? = nil, rooms: [String]? = nil,
+        _ harness: HostHarness, since: Int, digest: Int? = nil, through: Int? = nil, rooms: [String]? = nil,
         limit: Int? = nil
     ) async throws -> LogPage {
         let data = JSONWriter.object {
@@ -22,193 +22,199 @@ struct ServiceHostStreamTests {
             if let rooms { $0.member("roomIds", array: { for id in rooms { $0.string(id) } }) }
             if let limit { $0.member("limit", limit) }
         }
-        return try #require(LogPage(await world.ask(Subject.logPage(of: "test"), data, as: nil).data))
+        return try #require(LogPage(await harness.ask(Subject.logPage(of: "test"), data, as: nil).data))
     }
 
     @Test("entries are given since a position, up to a limit, with the head and the oldest")
     func entries() async throws {
-        let world = try await HostWorld.started()
-        let empty = try await Self.page(world, since: 0)
+        let harness = try await HostHarness.started()
+        let empty = try await Self.page(harness, since: 0)
         #expect((empty.head.seq, empty.oldest) == (0, 1), "there is none, and the first will be 1")
-        for _ in 1...5 { try await world.append() }
+        for _ in 1...5 { try await harness.append() }
 
-        let page = try await Self.page(world, since: 1, limit: 3)
+        let page = try await Self.page(harness, since: 1, limit: 3)
         #expect(page.entries.map(\.seq) == [2, 3, 4])
         #expect((page.head.seq, page.oldest) == (5, 1))
-        #expect(page.head.databaseID == world.database.databaseID)
+        #expect(page.head.databaseID == harness.database.databaseID)
         #expect(page.entries.first?.participants == ["ada"])
-        #expect(page.entries.first?.at == HostWorld.now)
-        #expect(world.metrics.text().contains("parlor_log_seq{service=\"test\"} 5.0\n"))
+        #expect(page.entries.first?.at == HostHarness.now)
+        #expect(harness.metrics.text().contains("parlor_log_seq{service=\"test\"} 5.0\n"))
 
-        #expect(try await Self.page(world, since: 0, limit: 0).entries.isEmpty)
-        #expect(try await Self.page(world, since: 0, limit: -1).entries.isEmpty)
-        #expect(try await Self.page(world, since: 5).entries.isEmpty)
-        #expect(try await Self.page(world, since: Int.max).entries.isEmpty)
-        #expect(try await Self.page(world, since: Int.min, limit: Int.max).entries.count == 5)
-        await world.stop()
+        #expect(try await Self.page(harness, since: 0, limit: 0).entries.isEmpty)
+        #expect(try await Self.page(harness, since: 0, limit: -1).entries.isEmpty)
+        #expect(try await Self.page(harness, since: 5).entries.isEmpty)
+        #expect(try await Self.page(harness, since: Int.max).entries.isEmpty)
+        #expect(try await Self.page(harness, since: Int.min, limit: Int.max).entries.count == 5)
+        await harness.stop()
     }
 
     @Test("what was pruned is not given, and the oldest says so")
     func pruned() async throws {
-        let world = try await HostWorld.started()
-        for _ in 1...4 { try await world.append() }
+        let harness = try await HostHarness.started()
+        for _ in 1...4 { try await harness.append() }
         // The newest stays, and an entry after it.
-        try await EventLog(world.database).prune(olderThan: HostWorld.now.adding(.milliseconds(1)))
-        try await world.append()
-        let page = try await Self.page(world, since: 0)
+        try await EventLog(harness.database).prune(olderThan: HostHarness.now.adding(.milliseconds(1)))
+        try await harness.append()
+        let page = try await Self.page(harness, since: 0)
         #expect(page.entries.map(\.seq) == [4, 5])
         #expect((page.head.seq, page.oldest) == (5, 4))
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("whether a place is known is told by its entry, not by its number")
     func known() async throws {
-        let world = try await HostWorld.started()
-        for _ in 1...5 { try await world.append() }
-        let third = try #require(try await Self.page(world, since: 2, limit: 1).entries.first)
-        let page = try await Self.page(world, since: 3, digest: third.digest)
+        let harness = try await HostHarness.started()
+        for _ in 1...5 { try await harness.append() }
+        let third = try #require(try await Self.page(harness, since: 2, limit: 1).entries.first)
+        let page = try await Self.page(harness, since: 3, digest: third.digest)
         #expect(page.isKnown && page.entries.map(\.seq) == [4, 5] && page.through == 5)
-        let other = try await Self.page(world, since: 3, digest: third.digest + 1)
+        let other = try await Self.page(harness, since: 3, digest: third.digest + 1)
         #expect(!other.isKnown && other.entries.isEmpty)
-        #expect(try await !Self.page(world, since: 9, digest: third.digest).isKnown, "ahead of the log")
-        #expect(try await Self.page(world, since: 0, digest: 0).isKnown)
-        let head = try await Self.page(world, since: 0, limit: 0).head
-        #expect(try await Self.page(world, since: head.seq, digest: head.digest).isKnown)
-        await world.stop()
+        #expect(try await !Self.page(harness, since: 9, digest: third.digest).isKnown, "ahead of the log")
+        #expect(try await Self.page(harness, since: 0, digest: 0).isKnown)
+        let head = try await Self.page(harness, since: 0, limit: 0).head
+        #expect(try await Self.page(harness, since: head.seq, digest: head.digest).isKnown)
+        await harness.stop()
     }
 
     @Test("entries of some rooms are given up to a position, and it is told how far that goes")
     func ofRooms() async throws {
-        let world = try await HostWorld.started()
-        for _ in 1...5 { try await world.append() }
-        let room = try #require(try await Self.page(world, since: 0).entries.first?.roomID)
-        let page = try await Self.page(world, since: 1, through: 4, rooms: [room])
+        let harness = try await HostHarness.started()
+        for _ in 1...5 { try await harness.append() }
+        let room = try #require(try await Self.page(harness, since: 0).entries.first?.roomID)
+        let page = try await Self.page(harness, since: 1, through: 4, rooms: [room])
         #expect(page.entries.map(\.seq) == [2, 3, 4] && page.through == 4)
-        let cut = try await Self.page(world, since: 1, through: 4, rooms: [room], limit: 2)
+        let cut = try await Self.page(harness, since: 1, through: 4, rooms: [room], limit: 2)
         #expect(cut.entries.map(\.seq) == [2, 3] && cut.through == 3)
-        let none = try await Self.page(world, since: 1, through: 4, rooms: ["another"])
+        let none = try await Self.page(harness, since: 1, through: 4, rooms: ["another"])
         #expect(none.entries.isEmpty && none.through == 4)
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("an answer holds no more than the bus carries, and at least one entry")
     func bytes() async throws {
-        let world = try await HostWorld.started()
+        let harness = try await HostHarness.started()
         let large = [Emission(to: .room, "large", JSONValue(String(repeating: "x", count: 300_000)))]
-        for _ in 1...3 { try await world.append(large) }
-        #expect(try await Self.page(world, since: 0).entries.map(\.seq) == [1])
-        #expect(try await Self.page(world, since: 1).entries.map(\.seq) == [2])
-        await world.stop()
+        for _ in 1...3 { try await harness.append(large) }
+        #expect(try await Self.page(harness, since: 0).entries.map(\.seq) == [1])
+        #expect(try await Self.page(harness, since: 1).entries.map(\.seq) == [2])
+        await harness.stop()
     }
 
     @Test("entries are published in the order of commits, each once")
     func publishes() async throws {
-        let world = try await HostWorld.started()
-        let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { message in
-            heard.add(LogEntry(message.data)?.seq ?? -1)
+        let harness = try await HostHarness.started()
+        let received = Collector<Int>()
+        try harness.bus.subscribe(Subject.log(of: "test"), queue: nil) { message in
+            received.add(LogEntry(message.data)?.seq ?? -1)
         }
         await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 1...300 { group.addTask { try await world.append() } }
+            for _ in 1...300 { group.addTask { try await harness.append() } }
         }
-        #expect(heard.items == Array(1...300), "and before the write has returned")
-        await world.stop()
+        #expect(received.items == Array(1...300), "and before the write has returned")
+        await harness.stop()
     }
 
     @Test("within the process an entry is published as itself, decoded, and a page of the log is answered as itself")
     func asThemselves() async throws {
-        let world = try await HostWorld.started()
+        let harness = try await HostHarness.started()
         let published = Collector<LogEntry?>()
-        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.payload as? LogEntry) }
-        try await world.append([Emission(to: .room, "a", .emptyObject)])
+        try harness.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.payload as? LogEntry) }
+        try await harness.append([Emission(to: .room, "a", .emptyObject)])
         let entry = try #require(await published.first(1)[0])
         #expect(entry.emissions.map(\.event) == ["a"])
-        let answer = try await world.bus.request(
+        let answer = try await harness.bus.request(
             Subject.logPage(of: "test"), LogQuery().json, BusContext(requestID: "request-1"))
         #expect(answer is LogPage.Answer)
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("it is announced when it starts, when it is asked to, and when the bus is back, with where its log stands")
     func announces() async throws {
-        let world = try HostWorld { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
-        let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
-        try await world.append()
-        try await world.host.start()
-        #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1])
-        #expect(world.life.items == ["started"], "what it does beside requests has begun before")
-        try await world.append()
-        try world.bus.publish(Subject.discover, JSONValue.emptyObject)
-        await heard.first(2)
-        try await world.append()
-        world.bus.comeBack()
-        await heard.first(3)
-        #expect(heard.items.map { $0["head"]?["seq"]?.int } == [1, 2, 3])
-        for announcement in heard.items {
-            #expect(announcement["head"]?["databaseId"]?.string == world.database.databaseID)
+        let harness = try HostHarness { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
+        let received = Collector<JSONValue>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) { received.add($0.data) }
+        try await harness.append()
+        try await harness.host.start()
+        #expect(received.items.map { $0["head"]?["seq"]?.int } == [1])
+        #expect(harness.life.items == ["started"], "what it does beside requests has begun before")
+        try await harness.append()
+        try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
+        await received.first(2)
+        try await harness.append()
+        harness.bus.comeBack()
+        await received.first(3)
+        #expect(received.items.map { $0["head"]?["seq"]?.int } == [1, 2, 3])
+        for announcement in received.items {
+            #expect(announcement["head"]?["databaseId"]?.string == harness.database.databaseID)
             let manifest = try #require(announcement["manifest"].flatMap(Manifest.init))
             #expect(manifest.service == "test")
             #expect(manifest.routes.map(\.subject) == ["test.it"])
         }
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("what another instance committed and told nobody is announced by whoever looks next")
-    func untold() async throws {
+    func unannounced() async throws {
         let path = "/tmp/parlor-untold-\(UInt64.random(in: 0 ... .max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
-        let world = try HostWorld(at: .file(path), lookingEvery: .milliseconds(10))
-        let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
-        try await world.host.start()
+        let harness = try HostHarness(at: .file(path), lookingEvery: .milliseconds(10))
+        let received = Collector<Int>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) {
+            received.add($0.data["head"]?["seq"]?.int ?? -1)
+        }
+        try await harness.host.start()
         let other = try SQLiteDatabase(.file(path), migrations: [])
         try await other.write { connection in
             _ = try EventLog.append(
                 at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
         }
-        #expect(await heard.first(2) == [0, 1])
+        #expect(await received.first(2) == [0, 1])
         // And whoever asks where the log ends hears it from any of them.
-        try world.bus.publish(Subject.discover, JSONValue.emptyObject)
-        #expect(await heard.first(3) == [0, 1, 1])
+        try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
+        #expect(await received.first(3) == [0, 1, 1])
         await other.close()
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("a bus that goes while the service starts is waited for")
     func busGoesAtStart() async throws {
-        let world = try HostWorld()
-        world.bus.loseConnection(times: 2)
-        let heard = Collector<JSONValue>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data) }
-        try await world.host.start()
-        #expect(heard.items.count == 1)
-        await world.stop()
+        let harness = try HostHarness()
+        harness.bus.loseConnection(times: 2)
+        let received = Collector<JSONValue>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) { received.add($0.data) }
+        try await harness.host.start()
+        #expect(received.items.count == 1)
+        await harness.stop()
     }
 
     @Test("an entry that the bus had no room for is announced until it has")
     func unpublished() async throws {
-        let world = try await HostWorld.started()
-        let heard = Collector<Int>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { heard.add($0.data["head"]?["seq"]?.int ?? -1) }
-        world.bus.refusePublishing(.slowConsumer)
-        try await world.append()
-        let lines = await world.log.first(2)
+        let harness = try await HostHarness.started()
+        let received = Collector<Int>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) {
+            received.add($0.data["head"]?["seq"]?.int ?? -1)
+        }
+        harness.bus.refusePublishing(.slowConsumer)
+        try await harness.append()
+        let lines = await harness.log.first(2)
         #expect(lines[0].contains("entries were not published"))
         #expect(lines[1].contains("could not be announced"), "the first announcement is refused, too")
-        world.bus.refusePublishing(nil)
-        #expect(await heard.first(1) == [1])
-        await world.stop()
+        harness.bus.refusePublishing(nil)
+        #expect(await received.first(1) == [1])
+        await harness.stop()
     }
 
     @Test("of a commit's entries those that the bus has room for are told at once, the others announced")
     func partlyUnpublished() async throws {
-        let world = try await HostWorld.started()
+        let harness = try await HostHarness.started()
         let (published, announced) = (Collector<Int>(), Collector<Int>())
-        try world.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.data["seq"]?.int ?? -1) }
-        try world.bus.subscribe(Subject.announcements, queue: nil) { announced.add($0.data["head"]?["seq"]?.int ?? -1) }
-        world.bus.refusePublishing(.slowConsumer, after: 2)
-        try await world.database.write { connection in
+        try harness.bus.subscribe(Subject.log(of: "test"), queue: nil) { published.add($0.data["seq"]?.int ?? -1) }
+        try harness.bus.subscribe(Subject.announcements, queue: nil) {
+            announced.add($0.data["head"]?["seq"]?.int ?? -1)
+        }
+        harness.bus.refusePublishing(.slowConsumer, after: 2)
+        try await harness.database.write { connection in
             for _ in 1...5 {
                 _ = try EventLog.append(
                     at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
@@ -217,16 +223,16 @@ struct ServiceHostStreamTests {
         // Two pass of each call: of the entries, and the announcement, which is one by itself.
         #expect(await announced.first(1) == [5])
         #expect(published.items == [1, 2])
-        let line = await world.log.first(1)[0]
+        let line = await harness.log.first(1)[0]
         #expect(line.contains("entries were not published") && line.contains("\"count\":3"))
-        await world.stop()
+        await harness.stop()
     }
 
     @Test("stopping takes no more requests, waits for those under way, then ends the service, then its database")
     func stops() async throws {
         let inside = Gate()
         let gate = Gate()
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.on("test.wait") { _ in
                 inside.open()
                 await gate.passed()
@@ -234,50 +240,50 @@ struct ServiceHostStreamTests {
             }
         }
         let announced = Collector<Void>()
-        try world.bus.subscribe(Subject.announcements, queue: nil) { _ in announced.add(()) }
-        async let answer = world.ask("test.wait")
+        try harness.bus.subscribe(Subject.announcements, queue: nil) { _ in announced.add(()) }
+        async let answer = harness.ask("test.wait")
         await inside.passed()
         async let stopping: Void = {
-            await world.stop(within: .seconds(60))
-            world.life.add("closed")
+            await harness.stop(within: .seconds(60))
+            harness.life.add("closed")
         }()
         while true {
             do {
-                try await world.ask(Subject.health(of: "test"))
+                try await harness.ask(Subject.health(of: "test"))
             } catch {
                 break
             }
         }
-        world.bus.comeBack()
+        harness.bus.comeBack()
         #expect(announced.items.isEmpty, "who is leaving does not say that he is there")
-        try await world.append()
-        #expect(world.life.items == ["started"], "neither the service nor its database has ended")
+        try await harness.append()
+        #expect(harness.life.items == ["started"], "neither the service nor its database has ended")
         gate.open()
         #expect(try await answer.status == .ok)
         await stopping
-        #expect(world.life.items == ["started", "stopped", "closed"])
-        await #expect(throws: StorageError.closed) { try await world.append() }
+        #expect(harness.life.items == ["started", "stopped", "closed"])
+        await #expect(throws: StorageError.closed) { try await harness.append() }
     }
 
     @Test("a request that does not end holds nobody beyond the deadline, and the log says so")
     func deadline() async throws {
         let inside = Gate()
         let gate = Gate()
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.on("test.wait") { _ in
                 inside.open()
                 await gate.passed()
                 return Reply()
             }
         }
-        async let answer = world.ask("test.wait")
+        async let answer = harness.ask("test.wait")
         await inside.passed()
-        await world.host.stop(within: .milliseconds(1))
-        #expect(world.life.items == ["started", "stopped"])
-        #expect(world.log.lines.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
+        await harness.host.stop(within: .milliseconds(1))
+        #expect(harness.life.items == ["started", "stopped"])
+        #expect(harness.log.lines.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
         gate.open()
         _ = try await answer
-        await world.harness.release()
+        await harness.serviceHarness.release()
     }
 }
 
@@ -285,24 +291,24 @@ struct ServiceHostStreamTests {
 struct RequestsUnderWayTests {
     @Test("as many as may be begin, and the last to end lets the one who waits go")
     func limit() async {
-        let underWay = RequestsUnderWay(limit: 2)
-        #expect(underWay.begin())
-        #expect(underWay.begin())
-        #expect(!underWay.begin())
-        underWay.end()
-        #expect(underWay.begin())
-        async let left = underWay.close(within: .seconds(60))
-        while !underWay.isClosed { await Task.yield() }
-        #expect(!underWay.begin())
-        underWay.end()
-        underWay.end()
+        let inFlight = InFlightRequests(limit: 2)
+        #expect(inFlight.begin())
+        #expect(inFlight.begin())
+        #expect(!inFlight.begin())
+        inFlight.end()
+        #expect(inFlight.begin())
+        async let left = inFlight.close(within: .seconds(60))
+        while !inFlight.isClosed { await Task.yield() }
+        #expect(!inFlight.begin())
+        inFlight.end()
+        inFlight.end()
         #expect(await left == 0)
     }
 
     @Test("none under way: nobody waits; no time: neither")
     func atOnce() async {
-        #expect(await RequestsUnderWay(limit: 1).close(within: .seconds(60)) == 0)
-        let busy = RequestsUnderWay(limit: 1)
+        #expect(await InFlightRequests(limit: 1).close(within: .seconds(60)) == 0)
+        let busy = InFlightRequests(limit: 1)
         #expect(busy.begin())
         #expect(await busy.close(within: .zero) == 1)
     }

@@ -10,13 +10,13 @@ struct StatusTests {
     private let reports = [
         StatusReport(
             part: "messaging", instance: "host/1", uptime: .seconds(90), figures: [.init("queued", 7)],
-            places: [.init("messaging", 100)]),
+            positions: [.init("messaging", 100)]),
         StatusReport(
             part: "gateway", instance: "host/22", uptime: .seconds(7300), figures: [.init("sockets", 5000)],
-            places: [.init("messaging", 97)]),
+            positions: [.init("messaging", 97)]),
         StatusReport(
             part: "gateway", instance: "host/3", uptime: .seconds(200_000), figures: [.init("sockets", 2)],
-            places: [.init("messaging", 100)]),
+            positions: [.init("messaging", 100)]),
     ]
 
     @Test("parts of one kind are in one table, and each says how far it is behind the log's end")
@@ -46,22 +46,22 @@ struct StatusTests {
     func service() async throws {
         let entered = Gate()
         let goOn = Gate()
-        let world = try await HostWorld.started { table in
+        let harness = try await HostHarness.started { table in
             table.on("test.slow") { _ in
                 entered.open()
                 await goOn.passed()
                 return Reply()
             }
         }
-        try await world.append()
-        async let slow = world.ask("test.slow")
+        try await harness.append()
+        async let slow = harness.ask("test.slow")
         await entered.passed()
-        let status = world.host.status
+        let status = harness.host.status
         #expect(status.part == "test")
         #expect(status.figures.contains(.init("under way", 1)))
-        #expect(status.places == [.init("test", 1)])
+        #expect(status.positions == [.init("test", 1)])
         goOn.open()
         _ = try await slow
-        await world.stop()
+        await harness.stop()
     }
 }

@@ -189,7 +189,7 @@ struct EngineSessionTests {
 
         var away = session(.polling)
         for number in 0..<20 { _ = away.send(OutgoingPacket("4\(number)")) }
-        #expect(away.leave() == [.startTimer(.farewell, .milliseconds(200))])
+        #expect(away.leave() == [.startTimer(.closing, .milliseconds(200))])
         #expect(away.send(OutgoingPacket("4late")) == .nowhere && away.post("4a".bytes) == [.refuse])
         guard case .answer(let first) = away.poll().first, case .answer(let second) = away.poll().first else {
             Issue.record("the last packets were not given")
@@ -205,6 +205,6 @@ struct EngineSessionTests {
         var engine = session(.polling)
         _ = engine.send(OutgoingPacket("441"))
         _ = engine.leave()
-        #expect(engine.timerFired(.farewell) == [.close(.closedByServer)])
+        #expect(engine.timerFired(.closing) == [.close(.closedByServer)])
     }
 }

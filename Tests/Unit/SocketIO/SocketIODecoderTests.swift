@@ -40,7 +40,7 @@ struct SocketIODecoderTests {
     }
 
     @Test("an attachment to nothing, and a text where one is due, are refused")
-    func outOfPlace() throws {
+    func unexpectedPacket() throws {
         var idle = decoder()
         #expect(throws: ProtocolViolation.self) { try idle.decode(EnginePacket(binary: [1])) }
         var waiting = decoder()

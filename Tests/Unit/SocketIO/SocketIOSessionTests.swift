@@ -86,7 +86,7 @@ struct SocketIOSessionTests {
 
     @Test("after a refusal what waited is dropped, and a second CONNECT is welcome")
     func refused() {
-        var session = SocketIOSession(configuration: SocketIOConfiguration(outOfPlacePackets: .ignore))
+        var session = SocketIOSession(configuration: SocketIOConfiguration(unexpectedPackets: .ignore))
         _ = session.receive(EnginePacket("0"))
         _ = session.receive(EnginePacket("2[\"lost\"]"))
         let error = JSONWriter.object { $0.member("message", "unauthorized") }
@@ -117,11 +117,11 @@ struct SocketIOSessionTests {
     @Test(
         "a packet out of place closes the session, or is ignored where that is set",
         arguments: ["2[\"a\"]", "31[]", "4{}", "1/custom", "0/custom"])
-    func outOfPlace(text: String) {
+    func unexpectedPacket(text: String) {
         let namespaces: Set<String> = ["/", "/custom"]
-        for policy in [SocketIOConfiguration.OutOfPlacePackets.close, .ignore] {
+        for policy in [SocketIOConfiguration.UnexpectedPackets.close, .ignore] {
             var session = SocketIOSession(
-                configuration: SocketIOConfiguration(namespaces: namespaces, outOfPlacePackets: policy))
+                configuration: SocketIOConfiguration(namespaces: namespaces, unexpectedPackets: policy))
             if text.hasPrefix("0") {
                 _ = session.receive(EnginePacket(text))
                 _ = session.accept("/custom", sid: "s")
@@ -133,7 +133,7 @@ struct SocketIOSessionTests {
 
     @Test("a malformed packet closes the session under either setting")
     func malformed() {
-        var session = connected(SocketIOConfiguration(outOfPlacePackets: .ignore))
+        var session = connected(SocketIOConfiguration(unexpectedPackets: .ignore))
         #expect(isClosed(session.receive(EnginePacket("abc"))))
         #expect(session.receive(EnginePacket("2[\"a\"]")) == nil && !session.isConnected(to: "/"))
     }
@@ -218,7 +218,7 @@ struct SocketIOSessionTests {
     @Test("an ack is known without its arguments, and so is a packet that would be ignored")
     func previewOfOthers() {
         #expect(connected().preview(of: EnginePacket("37[{")) == .ack)
-        var session = SocketIOSession(configuration: SocketIOConfiguration(outOfPlacePackets: .ignore))
+        var session = SocketIOSession(configuration: SocketIOConfiguration(unexpectedPackets: .ignore))
         for text in [#"2/x,["e",{"#, "3/x,7[{", #"2["e",{"#] {
             #expect(session.preview(of: EnginePacket(text)) == .ignored)
         }

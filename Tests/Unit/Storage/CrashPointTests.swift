@@ -6,7 +6,7 @@ import Testing
 struct CrashPointTests {
     @Test("is a place and a count")
     func reading() {
-        #expect(CrashPoint("before-commit:1")?.place == .beforeCommit)
+        #expect(CrashPoint("before-commit:1")?.moment == .beforeCommit)
         #expect(CrashPoint("after-publish:37")?.count == 37)
         for text in [
             "", "after-commit", "after-commit:", "after-commit:0", "after-commit:-1", "later:1", "after-commit:1:2",

@@ -3,17 +3,17 @@ import TestSupport
 
 /// A server of HTTP/1.1 that gives each request on a connection the same answer, or none.
 final class PlainServer: Sendable {
-    private let place: ReservedPort
+    private let reservation: ReservedPort
     private let descriptor: Int32
 
     init(answer: String? = nil) throws {
-        place = try ReservedPort()
+        reservation = try ReservedPort()
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var isOn: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = place.port.bigEndian
+        address.sin_port = reservation.port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafeBytes(of: address) {
             bind(
@@ -37,7 +37,7 @@ final class PlainServer: Sendable {
         close(descriptor)
     }
 
-    var url: String { "http://127.0.0.1:\(place.port)/" }
+    var url: String { "http://127.0.0.1:\(reservation.port)/" }
 
     private static func serve(_ connection: Int32, _ answer: String) {
         var request = ""

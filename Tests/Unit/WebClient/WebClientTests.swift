@@ -34,7 +34,7 @@ struct WebClientTests {
         let client = try WebClient()
         let server = try PlainServer()
         // More than are under way at once.
-        let tasks = (1...2 * WebClient.maxUnderWay).map { _ in Task { await outcome(client, server) } }
+        let tasks = (1...2 * WebClient.maxInFlight).map { _ in Task { await outcome(client, server) } }
         // However many of them it was asked for by then.
         await client.close()
         for task in tasks { #expect(await task.value == .closed) }
@@ -46,7 +46,7 @@ struct WebClientTests {
         let client = try WebClient()
         let server = try PlainServer()
         let failures = await withTaskGroup(of: WebFailure?.self) { group in
-            for _ in 1...2 * WebClient.maxUnderWay {
+            for _ in 1...2 * WebClient.maxInFlight {
                 group.addTask { await outcome(client, server, timeout: .milliseconds(300)) }
             }
             return await group.reduce(into: []) { $0.append($1) }

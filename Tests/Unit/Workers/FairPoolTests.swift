@@ -5,19 +5,19 @@ import Testing
 
 @Suite("A pool that is shared out")
 struct FairPoolTests {
-    private let limits = FairPool.Limits(underWayOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
+    private let limits = FairPool.Limits(inFlightOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
     private let busy = Party(network: "busy", address: "busy")
     private let victim = Party(network: "victim", address: "victim")
     private var soon: ContinuousClock.Instant { .now + .seconds(60) }
 
     @Test("it runs what it is given, and throws what that throws")
     func runs() async throws {
-        struct Trouble: Error {}
+        struct TestFailure: Error {}
         let workers = WorkerPool(threads: 2, maxWaiting: 8)
         let pool = FairPool(workers, limits)
         #expect(try await pool.run(for: busy, by: soon) { 7 } == 7)
         #expect(try await pool.run(for: nil, by: soon) { 8 } == 8)
-        await #expect(throws: Trouble.self) { try await pool.run(for: busy, by: soon) { throw Trouble() } }
+        await #expect(throws: TestFailure.self) { try await pool.run(for: busy, by: soon) { throw TestFailure() } }
         await workers.close()
     }
 

@@ -6,7 +6,7 @@ import Testing
 struct FairQueueTests {
     private let start = ContinuousClock.now
     private static let limits = FairPool.Limits(
-        underWayOfNetwork: 1, waitingOfAddress: 3, waitingOfNetwork: 5, waiting: 8)
+        inFlightOfNetwork: 1, waitingOfAddress: 3, waitingOfNetwork: 5, waiting: 8)
 
     private func party(_ network: String, _ host: Int = 1) -> Party {
         Party(network: network, address: "\(network).\(host)")
@@ -50,7 +50,7 @@ struct FairQueueTests {
     }
 
     @Test("of one network no more is under way than it may have, so that a place is left to others")
-    func underWay() {
+    func inFlight() {
         var queue = FairQueue<String>(Self.limits)
         _ = add("a1", of: party("a"), to: &queue)
         _ = add("a2", of: party("a", 2), to: &queue)

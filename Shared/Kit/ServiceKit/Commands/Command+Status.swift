@@ -5,7 +5,7 @@ import Reactor
 import Synchronization
 
 extension Command {
-    private static let patience = Setting(
+    private static let maxWait = Setting(
         "STATUS_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "500ms",
         "How long answers are waited for: nobody knows how many there are")
 
@@ -16,7 +16,7 @@ extension Command {
             Shows the services and gateways on the bus, each instance in a row: what waits there, and how far it is behind.
             It ends with 0, with 1 if nobody answered, with 2 if there is no bus.
             """,
-        settings: [Setting.bus, Setting.busTokenFile, patience], peer: .operator
+        settings: [Setting.bus, Setting.busTokenFile, maxWait], peer: .operator
     ) { configuration, print in
         let reports = Mutex<[StatusReport]>([])
         try await onBus(configuration, name: "parlor-status") { bus in
@@ -25,8 +25,8 @@ extension Command {
                 reports.withLock { $0.append(report) }
             }
             try await bus.settle()
-            try bus.publish(Subject.statusWanted, JSONValue.emptyObject)
-            try await Task.sleep(for: configuration[patience])
+            try bus.publish(Subject.statusRequest, JSONValue.emptyObject)
+            try await Task.sleep(for: configuration[maxWait])
         }
         let all = reports.withLock { $0 }
         guard !all.isEmpty else {
@@ -65,8 +65,8 @@ extension Command {
         _ configuration: Configuration, name: String, _ body: (any MessageBus) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
-            Program.write("waiting for the bus: \(trouble)", to: 2)
+        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { warning in
+            Program.write("waiting for the bus: \(warning)", to: 2)
         }
         try await body(bus)
         await bus.close()
@@ -79,12 +79,12 @@ struct StatusTables {
 
     init(_ reports: [StatusReport]) {
         let ends = reports.reduce(into: [String: Int]()) { ends, report in
-            for place in report.places { ends[place.name] = max(ends[place.name] ?? 0, place.value) }
+            for position in report.positions { ends[position.name] = max(ends[position.name] ?? 0, position.value) }
         }
         var kinds: [[String]] = []
         var tables: [[String]: [[String]]] = [:]
         for report in reports.sorted(by: { ($0.part, $0.instance) < ($1.part, $1.instance) }) {
-            let behind = report.places.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
+            let behind = report.positions.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
             let header = ["part", "instance", "up"] + report.figures.map(\.name) + behind.map(\.name)
             let row =
                 [report.part, report.instance, Self.time(report.uptime)]

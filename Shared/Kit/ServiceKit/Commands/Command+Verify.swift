@@ -25,7 +25,7 @@ extension Command {
                 try DatabaseLocation(of: service.name, configuration).openForMaintenance(service.migrations)
             }
             let memberships = try open(owner)
-            let recounts = try services.compactMap { $0 as? any Recounted.Type }.map { service in
+            let recounts = try services.compactMap { $0 as? any Verifiable.Type }.map { service in
                 Recount(
                     service: service, database: try open(service),
                     members: { room in try memberships.read { try owner.members(of: room, on: $0) } },

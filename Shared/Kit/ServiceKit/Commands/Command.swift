@@ -34,7 +34,7 @@ public struct Command: Sendable {
         do {
             let configuration = try Configuration(settings, arguments: arguments, environment: environment)
             return try await perform(configuration) { Program.write($0, to: STDOUT_FILENO) }.rawValue
-        } catch ConfigurationError.helpWanted {
+        } catch ConfigurationError.isHelpRequested {
             Program.write(Configuration.help(program: title, summary: summary, settings), to: STDOUT_FILENO)
             return Outcome.done.rawValue
         } catch {

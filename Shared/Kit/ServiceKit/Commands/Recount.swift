@@ -5,7 +5,7 @@ import Storage
 
 /// Counts again what a service keeps: room by room, then what it keeps of people in all of them.
 struct Recount {
-    let service: any Recounted.Type
+    let service: any Verifiable.Type
     let database: any MaintenanceDatabase
     let members: (String) throws -> [String]
     let clock: any WallClock
@@ -43,7 +43,7 @@ struct Recount {
                     outcome.left += try repair(room, members)
                 } else {
                     outcome.left += texts.count
-                    for text in texts { say(text, room) }
+                    for text in texts { report(text, room) }
                 }
             }
         }
@@ -57,7 +57,7 @@ struct Recount {
         outcome.differences += texts.count
         guard repairing else {
             outcome.left += texts.count
-            for text in texts { say(text) }
+            for text in texts { report(text) }
             return
         }
         let (found, left) = try database.write { connection in
@@ -65,7 +65,7 @@ struct Recount {
             for difference in found { try difference.repair?(connection) }
             return (found, try service.differencesOfPeople(on: connection).map(\.text))
         }
-        for difference in found { say(difference, left: left) }
+        for difference in found { report(difference, left: left) }
         outcome.left += left.count
     }
 
@@ -83,15 +83,15 @@ struct Recount {
             }
             return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
         }
-        for difference in found { say(difference, room, left: left) }
+        for difference in found { report(difference, room, left: left) }
         return left.count
     }
 
-    private func say(_ difference: Difference, _ room: String? = nil, left: [String]) {
-        say("\(difference.text); \(left.contains(difference.text) ? "cannot be repaired" : "repaired")", room)
+    private func report(_ difference: Discrepancy, _ room: String? = nil, left: [String]) {
+        report("\(difference.text); \(left.contains(difference.text) ? "cannot be repaired" : "repaired")", room)
     }
 
-    private func say(_ text: String, _ room: String? = nil) {
+    private func report(_ text: String, _ room: String? = nil) {
         print("\(service.name): \(room.map { "room \($0): " } ?? "")\(text)")
     }
 }

@@ -5,12 +5,12 @@ import Security
 extension Configuration {
     /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits for it to be there.
     ///
-    /// - Parameter onTrouble: told why there is no connection, once for each reason.
+    /// - Parameter onWarning: told why there is no connection, once for each reason.
     /// - Throws: `ConfigurationError`; `BusError` as `BusURL.connect`.
     func connectBus(
-        name: String, on loop: EventLoop, onTrouble: @escaping @Sendable (String) -> Void
+        name: String, on loop: EventLoop, onWarning: @escaping @Sendable (String) -> Void
     ) async throws -> any MessageBus {
-        try await self[.bus].connect(name: name, token: try busToken, on: loop, onTrouble: onTrouble)
+        try await self[.bus].connect(name: name, token: try busToken, on: loop, onWarning: onWarning)
     }
 
     /// A token that a person thought of is guessed at the speed of the network, not of a processor.

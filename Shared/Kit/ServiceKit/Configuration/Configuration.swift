@@ -6,7 +6,7 @@ public struct Configuration: Sendable {
     private var values: [String: String] = [:]
 
     /// - Throws: `ConfigurationError` for a flag that is no setting, one without its value, or a value that does not fit;
-    ///   `.helpWanted` for `--help`.
+    ///   `.isHelpRequested` for `--help`.
     public init(
         _ settings: [any AnySetting], arguments: [String] = [], environment: [String: String] = [:]
     ) throws(ConfigurationError) {
@@ -14,7 +14,7 @@ public struct Configuration: Sendable {
         for setting in settings { values[setting.name] = environment[setting.name] ?? setting.standard }
         var rest = arguments[...]
         while let argument = rest.popFirst() {
-            if argument == "--help" || argument == "-h" { throw .helpWanted }
+            if argument == "--help" || argument == "-h" { throw .isHelpRequested }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let setting = flags[String(parts[0])] else { throw .unknownFlag(argument) }
             guard let value = parts.count == 2 ? String(parts[1]) : setting.valueOfBareFlag ?? rest.popFirst() else {
@@ -54,14 +54,14 @@ public struct Configuration: Sendable {
 
 /// Why a program does not start. Its description is the line that a person sees.
 public enum ConfigurationError: Error, Equatable, CustomStringConvertible {
-    case helpWanted
+    case isHelpRequested
     case unknownFlag(String)
     case missingValue(String)
     case malformed(String)
 
     public var description: String {
         switch self {
-        case .helpWanted: "--help"
+        case .isHelpRequested: "--help"
         case .unknownFlag(let flag): "there is no setting \(flag); --help lists all"
         case .missingValue(let flag): "\(flag) needs a value"
         case .malformed(let what): what

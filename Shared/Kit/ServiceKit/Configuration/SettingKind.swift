@@ -111,7 +111,7 @@ extension SettingKind where Value == CrashPoint {
     /// `after-commit:37`.
     public static var crashPoint: SettingKind {
         SettingKind(
-            "has to be \(CrashPoint.Place.allCases.map(\.rawValue).joined(separator: ", ")) with a count, such as after-commit:37"
+            "has to be \(CrashPoint.Moment.allCases.map(\.rawValue).joined(separator: ", ")) with a count, such as after-commit:37"
         ) { CrashPoint($0) }
     }
 }

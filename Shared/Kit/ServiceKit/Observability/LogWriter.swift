@@ -93,8 +93,8 @@ public final class LogWriter: Sendable {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
                 // Whoever else has the descriptor may have made it one that does not block.
-                var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&place, 1, -1)
+                var descriptorEvents = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&descriptorEvents, 1, -1)
             } else if errno != EINTR {
                 // A log that cannot be written has nobody to be told of it.
                 return

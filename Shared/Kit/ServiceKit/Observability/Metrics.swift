@@ -75,12 +75,12 @@ public final class Metrics: Sendable {
         precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is no name of a \(type)")
         let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
-            let place = families.firstIndex { $0.name == name } ?? families.endIndex
-            if place == families.endIndex { families.append(Family(name: name, help: help, type: type)) }
-            precondition(families[place].type == type, "\(name) is a \(families[place].type) already")
-            if let known = families[place].series.first(where: { $0.labels == written })?.metric as? M { return known }
+            let index = families.firstIndex { $0.name == name } ?? families.endIndex
+            if index == families.endIndex { families.append(Family(name: name, help: help, type: type)) }
+            precondition(families[index].type == type, "\(name) is a \(families[index].type) already")
+            if let known = families[index].series.first(where: { $0.labels == written })?.metric as? M { return known }
             let metric = make()
-            families[place].series.append((written, metric))
+            families[index].series.append((written, metric))
             return metric
         }
     }

@@ -19,25 +19,25 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     }
 
     /// What goes on on one subject.
-    private struct Lane: Sendable {
-        var underWay = 0
+    private struct SubjectQueue: Sendable {
+        var inFlight = 0
         var lastSent = ContinuousClock.now
         var waiting: [Waiting] = []
         var waitingBytes = 0
 
-        var isIdle: Bool { underWay == 0 && waiting.isEmpty }
+        var isIdle: Bool { inFlight == 0 && waiting.isEmpty }
     }
 
     private struct State {
         var pending = PendingRequests<Completion>()
-        var lanes: [String: Lane] = [:]
+        var queues: [String: SubjectQueue] = [:]
     }
 
     /// Requests on one subject at a time: as many as a database has threads that read.
-    private static let usuallyUnderWay = 2
-    /// While those take longer than `impatience`, as an instance may have stopped, others go beside them, up to this many.
-    private static let maxUnderWay = 16
-    private static let impatience: Duration = .milliseconds(100)
+    private static let usuallyInFlight = 2
+    /// While those take longer than `maxDelay`, as an instance may have stopped, others go beside them, up to this many.
+    private static let maxInFlight = 16
+    private static let maxDelay: Duration = .milliseconds(100)
     /// A longer question is no reason to make others wait for it: it goes alone.
     private static let maxQuestionBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
@@ -66,12 +66,12 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         let deadline = ContinuousClock.now + context.timeout
         let isTaken = state.withLock { state in
             // Taken out while it is changed: what waits would be copied otherwise.
-            var lane = state.lanes.removeValue(forKey: subject) ?? Lane()
-            defer { state.lanes[subject] = lane }
-            guard lane.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
+            var queue = state.queues.removeValue(forKey: subject) ?? SubjectQueue()
+            defer { state.queues[subject] = queue }
+            guard queue.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
             let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
-            lane.waiting.append(Waiting(id: id, question: question, deadline: deadline))
-            lane.waitingBytes += question.size
+            queue.waiting.append(Waiting(id: id, question: question, deadline: deadline))
+            queue.waitingBytes += question.size
             return true
         }
         guard isTaken else { return completion(.failure(.slowConsumer)) }
@@ -102,27 +102,27 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     }
 
     private static func nextBatch(on subject: String, _ state: inout State) -> [Waiting] {
-        guard var lane = state.lanes.removeValue(forKey: subject) else { return [] }
-        defer { state.lanes[subject] = lane.isIdle ? nil : lane }
+        guard var queue = state.queues.removeValue(forKey: subject) else { return [] }
+        defer { state.queues[subject] = queue.isIdle ? nil : queue }
         let now = ContinuousClock.now
-        let limit = now - lane.lastSent >= impatience ? maxUnderWay : usuallyUnderWay
-        guard lane.underWay < limit, !lane.waiting.isEmpty else { return [] }
+        let limit = now - queue.lastSent >= maxDelay ? maxInFlight : usuallyInFlight
+        guard queue.inFlight < limit, !queue.waiting.isEmpty else { return [] }
         var batch: [Waiting] = []
         var bytes = 0
         var taken = 0
-        for waiting in lane.waiting {
+        for waiting in queue.waiting {
             guard batch.count < RequestBatch.maxCount, bytes + waiting.question.size <= maxBatchBytes else { break }
             taken += 1
-            lane.waitingBytes -= waiting.question.size
+            queue.waitingBytes -= waiting.question.size
             // Those that have ended, or will before an answer comes, are left to their deadline.
             guard state.pending[waiting.id] != nil, waiting.deadline - now > leastTime else { continue }
             bytes += waiting.question.size
             batch.append(waiting)
         }
-        lane.waiting.removeFirst(taken)
+        queue.waiting.removeFirst(taken)
         if !batch.isEmpty {
-            lane.underWay += 1
-            lane.lastSent = now
+            queue.inFlight += 1
+            queue.lastSent = now
         }
         return batch
     }
@@ -175,8 +175,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private func putBack(_ batch: ArraySlice<Waiting>, on subject: String) {
         guard !batch.isEmpty else { return }
         state.withLock { state in
-            state.lanes[subject]?.waiting.insert(contentsOf: batch, at: 0)
-            state.lanes[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.question.size }
+            state.queues[subject]?.waiting.insert(contentsOf: batch, at: 0)
+            state.queues[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.question.size }
         }
         watch()
     }
@@ -188,8 +188,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// A place has become free.
     private func leave(_ subject: String) {
         state.withLock { state in
-            state.lanes[subject]?.underWay -= 1
-            if state.lanes[subject]?.isIdle == true { state.lanes[subject] = nil }
+            state.queues[subject]?.inFlight -= 1
+            if state.queues[subject]?.isIdle == true { state.queues[subject] = nil }
         }
     }
 
@@ -199,7 +199,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     package func expire() -> ContinuousClock.Instant? {
         let now = start.duration(to: .now)
         let (late, waiting) = state.withLock { state in
-            (state.pending.expire(at: now), state.lanes.filter { !$0.value.waiting.isEmpty }.map(\.key))
+            (state.pending.expire(at: now), state.queues.filter { !$0.value.waiting.isEmpty }.map(\.key))
         }
         for completion in late { completion(.failure(.deadlineExceeded)) }
         for subject in waiting { sendNext(on: subject) }
@@ -212,8 +212,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// At the next deadline, or when patience with what goes on somewhere is over and others may go beside it.
     private func nextLook() -> ContinuousClock.Instant? {
         state.withLock { state in
-            let impatient = state.lanes.values.lazy.filter { !$0.waiting.isEmpty && $0.underWay < Self.maxUnderWay }
-                .map { $0.lastSent + Self.impatience }
+            let impatient = state.queues.values.lazy.filter { !$0.waiting.isEmpty && $0.inFlight < Self.maxInFlight }
+                .map { $0.lastSent + Self.maxDelay }
             return earlier(state.pending.nextExpiry.map { start + $0 }, impatient.min())
         }
     }
@@ -238,7 +238,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         try bus.respond(to: pattern, queue: queue, handler)
     }
 
-    public var keepsKeysTogether: Bool { bus.keepsKeysTogether }
+    public var hasKeyAffinity: Bool { bus.hasKeyAffinity }
     public var isConnected: Bool { bus.isConnected }
 
     @discardableResult

@@ -24,7 +24,7 @@ public final class Memberships: Sendable {
     private let state: Mutex<State>
 
     /// Less than requests have at the edge, so that those who wait are told why they fail.
-    private static let patience: Duration = .seconds(3)
+    private static let maxWait: Duration = .seconds(3)
 
     public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {
         self.bus = bus
@@ -53,7 +53,7 @@ public final class Memberships: Sendable {
         case .ask:
             // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
             let context = BusContext(
-                requestID: context.requestID, timeout: Self.patience, key: roomID, trace: context.trace,
+                requestID: context.requestID, timeout: Self.maxWait, key: roomID, trace: context.trace,
                 isQuestion: true)
             let question = JSONWriter.object { $0.member("roomId", roomID) }
             bus.ask(Subject.membership, question, context, of: "Rooms") { [self] answer in

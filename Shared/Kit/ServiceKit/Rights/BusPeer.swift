@@ -28,12 +28,12 @@ public struct BusPeer: Sendable, Equatable {
             BusRights(
                 serve: ["\(name).>"], request: ["\(name).>"] + requests,
                 publish: ["\(name).>", Subject.announce(of: name), Subject.status] + publishes,
-                subscribe: [Subject.discover, Subject.statusWanted] + subscribes))
+                subscribe: [Subject.discover, Subject.statusRequest] + subscribes))
     }
 
     /// A person who looks: hears everything, changes nothing.
     public static let `operator` = BusPeer(
-        "operator", BusRights(publish: [Subject.statusWanted], subscribe: [">"]))
+        "operator", BusRights(publish: [Subject.statusRequest], subscribe: [">"]))
 
     /// What else stands first in a subject, or is a peer of its own: a service of such a name would publish, serve or be asked in
     /// the place of others.

@@ -34,8 +34,8 @@ public struct BusPeerTable: Sendable {
     private static func bytes(hexadecimal text: Substring) -> [UInt8]? {
         let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).compactMap { place in
-            digits[place].flatMap { high in digits[place + 1].map { low in UInt8(high << 4 | low) } }
+        return stride(from: 0, to: digits.count, by: 2).compactMap { offset in
+            digits[offset].flatMap { high in digits[offset + 1].map { low in UInt8(high << 4 | low) } }
         }
     }
 

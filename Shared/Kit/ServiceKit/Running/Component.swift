@@ -23,12 +23,12 @@ extension Component {
 public struct ComponentStatus: Sendable {
     public let part: String
     public let figures: [StatusReport.Figure]
-    public let places: [StatusReport.Figure]
+    public let positions: [StatusReport.Figure]
 
-    public init(part: String, figures: [StatusReport.Figure], places: [StatusReport.Figure]) {
+    public init(part: String, figures: [StatusReport.Figure], positions: [StatusReport.Figure]) {
         self.part = part
         self.figures = figures
-        self.places = places
+        self.positions = positions
     }
 }
 

@@ -7,19 +7,19 @@ import Logging
 /// the value, or by the kernel when the process ends, however that ends; the file stays.
 final class DataLock: Sendable {
     /// Longer than it takes to stop: whoever is started again at once finds the one before still finishing.
-    static let patience = Program.stopDeadline + .milliseconds(1500)
+    static let maxWait = Program.stopDeadline + .milliseconds(1500)
     private static let interval: Duration = .milliseconds(50)
 
     private let descriptor: Int32
 
-    /// Waits while others hold it, at most `patience`, and says so once.
+    /// Waits while others hold it, at most `maxWait`, and says so once.
     ///
     /// - Throws: `DataLockError`; `CancellationError`.
     static func acquire(
-        _ database: String, alone: Bool, patience: Duration = DataLock.patience, log: Logger
+        _ database: String, alone: Bool, maxWait: Duration = DataLock.maxWait, log: Logger
     ) async throws -> DataLock {
         let lock = try DataLock("\(database).lock")
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + maxWait
         var isWaiting = false
         while try !lock.take(alone ? LOCK_EX : LOCK_SH, database) {
             guard ContinuousClock.now < deadline else { throw DataLockError.inUse(database) }

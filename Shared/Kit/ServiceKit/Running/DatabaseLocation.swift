@@ -57,7 +57,7 @@ enum DatabaseLocation: CustomStringConvertible {
             let lock = try await DataLock.acquire(path, alone: alone, log: log)
             return (try SQLiteDatabase(.file(path), migrations: migrations, configuration: configuration), lock)
         case .schema(let schema, let url):
-            var trouble = LastingTrouble()
+            var failure = RepeatedFailure()
             while true {
                 do {
                     let database = try await workers.run {
@@ -68,7 +68,7 @@ enum DatabaseLocation: CustomStringConvertible {
                     return (database, nil)
                 } catch let error as StorageError where error.isRetryable {
                     let reason = if case .io(let what) = error { what } else { "\(error)" }
-                    if trouble.note(reason) {
+                    if failure.note(reason) {
                         log.warning("waiting for the database", ["database": "\(self)", "reason": reason])
                     }
                 }

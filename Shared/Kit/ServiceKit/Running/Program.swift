@@ -78,7 +78,7 @@ public struct Program: Sendable {
                 settings, arguments: arguments, environment: Self.environment)
             await run(configuration)
         } catch {
-            if error == .helpWanted {
+            if error == .isHelpRequested {
                 Self.write(help(settings, commands), to: STDOUT_FILENO)
                 exit(0)
             }
@@ -158,8 +158,8 @@ public struct Program: Sendable {
         guard case .configured = bus else { return (InProcessBus(), "") }
         // For the log and the ready line, which are nowhere for a password.
         let address = "\(configuration[.bus])"
-        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { trouble in
-            log.warning("waiting for the bus", ["bus": address, "reason": trouble])
+        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { warning in
+            log.warning("waiting for the bus", ["bus": address, "reason": warning])
         }
         return (bus, address)
     }

@@ -10,7 +10,7 @@ import Storage
 extension ServiceHost {
     func receive(_ request: BusRequest, _ entry: RequestTable.Entry) {
         requests.add()
-        guard underWay.begin() else {
+        guard inFlight.begin() else {
             failures.add()
             return request.reply(ServiceError.unavailable("This part of the service is busy and"))
         }
@@ -110,7 +110,7 @@ extension ServiceHost {
         let took = ContinuousClock.now - started
         latency.observe(took)
         // Before the reply, which may run on into the asker's own work. The bus drains: it waits for the reply.
-        underWay.end()
+        inFlight.end()
         request.reply(answer)
         // The list of a batch is the only answer that is no service's: its members have had a line each.
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }

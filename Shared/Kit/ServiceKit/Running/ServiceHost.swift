@@ -15,7 +15,7 @@ public final class ServiceHost: Sendable {
     private let subscriptions = Mutex<[BusSubscription]>([])
     private let publisher: LogPublisher
     private let table: RequestTable
-    let underWay: RequestsUnderWay
+    let inFlight: InFlightRequests
     private let pruning: LogPruning
     let requests: Counter
     let failures: Counter
@@ -23,15 +23,15 @@ public final class ServiceHost: Sendable {
 
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
-    public static let maxUnderWay = 20_000
+    public static let maxInFlight = 20_000
     /// How often the end of the event log is read for entries that nobody published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
         _ service: any Service, _ context: ServiceContext, on group: EventLoopGroup,
-        maxUnderWay: Int = ServiceHost.maxUnderWay, lookingEvery interval: Duration = ServiceHost.lookInterval
+        maxInFlight: Int = ServiceHost.maxInFlight, lookingEvery interval: Duration = ServiceHost.lookInterval
     ) {
-        underWay = RequestsUnderWay(limit: maxUnderWay)
+        inFlight = InFlightRequests(limit: maxInFlight)
         self.service = service
         self.context = context
         self.group = group
@@ -85,7 +85,7 @@ public final class ServiceHost: Sendable {
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
         publisher.stop()
-        let left = await underWay.close(within: deadline)
+        let left = await inFlight.close(within: deadline)
         if left > 0 { context.log.warning("stopping with requests under way", ["count": left]) }
         pruning.stop()
         await service.stop()
@@ -98,8 +98,8 @@ public final class ServiceHost: Sendable {
             part: name,
             figures: [
                 .init("requests", requests.current), .init("failed", failures.current),
-                .init("under way", underWay.count), .init("queued reads", statistics.queuedReads),
+                .init("under way", inFlight.count), .init("queued reads", statistics.queuedReads),
                 .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
-            ], places: [.init(name, publisher.lastPublished)])
+            ], positions: [.init(name, publisher.lastPublished)])
     }
 }

@@ -12,13 +12,13 @@ struct StatusReporter: Component {
         let (bus, log) = (node.bus, node.log)
         let started = ContinuousClock.now
         let instance = "\(hostName)/\(getpid())"
-        let subscription = try bus.subscribe(Subject.statusWanted) { _ in
+        let subscription = try bus.subscribe(Subject.statusRequest) { _ in
             Task {
                 for component in components {
                     guard let status = await component.status() else { continue }
                     let report = StatusReport(
                         part: status.part, instance: instance, uptime: .now - started, figures: status.figures,
-                        places: status.places)
+                        positions: status.positions)
                     do throws(BusError) {
                         try bus.publish(Subject.status, report.json)
                     } catch {

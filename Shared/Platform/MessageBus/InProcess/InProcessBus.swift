@@ -39,7 +39,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
 
     public init() {}
 
-    public var keepsKeysTogether: Bool { true }
+    public var hasKeyAffinity: Bool { true }
 
     public var isConnected: Bool { state.withLock { !$0.isClosed } }
 

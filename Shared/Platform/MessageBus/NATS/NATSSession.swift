@@ -14,13 +14,13 @@ struct NATSSession {
         self.subjects = subjects
     }
 
-    mutating func hear(_ operation: NATSOperation, _ body: (BusWord) -> Void) {
+    mutating func receive(_ operation: NATSOperation, _ body: (BrokerMessage) -> Void) {
         switch operation {
         case .info(let bytes):
-            guard let news = NATSServerInfo(bytes) else { return body(.malformed(nil)) }
-            body(.servers(news.servers))
-            if info == nil { body(answer(to: news)) }
-            info = news
+            guard let update = NATSServerInfo(bytes) else { return body(.malformed(nil)) }
+            body(.servers(update.servers))
+            if info == nil { body(answer(to: update)) }
+            info = update
         case .pong where isWelcome: body(.pong)
         case .pong:
             guard let info else { return body(.malformed(nil)) }
@@ -35,7 +35,7 @@ struct NATSSession {
     }
 
     /// The server answers in order: its `PONG` says that it has taken us, and that the inbox stands.
-    private func answer(to info: NATSServerInfo) -> BusWord {
+    private func answer(to info: NATSServerInfo) -> BrokerMessage {
         if info.wantsTLS { return .refusal("it wants TLS, which Parlor does not speak to a bus") }
         guard info.hasHeaders else {
             return .refusal("it is older than NATS 2.2, which says at once that nobody serves")
@@ -68,7 +68,7 @@ struct NATSSession {
 
     private func message(
         _ head: NATSMessageHead, _ headers: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
-    ) -> BusWord {
+    ) -> BrokerMessage {
         if head.subscription == NATSWire.inboxSubscription {
             guard let id = subjects.requestID(inbox: head.subject) else { return .malformed(nil) }
             return .reply(id: id, Self.reply(status: Self.status(headers), payload))
@@ -135,9 +135,9 @@ struct NATSReader: BusReader {
     /// The server begins, with its `INFO`.
     var opening: [UInt8] { [] }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BusWord) -> Void) throws(BusReadError) {
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BrokerMessage) -> Void) throws(BusReadError) {
         var session = session
         defer { self.session = session }
-        try parser.parse(bytes) { session.hear($0, body) }
+        try parser.parse(bytes) { session.receive($0, body) }
     }
 }

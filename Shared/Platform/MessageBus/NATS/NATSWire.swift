@@ -23,8 +23,8 @@ struct NATSWire: BusWire {
         subjects = NATSSubjects(prefix: prefix, inboxName: credentials?.userAsToken.map { "\($0).\(name)" } ?? name)
     }
 
-    var tellsOfLostResponders: Bool { false }
-    var keepsKeysTogether: Bool { false }
+    var reportsLostResponders: Bool { false }
+    var hasKeyAffinity: Bool { false }
 
     func makeReader(name: String) -> any BusReader { NATSReader(NATSSession(name: name, credentials, subjects)) }
 

@@ -3,9 +3,9 @@ import JSON
 /// A broker's protocol as a `TCPBus` speaks it: bytes in and out, no I/O. Each writer appends one message.
 protocol BusWire: Sendable {
     /// Whether whoever asked is told at once when the responder's connection ends.
-    var tellsOfLostResponders: Bool { get }
+    var reportsLostResponders: Bool { get }
 
-    var keepsKeysTogether: Bool { get }
+    var hasKeyAffinity: Bool { get }
 
     /// - Parameter name: what the broker is told of who this is.
     func makeReader(name: String) -> any BusReader
@@ -28,10 +28,10 @@ protocol BusReader {
     /// Calls the body with each word that is complete now.
     ///
     /// - Throws: when where the next word begins cannot be known. The connection is of no use then.
-    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BusWord) -> Void) throws(BusReadError)
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BrokerMessage) -> Void) throws(BusReadError)
 }
 
-enum BusWord {
+enum BrokerMessage {
     /// Wants these bytes at once.
     case answer([UInt8])
     /// This peer is taken: from now on it may speak.

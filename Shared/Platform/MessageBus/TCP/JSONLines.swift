@@ -4,8 +4,8 @@ import JSON
 struct JSONLines: BusWire {
     let token: String?
 
-    var tellsOfLostResponders: Bool { true }
-    var keepsKeysTogether: Bool { true }
+    var reportsLostResponders: Bool { true }
+    var hasKeyAffinity: Bool { true }
 
     func makeReader(name: String) -> any BusReader { JSONLinesReader(name: name, token: token) }
 
@@ -53,31 +53,31 @@ struct JSONLinesReader: BusReader {
         opening = hello
     }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BusWord) -> Void) throws(BusReadError) {
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BrokerMessage) -> Void) throws(BusReadError) {
         var isWelcome = isWelcome
         defer { self.isWelcome = isWelcome }
         do throws(LineSplitter.LineTooLong) {
             try lines.split(bytes) { line in
-                let word = Self.word(line, isWelcome: isWelcome)
-                if case .welcome = word { isWelcome = true }
-                body(word)
+                let message = Self.parse(line, isWelcome: isWelcome)
+                if case .welcome = message { isWelcome = true }
+                body(message)
             }
         } catch {
             throw BusReadError(reason: "a line over \(BusLimits.maxLine) bytes")
         }
     }
 
-    private static func word(_ bytes: UnsafeRawBufferPointer, isWelcome: Bool) -> BusWord {
+    private static func parse(_ bytes: UnsafeRawBufferPointer, isWelcome: Bool) -> BrokerMessage {
         let line: BusLine
         do throws(BusLineError) {
             line = try BusLine(bytes)
         } catch {
             return .malformed(nil)
         }
-        return isWelcome ? word(bytes, line) : firstWord(bytes, line)
+        return isWelcome ? parse(bytes, line) : parseFirst(bytes, line)
     }
 
-    private static func firstWord(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BusWord {
+    private static func parseFirst(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BrokerMessage {
         switch line.operation {
         case .welcome:
             let interval = line.pingInterval.flatMap { $0 > 0 ? Duration.milliseconds($0) : nil }
@@ -87,7 +87,7 @@ struct JSONLinesReader: BusReader {
         }
     }
 
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BusWord {
+    private static func parse(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BrokerMessage {
         switch line.operation {
         case .msg: return message(bytes, line)
         case .res:
@@ -108,7 +108,7 @@ struct JSONLinesReader: BusReader {
         }
     }
 
-    private static func message(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BusWord {
+    private static func message(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BrokerMessage {
         guard let sub = line.sub, let subject = bytes.string(at: line.subject) else { return .malformed(nil) }
         // Whoever published it has to be a peer of this bus, not one who writes JSON: this is the border.
         guard let data = bytes.value(at: line.data) else { return .malformed(line.reply.map { .number($0) }) }

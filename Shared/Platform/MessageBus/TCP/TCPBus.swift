@@ -20,20 +20,20 @@ public final class TCPBus: MessageBus {
     public static func connect(
         host: String, port: UInt16, name: String, token: String?, on loop: EventLoop,
         maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
-        onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+        onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(BusError) -> TCPBus {
         try await connect(
             to: [BusAddress(host: host, port: port)], in: JSONLines(token: token), name: name, on: loop,
-            maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
+            maxPendingBytes: maxPendingBytes, onWarning: onWarning)
     }
 
     /// - Parameter servers: one at least, tried in turn.
     static func connect(
         to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
-        onTrouble: @escaping @Sendable (String) -> Void
+        onWarning: @escaping @Sendable (String) -> Void
     ) async throws(BusError) -> TCPBus {
         let link = TCPBusLink(
-            servers, wire, name: name, on: loop, maxPendingBytes: maxPendingBytes, onTrouble: onTrouble)
+            servers, wire, name: name, on: loop, maxPendingBytes: maxPendingBytes, onWarning: onWarning)
         let outcome: Result<Void, BusError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 link.state.withLock { $0.firstConnection = { continuation.resume(returning: $0) } }
@@ -52,7 +52,7 @@ public final class TCPBus: MessageBus {
         wire = link.wire
     }
 
-    public var keepsKeysTogether: Bool { wire.keepsKeysTogether }
+    public var hasKeyAffinity: Bool { wire.hasKeyAffinity }
 
     public var isConnected: Bool { link.state.withLock { $0.connection != nil } }
     public var counters: TCPBusCounters { link.state.withLock { $0.counters } }
@@ -78,7 +78,7 @@ public final class TCPBus: MessageBus {
     /// With the lock taken once. Taken for each event in turn, it goes to and fro between this thread and the loop, which waits for it; and
     /// for all of a long list, the loop could send nothing of it before it is over the bound.
     private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
-        link.say { state in
+        link.update { state in
             piece.map { event in
                 guard !event.isTooLong else { return .lineTooLong }
                 guard state.connection != nil else {
@@ -110,8 +110,8 @@ public final class TCPBus: MessageBus {
     }
 
     private func subscribe(_ subscription: TCPBusSubscription) -> BusSubscription {
-        let id = link.say { $0.add(subscription) }
-        return BusSubscription { [weak link = link] in link?.say { $0.removeSubscription(id) } }
+        let id = link.update { $0.add(subscription) }
+        return BusSubscription { [weak link = link] in link?.update { $0.removeSubscription(id) } }
     }
 
     public func request(
@@ -121,18 +121,18 @@ public final class TCPBus: MessageBus {
         guard SubjectGrammar.isSubject(subject) else { return completion(.failure(.badSubject)) }
         guard !BusLimits.isRequestTooLong(subject, data, context) else { return completion(.failure(.lineTooLong)) }
         let deadline = link.now + context.timeout
-        let failure: BusError? = link.say { state in
+        let failure: BusError? = link.update { state in
             guard state.connection != nil else { return .disconnected }
             guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }
             let mayBeRepeated =
-                context.isQuestion && !wire.tellsOfLostResponders && context.timeout > TCPBusLink.patience
+                context.isQuestion && !wire.reportsLostResponders && context.timeout > TCPBusLink.maxWait
             let question =
                 mayBeRepeated
                 ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
             let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
             if mayBeRepeated {
                 state.repeats.earn()
-                state.repeatQuestion(id, at: deadline - context.timeout + TCPBusLink.patience)
+                state.repeatQuestion(id, at: deadline - context.timeout + TCPBusLink.maxWait)
             }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
                 _ = state.takeAsked(id)
@@ -155,7 +155,7 @@ public final class TCPBus: MessageBus {
 
     public func flush() async throws(BusError) {
         let outcome: Result<Void, BusError> = await withCheckedContinuation { continuation in
-            let isSent = link.say { state in
+            let isSent = link.update { state in
                 guard state.connection != nil else { return false }
                 state.pongs.append { continuation.resume(returning: $0) }
                 wire.ping(to: &state.outgoing)
@@ -169,14 +169,14 @@ public final class TCPBus: MessageBus {
     // MARK: - Closing
 
     public func close() async {
-        if !wire.tellsOfLostResponders {
-            link.say { $0.removeAllSubscriptions() }
+        if !wire.reportsLostResponders {
+            link.update { $0.removeAllSubscriptions() }
             // What the broker had sent before it knew is given back while there is a connection, as nobody else would tell
             // whoever asked. Without one there is nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in
-            link.say { state in
+            link.update { state in
                 state.removeAllSubscriptions()
                 state.drainWaiters.append(continuation)
             }

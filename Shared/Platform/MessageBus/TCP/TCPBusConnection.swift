@@ -16,7 +16,7 @@ final class TCPBusConnection: ChannelHandler {
     private var isWelcome = false
     private var refusal: String?
     private var interval = standardInterval
-    private var lastHeard = LoopInstant.now()
+    private var lastReceivedAt = LoopInstant.now()
     private var keepalive: LoopTimer?
     private var deadlines: LoopTimer?
     /// A flush may have been asked for before: a timer that it started would outlive this.
@@ -54,7 +54,7 @@ final class TCPBusConnection: ChannelHandler {
     }
 
     private func checkLife() {
-        let silence = LoopInstant.now() - lastHeard
+        let silence = LoopInstant.now() - lastReceivedAt
         guard isWelcome, silence < interval * Self.maxSilentIntervals else { return channel.abort() }
         if silence >= interval { link.pingIfIdle() }
         keepalive?.rearm(after: interval)
@@ -63,20 +63,20 @@ final class TCPBusConnection: ChannelHandler {
     // MARK: ChannelHandler
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
-        lastHeard = loop.now
+        lastReceivedAt = loop.now
         do throws(BusReadError) {
-            try reader.read(bytes) { heard($0) }
+            try reader.read(bytes) { handle($0) }
         } catch {
             link.countMalformed()
-            link.trouble("the bus at \(address) is not understood: \(error.reason)")
+            link.warn("the bus at \(address) is not understood: \(error.reason)")
             channel.abort()
         }
     }
 
-    private func heard(_ word: BusWord) {
+    private func handle(_ message: BrokerMessage) {
         // What comes after a refusal counts no more.
         guard refusal == nil else { return }
-        switch word {
+        switch message {
         case .answer(let bytes): channel.write(bytes)
         case .welcome(let welcome):
             interval = min(welcome.pingInterval ?? interval, interval)
@@ -86,7 +86,7 @@ final class TCPBusConnection: ChannelHandler {
         case .refusal(let reason):
             refusal = reason
             channel.close()
-        default: link.heard(word)
+        default: link.handle(message)
         }
     }
 

@@ -2,33 +2,33 @@ import JSON
 import Reactor
 import Synchronization
 
-/// A `TCPBus`' link to its broker: connecting, reconnecting, and what the broker says. On the loop, except for `say`, `drained`, `giveUp`,
+/// A `TCPBus`' link to its broker: connecting, reconnecting, and what the broker says. On the loop, except for `update`, `drained`, `giveUp`,
 /// a reply, and the first attempt.
 ///
 /// When the connection is lost it is made again, for ever, and the subscriptions are made again before anything else is said.
 final class TCPBusLink: Sendable {
     /// How long a question waits for its reply before it is asked again, if the bus does not report that its responder is gone.
-    static let patience: Duration = .seconds(1)
+    static let maxWait: Duration = .seconds(1)
 
     let loop: EventLoop
     let name: String
     let wire: any BusWire
     let maxPendingBytes: Int
-    private let onTrouble: @Sendable (String) -> Void
+    private let onWarning: @Sendable (String) -> Void
     private let start = ContinuousClock.now
     let state: Mutex<TCPBusState>
 
     /// - Parameter servers: one at least, tried in turn.
     init(
         _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
-        onTrouble: @escaping @Sendable (String) -> Void
+        onWarning: @escaping @Sendable (String) -> Void
     ) {
         state = Mutex(TCPBusState(BusServers(servers), wire))
         self.wire = wire
         self.name = name
         self.loop = loop
         self.maxPendingBytes = maxPendingBytes
-        self.onTrouble = onTrouble
+        self.onWarning = onWarning
     }
 
     /// As deadlines are counted.
@@ -37,7 +37,7 @@ final class TCPBusLink: Sendable {
     // MARK: - Sending
 
     /// Changes the state, and has the loop send what that left to be sent. From any thread.
-    func say<T: Sendable>(_ change: (inout TCPBusState) -> T) -> T {
+    func update<T: Sendable>(_ change: (inout TCPBusState) -> T) -> T {
         let (result, connection) = state.withLock { state in
             let result = change(&state)
             return (result, state.connectionToFlush())
@@ -57,7 +57,7 @@ final class TCPBusLink: Sendable {
 
     func expire() {
         let now = now
-        let late = say { state in
+        let late = update { state in
             state.watch.end()
             _ = state.serving.expire(at: now)
             let late = state.asked.expire(at: now)
@@ -84,7 +84,7 @@ final class TCPBusLink: Sendable {
     // MARK: - The connection
 
     func pingIfIdle() {
-        say { state in
+        update { state in
             state.pongs.append { _ in }
             wire.ping(to: &state.outgoing)
         }
@@ -94,13 +94,14 @@ final class TCPBusLink: Sendable {
     ///
     /// - Returns: false if the bus was closed meanwhile.
     func connected(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> Bool {
-        let opened = say { state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
+        let opened = update {
+            state -> (watchers: [@Sendable (BusState) -> Void], first: TCPBusState.FirstConnection?)? in
             guard !state.isClosed else { return nil }
             return (Array(state.watchers.values), state.connect(connection, welcome))
         }
         guard let opened else { return false }
         if let longest = welcome.maxMessage {
-            trouble(
+            warn(
                 "the bus takes \(longest) bytes at most, where Parlor may say \(BusLimits.maxLine): more is refused")
         }
         if let first = opened.first {
@@ -118,10 +119,10 @@ final class TCPBusLink: Sendable {
         for pong in lost.pongs { pong(.failure(.disconnected)) }
         for watcher in lost.watchers { watcher(.disconnected) }
         if let refusal {
-            trouble("the bus at \(address) refuses us: \(refusal)")
+            warn("the bus at \(address) refuses us: \(refusal)")
             giveUp(.refused(refusal))
         } else {
-            trouble("no connection to the bus at \(address)")
+            warn("no connection to the bus at \(address)")
         }
         drained()
         retry()
@@ -136,7 +137,7 @@ final class TCPBusLink: Sendable {
                     TCPBusConnection(channel, to: address, link: self)
                 }
             } catch {
-                trouble("no connection to the bus at \(address): \(error)")
+                warn("no connection to the bus at \(address): \(error)")
                 loop.execute { self.retry() }
             }
         }
@@ -152,8 +153,8 @@ final class TCPBusLink: Sendable {
     }
 
     /// Reported once per connection, and once while there is none.
-    func trouble(_ reason: String) {
-        if state.withLock({ $0.note(trouble: reason) }) { onTrouble(reason) }
+    func warn(_ reason: String) {
+        if state.withLock({ $0.note(warning: reason) }) { onWarning(reason) }
     }
 
     /// Ends a bus that has never been connected; does nothing to another.
@@ -179,8 +180,8 @@ final class TCPBusLink: Sendable {
 
     // MARK: - What the broker says
 
-    func heard(_ word: BusWord) {
-        switch word {
+    func handle(_ message: BrokerMessage) {
+        switch message {
         case .event(let subscription, let message):
             if case .events(_, _, let handler) = state.withLock({ $0.subscriptions[subscription] }) { handler(message) }
         case .request(let subscription, let address, let subject, let data, let context):
@@ -191,14 +192,14 @@ final class TCPBusLink: Sendable {
             serve(address, subject, data, context, handler)
         case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
             // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
-            let again = now + Self.patience
-            say { $0.repeatQuestion(id, at: again) }
+            let again = now + Self.maxWait
+            update { $0.repeatQuestion(id, at: again) }
         case .reply(let id, let result):
             state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
         case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }
-        case .complaint(let text): trouble("the bus says: \(text)")
+        case .complaint(let text): warn("the bus says: \(text)")
         case .malformed(let address):
             countMalformed()
             if let address { giveBack(address, .refused("malformed")) }
@@ -218,12 +219,12 @@ final class TCPBusLink: Sendable {
         _ handler: @Sendable (BusRequest) -> Void
     ) {
         let deadline = ContinuousClock.now + context.timeout
-        let id = say { $0.serving.insert(address, deadline: start.duration(to: deadline)) }
+        let id = update { $0.serving.insert(address, deadline: start.duration(to: deadline)) }
         handler(
             BusRequest(subject: subject, data: data, context: context, deadline: deadline) { [self] payload in
                 let data = payload.json
                 let isTooLong = BusLimits.isReplyTooLong(data)
-                say { state in
+                update { state in
                     // Gone with its deadline, or with the connection.
                     guard let address = state.serving.take(id) else { return }
                     guard state.pendingBytes < maxPendingBytes else { return refuse(address, &state) }
@@ -247,6 +248,6 @@ final class TCPBusLink: Sendable {
     }
 
     private func giveBack(_ address: ReplyAddress, _ error: BusError) {
-        say { if $0.connection != nil { wire.reply(address, error, to: &$0.outgoing) } }
+        update { if $0.connection != nil { wire.reply(address, error, to: &$0.outgoing) } }
     }
 }

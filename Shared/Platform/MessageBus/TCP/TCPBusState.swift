@@ -68,13 +68,13 @@ struct TCPBusState {
     var firstConnection: FirstConnection?
     var backoff = Backoff()
     /// What was told since there was a connection.
-    private var troubles: Set<String> = []
+    private var warnings: Set<String> = []
     var isClosed = false
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
     var counters = TCPBusCounters()
 
     /// As many troubles as several servers can have between them; what else there is stays untold.
-    private static let maxTroubles = 64
+    private static let maxWarnings = 64
 
     init(_ servers: BusServers, _ wire: any BusWire) {
         self.servers = servers
@@ -99,9 +99,9 @@ struct TCPBusState {
     }
 
     /// - Returns: whether it is worth telling.
-    mutating func note(trouble: String) -> Bool {
-        guard !isClosed, troubles.count < Self.maxTroubles else { return false }
-        return troubles.insert(trouble).inserted
+    mutating func note(warning: String) -> Bool {
+        guard !isClosed, warnings.count < Self.maxWarnings else { return false }
+        return warnings.insert(warning).inserted
     }
 
     /// The connection that has to be told to send, once until it has.
@@ -166,7 +166,7 @@ struct TCPBusState {
         maxMessage = welcome.maxMessage
         isFlushing = false
         backoff.reset()
-        troubles = []
+        warnings = []
         for (id, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
             wire.subscribe(id, subscription, to: &outgoing)
         }

@@ -147,13 +147,13 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             connection.rollBack()
             return false
         }
-        if crashPoint?.place == .beforeCommit { crashPoint?.crash() }
+        if crashPoint?.moment == .beforeCommit { crashPoint?.crash() }
         let (hooks, events) = try connection.commit()
-        if crashPoint?.place == .afterCommit { crashPoint?.crash() }
+        if crashPoint?.moment == .afterCommit { crashPoint?.crash() }
         counters.committed(writes: batch.count, hasChanges: hasChanges)
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
-        if crashPoint?.place == .afterPublish { crashPoint?.crash() }
+        if crashPoint?.moment == .afterPublish { crashPoint?.crash() }
         for answer in answers { answer() }
         return true
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Where a process kills itself, for the drill that proves that nothing acknowledged is lost: never set otherwise.
 public struct CrashPoint: Sendable, Equatable {
-    public enum Place: String, Sendable, CaseIterable {
+    public enum Moment: String, Sendable, CaseIterable {
         /// The writes of a batch are done, and nothing of them is on disk.
         case beforeCommit = "before-commit"
         /// They are on disk, and nobody was told.
@@ -11,16 +11,16 @@ public struct CrashPoint: Sendable, Equatable {
         case afterPublish = "after-publish"
     }
 
-    public let place: Place
+    public let moment: Moment
     /// At which commit of the process, from 1.
     public let count: Int
 
     /// `PLACE:COUNT`, as `after-commit:37`; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, let place = Place(rawValue: String(parts[0])), let count = Int(parts[1]), count > 0
+        guard parts.count == 2, let moment = Moment(rawValue: String(parts[0])), let count = Int(parts[1]), count > 0
         else { return nil }
-        self.place = place
+        self.moment = moment
         self.count = count
     }
 
@@ -29,7 +29,7 @@ public struct CrashPoint: Sendable, Equatable {
 
     /// As `kill -9` would.
     func crash() -> Never {
-        if place == .afterPublish { usleep(Self.timeToPublish) }
+        if moment == .afterPublish { usleep(Self.timeToPublish) }
         raise(SIGKILL)
         // The signal cannot be caught, and has come before `raise` returns.
         fatalError("SIGKILL was survived")

@@ -116,7 +116,7 @@ struct BroadcastThrottleTests {
     @Test("while something is under way the pause lasts, and its end ends it")
     func busy() async throws {
         var pacing = Self.pacing(quietPeriod: .zero)
-        (pacing.minimumRest, pacing.idleRest) = (0, 1e9)
+        (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)
         try await run(pacing) { side in
             side.busy.flag.store(true, ordering: .relaxed)
             await side.broadcast()

@@ -10,14 +10,14 @@ struct ClientLivenessTests {
     @Test("who answers a ping has what was sent before it, and not what came after")
     func confirmed() {
         var life = ClientLiveness(at: instant(1))
-        #expect(life.confirmed(of: "messaging") == 0 && life.heardAt == instant(1))
+        #expect(life.confirmed(of: "messaging") == 0 && life.lastActiveAt == instant(1))
         life.notePing(after: ["messaging": 7])
         #expect(life.confirmed(of: "messaging") == 0, "it has not answered yet")
         life.noteAnswer(at: instant(2))
-        #expect(life.confirmed(of: "messaging") == 7 && life.heardAt == instant(2))
+        #expect(life.confirmed(of: "messaging") == 7 && life.lastActiveAt == instant(2))
         life.notePing(after: ["messaging": 9, "elements": 3])
         life.noteEvent(at: instant(3))
-        #expect(life.confirmed(of: "messaging") == 7 && life.heardAt == instant(3), "an event is no answer")
+        #expect(life.confirmed(of: "messaging") == 7 && life.lastActiveAt == instant(3), "an event is no answer")
         life.noteAnswer(at: instant(4))
         #expect(life.confirmed(of: "messaging") == 9 && life.confirmed(of: "elements") == 3)
     }
@@ -30,6 +30,6 @@ struct ClientLivenessTests {
         life.notePing(after: ["messaging": 8])
         life.noteJoin()
         life.noteAnswer(at: instant(3))
-        #expect(life.confirmed(of: "messaging") == 0 && life.heardAt == instant(3))
+        #expect(life.confirmed(of: "messaging") == 0 && life.lastActiveAt == instant(3))
     }
 }

@@ -13,15 +13,15 @@ struct FanoutTests {
 
     @Test("an event reaches its room, its person or everyone, in the log's order")
     func audiences() async throws {
-        try await GatewayWorld.run { world in
-            let inside = try await world.join()
-            let outside = try await world.connect()
-            let stranger = try await world.connect(GatewayWorld.bob)
-            world.chat.emit([
+        try await GatewayHarness.run { harness in
+            let inside = try await harness.join()
+            let outside = try await harness.connect()
+            let stranger = try await harness.connect(GatewayHarness.bob)
+            harness.chat.emit([
                 Emission(to: .room, "to:room", data(1)), Emission(to: .everyone, "to:all", data(2)),
                 Emission(to: .person("ada"), "to:ada", data(3)),
             ])
-            world.chat.emit([Emission(to: .everyone, "last", data(4))])
+            harness.chat.emit([Emission(to: .everyone, "last", data(4))])
             func receive(_ client: SocketIOTestClient, _ expected: [String]) async throws {
                 for event in expected {
                     guard case .event(let name, _) = try await client.next() else { continue }
@@ -43,20 +43,20 @@ struct FanoutTests {
     }
 
     @Test("a crowd is told of what everyone hears together, with a pause between; others do not wait for that")
-    func crowd() async throws {
-        try await GatewayWorld.run(loops: 1, pacing: Self.pacing(quietPeriod: .seconds(3600))) { world in
-            let clients = [try await world.connect(), try await world.connect()]
-            world.chat.emit([Emission(to: .everyone, "to:all", data(1))])
+    func throttled() async throws {
+        try await GatewayHarness.run(loops: 1, pacing: Self.pacing(quietPeriod: .seconds(3600))) { harness in
+            let clients = [try await harness.connect(), try await harness.connect()]
+            harness.chat.emit([Emission(to: .everyone, "to:all", data(1))])
             for client in clients { #expect(try await client.next() == .event("to:all", data(1))) }
             for number in 2...3 {
-                world.chat.emit([
+                harness.chat.emit([
                     Emission(to: .everyone, "to:all", data(number)),
                     Emission(to: .person("ada"), "to:ada", data(number)),
                 ])
             }
             // More than may wait.
             let long = JSONValue(String(repeating: "x", count: 70_000))
-            world.chat.emit([Emission(to: .everyone, "to:all", long)])
+            harness.chat.emit([Emission(to: .everyone, "to:all", long)])
             for client in clients {
                 for number in 2...3 { #expect(try await client.next() == .event("to:ada", data(number))) }
                 for number in 2...3 { #expect(try await client.next() == .event("to:all", data(number))) }
@@ -66,32 +66,32 @@ struct FanoutTests {
     }
 
     @Test("where nobody comes, the pause is over as soon as the loop has nothing else to do")
-    func lull() async throws {
-        try await GatewayWorld.run(loops: 1, pacing: Self.pacing()) { world in
-            let client = try await world.connect()
+    func idleWindow() async throws {
+        try await GatewayHarness.run(loops: 1, pacing: Self.pacing()) { harness in
+            let client = try await harness.connect()
             for number in 0..<50 {
-                world.chat.emit([Emission(to: .everyone, "to:all", data(number))])
+                harness.chat.emit([Emission(to: .everyone, "to:all", data(number))])
                 #expect(try await client.next() == .event("to:all", data(number)))
             }
         }
     }
 
     @Test("what is asked meanwhile is answered first, and its end ends the pause")
-    func underWay() async throws {
+    func inFlight() async throws {
         var pacing = Self.pacing()
-        (pacing.minimumRest, pacing.idleRest) = (0, 1e9)
-        try await GatewayWorld.run(loops: 1, pacing: pacing) { world in
-            let client = try await world.connect()
+        (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)
+        try await GatewayHarness.run(loops: 1, pacing: pacing) { harness in
+            let client = try await harness.connect()
             let asked = Arrivals<BusRequest>()
-            world.chat.on("chat.send") { asked.add($0) }
+            harness.chat.on("chat.send") { asked.add($0) }
             for number in 0..<5 {
                 // Nothing is under way, so it waits for nothing.
-                world.chat.emit([Emission(to: .everyone, "to:all", data(number))])
+                harness.chat.emit([Emission(to: .everyone, "to:all", data(number))])
                 #expect(try await client.next() == .event("to:all", data(number)))
                 try await client.emit("chat:send", "{}", ack: 9)
                 let request = try await asked.next()
-                world.chat.emit([Emission(to: .everyone, "to:all", data(-number))])
-                world.chat.emit([Emission(to: .person("ada"), "to:ada", data(number))])
+                harness.chat.emit([Emission(to: .everyone, "to:all", data(-number))])
+                harness.chat.emit([Emission(to: .person("ada"), "to:ada", data(number))])
                 #expect(try await client.next() == .event("to:ada", data(number)))
                 request.reply(Reply().json)
                 guard case .ack(9, _) = try await client.next() else {
@@ -107,19 +107,19 @@ struct FanoutTests {
     func crowdLater() async throws {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .milliseconds(1), .milliseconds(1))
-        try await GatewayWorld.run(loops: 1, pacing: pacing) { world in
-            let client = try await world.connect()
-            for number in 0..<200 { world.chat.emit([Emission(to: .everyone, "to:all", data(number))]) }
+        try await GatewayHarness.run(loops: 1, pacing: pacing) { harness in
+            let client = try await harness.connect()
+            for number in 0..<200 { harness.chat.emit([Emission(to: .everyone, "to:all", data(number))]) }
             for number in 0..<200 { #expect(try await client.next() == .event("to:all", data(number))) }
         }
     }
 
     @Test("with GLOBAL_SCOPE=participants only they hear of a room")
     func participants() async throws {
-        try await GatewayWorld.run(["--global-scope", "participants"]) { world in
-            let (ada, bob) = (try await world.connect(), try await world.connect(GatewayWorld.bob))
-            world.chat.emit([Emission(to: .everyone, "first", data(1))], participants: ["ada"])
-            world.chat.emit([Emission(to: .everyone, "second", data(2))], participants: ["ada", "bob"])
+        try await GatewayHarness.run(["--global-scope", "participants"]) { harness in
+            let (ada, bob) = (try await harness.connect(), try await harness.connect(GatewayHarness.bob))
+            harness.chat.emit([Emission(to: .everyone, "first", data(1))], participants: ["ada"])
+            harness.chat.emit([Emission(to: .everyone, "second", data(2))], participants: ["ada", "bob"])
             #expect(try await bob.next() == .event("second", data(2)))
             #expect(try await ada.next() == .event("first", data(1)))
             #expect(try await ada.next() == .event("second", data(2)))
@@ -127,9 +127,9 @@ struct FanoutTests {
     }
 
     /// Answers `chat:send` with the position of an entry, and does with the entry what the test wants.
-    private func answerSends(_ world: GatewayWorld, _ publish: @escaping @Sendable (LogEntry) -> Void) {
+    private func answerSends(_ harness: GatewayHarness, _ publish: @escaping @Sendable (LogEntry) -> Void) {
         let echo = Emission(to: .person("ada"), "message:new", data(1))
-        world.chat.on("chat.send") { [chat = world.chat] request in
+        harness.chat.on("chat.send") { [chat = harness.chat] request in
             let entry = chat.commit([echo])
             request.reply(Reply(.created, .emptyObject, position: chat.position(of: entry)).json)
             publish(entry)
@@ -138,9 +138,9 @@ struct FanoutTests {
 
     @Test("the echo comes before the ack, though the answer came before the entry")
     func echoFirst() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            answerSends(world) { [chat = world.chat] in chat.publish($0) }
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            answerSends(harness) { [chat = harness.chat] in chat.publish($0) }
             for _ in 1...20 {
                 try await client.emit("chat:send", "{}", ack: 9)
                 #expect(try await client.next() == .event("message:new", data(1)))
@@ -154,49 +154,49 @@ struct FanoutTests {
 
     @Test("an entry that the bus lost is fetched for the ack's sake")
     func fetched() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            answerSends(world) { _ in }
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            answerSends(harness) { _ in }
             for _ in 1...3 {
                 try await client.emit("chat:send", "{}", ack: 9)
                 #expect(try await client.next() == .event("message:new", data(1)))
                 #expect(try await client.next() != .event("message:new", data(1)))
             }
-            #expect(!world.log.text.contains("before its event"))
+            #expect(!harness.log.text.contains("before its event"))
         }
     }
 
     @Test("entries that come in the wrong order, or twice, are told once and in order")
     func outOfOrder() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            let entries = (1...4).map { world.chat.commit([Emission(to: .everyone, "n", data($0))]) }
-            for index in [1, 0, 0, 3, 1, 2] { world.chat.publish(entries[index]) }
-            world.chat.emit([Emission(to: .everyone, "n", data(5))])
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            let entries = (1...4).map { harness.chat.commit([Emission(to: .everyone, "n", data($0))]) }
+            for index in [1, 0, 0, 3, 1, 2] { harness.chat.publish(entries[index]) }
+            harness.chat.emit([Emission(to: .everyone, "n", data(5))])
             for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
         }
     }
 
     @Test("what was lost is fetched when the service announces how far it is")
     func announced() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            for number in 1...3 { _ = world.chat.commit([Emission(to: .everyone, "n", data(number))]) }
-            world.chat.announce()
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            for number in 1...3 { _ = harness.chat.commit([Emission(to: .everyone, "n", data(number))]) }
+            harness.chat.announce()
             for number in 1...3 { #expect(try await client.next() == .event("n", data(number))) }
         }
     }
 
     @Test("when a service's database was restored, sockets are closed, and answers wait for their echo again")
     func restored() async throws {
-        try await GatewayWorld.run(loops: 1) { world in
-            let client = try await world.connect()
-            for number in 1...5 { world.chat.emit([Emission(to: .everyone, "n", data(number))]) }
+        try await GatewayHarness.run(loops: 1) { harness in
+            let client = try await harness.connect()
+            for number in 1...5 { harness.chat.emit([Emission(to: .everyone, "n", data(number))]) }
             for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
-            world.chat.restore(forgetting: 3)
+            harness.chat.restore(forgetting: 3)
             #expect(try await client.receive() == "closed", "what it was told is of a past that is no more")
-            answerSends(world) { _ in }
-            let again = try await world.connect()
+            answerSends(harness) { _ in }
+            let again = try await harness.connect()
             try await again.emit("chat:send", "{}", ack: 9)
             #expect(try await again.next() == .event("message:new", data(1)))
             guard case .ack(9, _) = try await again.next() else {
@@ -208,31 +208,31 @@ struct FanoutTests {
 
     @Test("an answer that waits for its event does not reach a socket that is closed because the log has another past")
     func restoredMeanwhile() async throws {
-        try await GatewayWorld.run(loops: 1) { world in
-            let asked = world.chat.hold("chat.send")
-            let client = try await world.connect()
-            world.chat.emit([Emission(to: .everyone, "n", data(1))])
+        try await GatewayHarness.run(loops: 1) { harness in
+            let asked = harness.chat.hold("chat.send")
+            let client = try await harness.connect()
+            harness.chat.emit([Emission(to: .everyone, "n", data(1))])
             #expect(try await client.next() == .event("n", data(1)))
             try await client.emit("chat:send", "{}", ack: 9)
             // Of an entry that is in no backup.
             try await asked.next().reply(Reply(position: StreamPosition(stream: "chat", seq: 2)).json)
-            world.chat.restore(forgetting: 0, adding: [Emission(to: .everyone, "n", data(2))])
+            harness.chat.restore(forgetting: 0, adding: [Emission(to: .everyone, "n", data(2))])
             #expect(try await client.receive() == "closed")
         }
     }
 
     @Test("an answer whose entry was written before the gateway began to follow waits for nothing")
     func beforeFollowing() async throws {
-        try await GatewayWorld.run(withChat: false) { world in
-            for number in 1...3 { _ = world.chat.commit([Emission(to: .everyone, "n", data(number))]) }
-            try world.chat.comeBack()
-            world.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
+        try await GatewayHarness.run(withChat: false) { harness in
+            for number in 1...3 { _ = harness.chat.commit([Emission(to: .everyone, "n", data(number))]) }
+            try harness.chat.comeBack()
+            harness.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
             // One that connects before the log is followed is closed when it is.
-            var client = try await world.connect()
+            var client = try await harness.connect()
             while true {
-                world.chat.emit([Emission(to: .everyone, "followed", data(4))])
+                harness.chat.emit([Emission(to: .everyone, "followed", data(4))])
                 if case .event = try await client.next() { break }
-                client = try await world.connect()
+                client = try await harness.connect()
             }
             try await client.emit("chat:send", "{}", ack: 77)
             while true {
@@ -240,28 +240,28 @@ struct FanoutTests {
                 #expect(answer["success"]?.bool == true)
                 break
             }
-            #expect(!world.log.text.contains("before its event"))
+            #expect(!harness.log.text.contains("before its event"))
         }
     }
 
     @Test("an answer does not wait for its event beyond the request's time")
     func overdue() async throws {
-        try await GatewayWorld.run(["--request-timeout", "1s"]) { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
+            let client = try await harness.connect()
             // An entry that nobody has, so that it cannot be fetched.
-            world.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 1_000_000)))
+            harness.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 1_000_000)))
             #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
-            let line = try #require(world.log.text.split(separator: "\n").first { $0.contains("before its event") })
+            let line = try #require(harness.log.text.split(separator: "\n").first { $0.contains("before its event") })
             #expect(try #require(try JSONValue(parsing: String(line))["ms"]?.int) <= 1000)
         }
     }
 
     @Test("a new room has what others contribute to it at zero, and nobody is asked")
     func newRoom() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            let room = GatewayWorld.base("r")
-            world.chat.emit([Emission(to: .person("ada"), "room:created", room, composition: .room)])
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            let room = GatewayHarness.base("r")
+            harness.chat.emit([Emission(to: .person("ada"), "room:created", room, composition: .room)])
             guard case .event("room:created", let created) = try await client.next() else {
                 Issue.record("something else came first")
                 return
@@ -273,12 +273,12 @@ struct FanoutTests {
 
     @Test("events that the gateway composes reach each person in the log's order, as that person sees them")
     func composed() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            let contributions = world.chat.hold("chat.contribute")
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            let contributions = harness.chat.hold("chat.contribute")
             let given = try JSONValue(parsing: #"{"roomId":"r","badges":{"elements":0}}"#)
             let emission = Emission(to: .person("ada"), "room:badges", given, composition: .badges)
-            world.chat.emit([emission, emission])
+            harness.chat.emit([emission, emission])
             for badge in [3, 4] {
                 let request = try await contributions.next()
                 let values = #"{"rooms":[[null,null,\#(badge)]]}"#
@@ -293,11 +293,11 @@ struct FanoutTests {
 
     @Test("the badges that the service gives are not asked for again")
     func givenBadges() async throws {
-        try await GatewayWorld.run { world in
-            world.contribute(badge: 9)
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            harness.contribute(badge: 9)
+            let client = try await harness.connect()
             let given = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":0}}"#)
-            world.chat.emit([Emission(to: .person("ada"), "room:badges", given, composition: .badges)])
+            harness.chat.emit([Emission(to: .person("ada"), "room:badges", given, composition: .badges)])
             let badges = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":0},"hasUnread":false}"#)
             #expect(try await client.next() == .event("room:badges", badges))
         }

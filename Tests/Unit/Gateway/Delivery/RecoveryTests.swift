@@ -8,10 +8,10 @@ struct RecoveryTests {
     /// Connects with a cursor, and reads up to `sync:done`.
     /// - Returns: the socket, the events before, whether all was recovered, and the new cursor.
     private static func connect(
-        _ world: GatewayWorld, since cursor: String
+        _ harness: GatewayHarness, since cursor: String
     ) async throws -> (client: SocketIOTestClient, missed: [String], isRecovered: Bool, cursor: String) {
-        let client = try await world.openSocket()
-        try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
+        let client = try await harness.openSocket()
+        try await client.send("40{\"token\":\"\(harness.token())\",\"since\":\"\(cursor)\"}")
         #expect(try await client.receive().hasPrefix("40{"))
         var missed: [String] = []
         while true {
@@ -24,8 +24,8 @@ struct RecoveryTests {
         }
     }
 
-    private static func tell(_ world: GatewayWorld, _ names: String...) {
-        for name in names { world.chat.emit([Emission(to: .room, name, .emptyObject)]) }
+    private static func publish(_ harness: GatewayHarness, _ names: String...) {
+        for name in names { harness.chat.emit([Emission(to: .room, name, .emptyObject)]) }
     }
 
     /// Joins a room; the events that come before the ack, but for presence.
@@ -46,19 +46,19 @@ struct RecoveryTests {
     @Test("a cursor that is none recovers nothing, and the one that is given instead recovers all since")
     func recovers() async throws {
         // On one loop: when one socket was told an event to everyone, no other that connects later will be.
-        try await GatewayWorld.run(loops: 1) { world in
-            let first = try await Self.connect(world, since: "nonsense")
+        try await GatewayHarness.run(loops: 1) { harness in
+            let first = try await Self.connect(harness, since: "nonsense")
             #expect(!first.isRecovered && first.missed.isEmpty)
-            Self.tell(world, "one", "two")
-            world.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)])
-            world.chat.emit([Emission(to: .person("bob"), "his", .emptyObject)])
-            world.chat.emit([Emission(to: .everyone, "all", .emptyObject)])
-            world.chat.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "s", participants: ["bob", "cy"])
+            Self.publish(harness, "one", "two")
+            harness.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)])
+            harness.chat.emit([Emission(to: .person("bob"), "his", .emptyObject)])
+            harness.chat.emit([Emission(to: .everyone, "all", .emptyObject)])
+            harness.chat.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "s", participants: ["bob", "cy"])
             while try await first.client.next() != .event("all", .emptyObject) {}
-            let second = try await Self.connect(world, since: first.cursor)
+            let second = try await Self.connect(harness, since: first.cursor)
             #expect(second.isRecovered)
             #expect(second.missed == ["one", "two", "mine"])
-            let third = try await Self.connect(world, since: second.cursor)
+            let third = try await Self.connect(harness, since: second.cursor)
             #expect(third.isRecovered)
             #expect(third.missed == [])
         }
@@ -66,30 +66,30 @@ struct RecoveryTests {
 
     @Test("a room goes on from the cursor when it is joined, and from where it was left when it is joined again")
     func joins() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            let client = try await Self.connect(world, since: "none").client
-            Self.tell(world, "one", "two")
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let client = try await Self.connect(harness, since: "none").client
+            Self.publish(harness, "one", "two")
             #expect(try await Self.join("r", client) == ["one", "two"])
             #expect(try await Self.join("s", client) == [], "which leaves the other")
-            Self.tell(world, "three")
+            Self.publish(harness, "three")
             #expect(try await Self.join("r", client) == ["three"])
             #expect(try await Self.join("r", client) == [], "it has joined it already")
-            Self.tell(world, "live")
+            Self.publish(harness, "live")
             #expect(try await client.next() == .event("live", .emptyObject))
         }
     }
 
     @Test("what is in no gateway's memory any more is asked of its owner")
     func fromTheOwner() async throws {
-        try await GatewayWorld.run { world in
-            world.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
-            let cursor = try await Self.connect(world, since: "none").cursor
-            Self.tell(world, "needle")
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = try await Self.connect(harness, since: "none").cursor
+            Self.publish(harness, "needle")
             for _ in 1...9000 {
-                world.chat.emit([Emission(to: .everyone, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
+                harness.chat.emit([Emission(to: .everyone, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
             }
-            let back = try await Self.connect(world, since: cursor)
+            let back = try await Self.connect(harness, since: cursor)
             #expect(back.isRecovered)
             #expect(back.missed == ["needle"])
         }
@@ -97,53 +97,53 @@ struct RecoveryTests {
 
     @Test("what cannot be had within a request's time is given up, and what was asked meanwhile is answered then")
     func givesUp() async throws {
-        try await GatewayWorld.run(["--request-timeout", "1s"]) { world in
-            let (witness, _, _, cursor) = try await Self.connect(world, since: "none")
-            Self.tell(world, "needle")
-            for _ in 1...9000 { world.chat.emit([], room: "s", participants: ["bob", "cy"]) }
-            world.chat.emit([Emission(to: .person("ada"), "all of them", .emptyObject)])
+        try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
+            let (witness, _, _, cursor) = try await Self.connect(harness, since: "none")
+            Self.publish(harness, "needle")
+            for _ in 1...9000 { harness.chat.emit([], room: "s", participants: ["bob", "cy"]) }
+            harness.chat.emit([Emission(to: .person("ada"), "all of them", .emptyObject)])
             while try await witness.next() != .event("all of them", .emptyObject) {}
             // Its owner is there and says nothing.
-            let log = world.log.logger
-            world.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
-            world.chat.on("chat.send", reply: Reply(.ok))
-            let client = try await world.openSocket()
-            try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
+            let log = harness.log.logger
+            harness.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
+            harness.chat.on("chat.send", reply: Reply(.ok))
+            let client = try await harness.openSocket()
+            try await client.send("40{\"token\":\"\(harness.token())\",\"since\":\"\(cursor)\"}")
             #expect(try await client.receive().hasPrefix("40{"))
             try await client.emit("chat:send", "{}", ack: 7)
-            var told: [String] = []
-            while told.last != "ack" {
+            var received: [String] = []
+            while received.last != "ack" {
                 switch try await client.next() {
-                case .event("sync:done", let data): told.append("recovered: \(data["recovered"]?.bool ?? true)")
-                case .ack(7, _): told.append("ack")
+                case .event("sync:done", let data): received.append("recovered: \(data["recovered"]?.bool ?? true)")
+                case .ack(7, _): received.append("ack")
                 default: break
                 }
             }
-            #expect(told == ["recovered: false", "ack"])
+            #expect(received == ["recovered: false", "ack"])
             // Once, and not again and again while the socket waits.
-            #expect(world.log.text.split(separator: "rooms were asked for").count == 2)
+            #expect(harness.log.text.split(separator: "rooms were asked for").count == 2)
         }
     }
 
     @Test("a cursor from before a restored backup recovers nothing")
     func restored() async throws {
-        try await GatewayWorld.run { world in
-            Self.tell(world, "one", "two", "three")
-            let cursor = try await Self.connect(world, since: "none").cursor
-            world.chat.restore(forgetting: 1)
-            #expect(try await !Self.connect(world, since: cursor).isRecovered)
+        try await GatewayHarness.run { harness in
+            Self.publish(harness, "one", "two", "three")
+            let cursor = try await Self.connect(harness, since: "none").cursor
+            harness.chat.restore(forgetting: 1)
+            #expect(try await !Self.connect(harness, since: cursor).isRecovered)
         }
     }
 
     @Test("sockets that come back are caught up and live, however fast others are told something meanwhile")
     func underLoad() async throws {
-        try await GatewayWorld.run(loops: 1) { world in
-            world.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
-            let cursor = try await Self.connect(world, since: "none").cursor
-            Self.tell(world, "needle")
+        try await GatewayHarness.run(loops: 1) { harness in
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = try await Self.connect(harness, since: "none").cursor
+            Self.publish(harness, "needle")
             let others = Task {
                 while !Task.isCancelled {
-                    world.chat.emit([Emission(to: .room, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
+                    harness.chat.emit([Emission(to: .room, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
                     await Task.yield()
                 }
             }
@@ -151,7 +151,7 @@ struct RecoveryTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 1...20 {
                     group.addTask {
-                        let back = try await Self.connect(world, since: cursor)
+                        let back = try await Self.connect(harness, since: cursor)
                         #expect(back.isRecovered && back.missed == ["needle"])
                     }
                 }

@@ -14,7 +14,7 @@ struct ReplayBufferTests {
                 emissionsJSON: JSONWriter.value { $0.array { $0.string(past) } }), of: "chat")
     }
 
-    private static func place(_ seq: Int, past: String = "") -> LogPosition {
+    private static func position(_ seq: Int, past: String = "") -> LogPosition {
         LogPosition(after: broadcast(seq, past: past).entry, in: "db")
     }
 
@@ -22,7 +22,7 @@ struct ReplayBufferTests {
 
     private static func filled(_ seqs: ClosedRange<Int>, generationSize: Int = 10) -> ReplayBuffer {
         var recent = ReplayBuffer(generationSize: generationSize)
-        recent.start("chat", after: seqs.lowerBound == 1 ? beginning : place(seqs.lowerBound - 1))
+        recent.start("chat", after: seqs.lowerBound == 1 ? beginning : position(seqs.lowerBound - 1))
         for seq in seqs { recent.append(broadcast(seq, for: seq.isMultiple(of: 3) ? ["bob", "cy"] : ["ada", "bob"])) }
         return recent
     }
@@ -35,19 +35,21 @@ struct ReplayBufferTests {
     @Test("a person's entries since a place are found in order, and those of others are not")
     func found() {
         let recent = Self.filled(1...14)
-        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(4), for: "ada")) == [5, 7, 8, 10, 11, 13, 14])
+        #expect(
+            Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "ada")) == [5, 7, 8, 10, 11, 13, 14])
         #expect(Self.seqs(recent.entries(of: "chat", since: Self.beginning, for: "cy")) == [3, 6, 9, 12])
-        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(14), for: "ada")) == [])
-        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(4), for: "eve")) == [])
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(14), for: "ada")) == [])
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "eve")) == [])
     }
 
     @Test("at least a generation is kept, at most two; what is before them has to be asked for")
     func generations() {
         let recent = Self.filled(1...35)
         for seq in 20...35 {
-            #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(seq), for: "bob")) == Array((seq + 1)..<36))
+            #expect(
+                Self.seqs(recent.entries(of: "chat", since: Self.position(seq), for: "bob")) == Array((seq + 1)..<36))
         }
-        guard case .older = recent.entries(of: "chat", since: Self.place(19), for: "bob") else {
+        guard case .older = recent.entries(of: "chat", since: Self.position(19), for: "bob") else {
             Issue.record("a generation is kept for too long")
             return
         }
@@ -56,12 +58,13 @@ struct ReplayBufferTests {
     @Test("a place of another past, of another database, or ahead is unknown")
     func unknown() {
         let recent = Self.filled(1...14)
-        for place in [
-            Self.place(4, past: "another"), LogPosition(databaseID: "other", seq: 4, digest: Self.place(4).digest),
-            Self.place(15),
+        for position in [
+            Self.position(4, past: "another"),
+            LogPosition(databaseID: "other", seq: 4, digest: Self.position(4).digest),
+            Self.position(15),
         ] {
-            guard case .unknown = recent.entries(of: "chat", since: place, for: "ada") else {
-                Issue.record("\(place) is taken for one of this log")
+            guard case .unknown = recent.entries(of: "chat", since: position, for: "ada") else {
+                Issue.record("\(position) is taken for one of this log")
                 continue
             }
         }
@@ -76,9 +79,9 @@ struct ReplayBufferTests {
         var recent = Self.filled(1...5)
         recent.append(Self.broadcast(9))
         recent.append(Self.broadcast(10))
-        #expect(recent.positions["chat"] == Self.place(10))
-        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(9), for: "ada")) == [10])
-        guard case .older = recent.entries(of: "chat", since: Self.place(5), for: "ada") else {
+        #expect(recent.positions["chat"] == Self.position(10))
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(9), for: "ada")) == [10])
+        guard case .older = recent.entries(of: "chat", since: Self.position(5), for: "ada") else {
             Issue.record("what the gap held is passed over")
             return
         }
@@ -87,16 +90,16 @@ struct ReplayBufferTests {
     @Test("what was told before the start is added behind it, unless the stream has started elsewhere since")
     func backfill() {
         var recent = ReplayBuffer(generationSize: 10)
-        recent.start("chat", after: Self.place(8))
+        recent.start("chat", after: Self.position(8))
         recent.append(Self.broadcast(9))
         let entries = (4...8).map { Self.broadcast($0) }
-        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(7))
-        recent.backfill("chat", Array(entries.dropLast()), from: Self.place(3), to: Self.place(8))
-        guard case .older = recent.entries(of: "chat", since: Self.place(7), for: "ada") else {
+        recent.backfill("chat", entries, from: Self.position(3), to: Self.position(7))
+        recent.backfill("chat", Array(entries.dropLast()), from: Self.position(3), to: Self.position(8))
+        guard case .older = recent.entries(of: "chat", since: Self.position(7), for: "ada") else {
             Issue.record("entries of another place, or with a gap, were taken")
             return
         }
-        recent.backfill("chat", entries, from: Self.place(3), to: Self.place(8))
-        #expect(Self.seqs(recent.entries(of: "chat", since: Self.place(3), for: "ada")) == [4, 5, 6, 7, 8, 9])
+        recent.backfill("chat", entries, from: Self.position(3), to: Self.position(8))
+        #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(3), for: "ada")) == [4, 5, 6, 7, 8, 9])
     }
 }

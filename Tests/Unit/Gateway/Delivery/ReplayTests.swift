@@ -29,7 +29,7 @@ struct ReplayTests {
         "notes": (1...6).map { entry("notes", $0, at: $0 * 10 + 5, room: $0 == 3 ? "other" : "r") },
     ]
 
-    private static func place(_ stream: String, _ seq: Int) -> LogPosition {
+    private static func position(_ stream: String, _ seq: Int) -> LogPosition {
         guard seq > 0, let entry = logs[stream]?[seq - 1].entry else {
             return LogPosition(databaseID: stream, seq: 0, digest: 0)
         }
@@ -37,10 +37,10 @@ struct ReplayTests {
     }
 
     private static func cursor(_ chat: Int, _ notes: Int) -> SyncCursor {
-        SyncCursor(["chat": place("chat", chat), "notes": place("notes", notes)])
+        SyncCursor(["chat": position("chat", chat), "notes": position("notes", notes)])
     }
 
-    private static var ends: [String: LogPosition] { ["chat": place("chat", 6), "notes": place("notes", 6)] }
+    private static var ends: [String: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
 
     /// Steps until a page comes; entries are given in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
@@ -55,7 +55,7 @@ struct ReplayTests {
         }
     }
 
-    private static func told(_ page: Replay.Page) -> [String] {
+    private static func received(_ page: Replay.Page) -> [String] {
         page.events.map { "\($0.item.emission.event) \($0.item.emission.data.string ?? "")" }
     }
 
@@ -64,7 +64,7 @@ struct ReplayTests {
         var replay = try #require(
             Replay(from: Self.cursor(4, 3), to: Self.ends, for: "ada", limit: 100, maxBytes: .max))
         let page = Self.page(&replay, portion: portion)
-        #expect(Self.told(page) == ["room notes4", "room chat5", "room notes5", "room chat6", "room notes6"])
+        #expect(Self.received(page) == ["room notes4", "room chat5", "room notes5", "room chat6", "room notes6"])
         #expect(!page.isMore)
         #expect(replay.cursor == SyncCursor(Self.ends))
     }
@@ -73,7 +73,7 @@ struct ReplayTests {
     func pages(limit: Int) throws {
         var whole = try #require(
             Replay(from: Self.cursor(0, 0), to: Self.ends, for: "bob", limit: 1000, maxBytes: .max))
-        let all = Self.told(Self.page(&whole))
+        let all = Self.received(Self.page(&whole))
         #expect(all.count == 24)
         var cursor = Self.cursor(0, 0)
         var walked: [String] = []
@@ -84,7 +84,7 @@ struct ReplayTests {
             var replay = try #require(Replay(from: cursor, to: Self.ends, for: "bob", limit: limit, maxBytes: .max))
             let page = Self.page(&replay, portion: 2)
             #expect(page.events.count <= limit && !page.events.isEmpty)
-            walked += Self.told(page)
+            walked += Self.received(page)
             cursor = replay.cursor
             isMore = page.isMore
             count += 1
@@ -114,33 +114,35 @@ struct ReplayTests {
         var replay = try #require(
             Replay(from: Self.cursor(5, 1), to: Self.ends, for: "bob", .room("r"), limit: 100, maxBytes: .max))
         #expect(
-            Self.told(Self.page(&replay)) == ["room notes2", "room notes4", "room notes5", "room chat6", "room notes6"])
+            Self.received(Self.page(&replay)) == [
+                "room notes2", "room notes4", "room notes5", "room chat6", "room notes6",
+            ])
     }
 
     @Test("entries after the end are left for later")
     func end() throws {
         var replay = try #require(
             Replay(
-                from: Self.cursor(4, 6), to: ["chat": Self.place("chat", 5), "notes": Self.place("notes", 6)],
+                from: Self.cursor(4, 6), to: ["chat": Self.position("chat", 5), "notes": Self.position("notes", 6)],
                 for: "ada",
                 limit: 100, maxBytes: .max))
-        #expect(Self.told(Self.page(&replay)) == ["room chat5"])
+        #expect(Self.received(Self.page(&replay)) == ["room chat5"])
         #expect(replay.cursor == Self.cursor(5, 6))
     }
 
     @Test("a cursor of other streams, of another database, of another past or ahead recovers nothing")
     func broken() {
         var foreign = Self.cursor(1, 1)
-        foreign.places["chat"]?.bookmark = LogPosition(
-            databaseID: "restored", seq: 1, digest: Self.place("chat", 1).digest)
+        foreign.streams["chat"]?.position = LogPosition(
+            databaseID: "restored", seq: 1, digest: Self.position("chat", 1).digest)
         var otherPast = Self.cursor(6, 6)
-        otherPast.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 6, digest: 1)
+        otherPast.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 6, digest: 1)
         var ahead = Self.cursor(6, 6)
-        ahead.places["chat"]?.bookmark = LogPosition(databaseID: "chat", seq: 7, digest: 1)
+        ahead.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 7, digest: 1)
         var fewer = Self.cursor(1, 1)
-        fewer.places["notes"] = nil
+        fewer.streams["notes"] = nil
         var more = Self.cursor(1, 1)
-        more.places["polls"] = more.places["notes"]
+        more.streams["polls"] = more.streams["notes"]
         for cursor in [foreign, otherPast, ahead, fewer, more] {
             #expect(Replay(from: cursor, to: Self.ends, for: "ada", limit: 10, maxBytes: .max) == nil)
         }

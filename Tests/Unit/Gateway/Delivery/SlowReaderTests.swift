@@ -7,23 +7,23 @@ import Testing
 struct SlowReaderTests {
     /// A client of long-polling: what waits for it waits in the gateway until it asks.
     private struct Poller {
-        let world: GatewayWorld
+        let harness: GatewayHarness
         let target: String
 
-        static func joined(_ world: GatewayWorld) async throws -> Poller {
-            world.serveRoom()
+        static func joined(_ harness: GatewayHarness) async throws -> Poller {
+            harness.serveRoom()
             let path = "/socket.io/?EIO=4&transport=polling"
-            let opened = try await world.request("GET", path, as: nil)
+            let opened = try await harness.request("GET", path, as: nil)
             let sid = try #require(JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string)
-            let poller = Poller(world: world, target: "\(path)&sid=\(sid)")
-            try await poller.post("40{\"token\":\"\(world.token())\"}")
+            let poller = Poller(harness: harness, target: "\(path)&sid=\(sid)")
+            try await poller.post("40{\"token\":\"\(harness.token())\"}")
             try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
             try await poller.read { $0.hasPrefix("431") }
             return poller
         }
 
         func post(_ body: String) async throws {
-            #expect(try await world.request("POST", target, as: nil, body: body).status == 200)
+            #expect(try await harness.request("POST", target, as: nil, body: body).status == 200)
         }
 
         /// Reads up to a packet.
@@ -32,7 +32,7 @@ struct SlowReaderTests {
         func read(to isLast: (Substring) -> Bool) async throws -> [Substring] {
             var packets: [Substring] = []
             while true {
-                for packet in try await world.request("GET", target, as: nil).body.split(separator: "\u{1E}") {
+                for packet in try await harness.request("GET", target, as: nil).body.split(separator: "\u{1E}") {
                     packets.append(packet)
                     if isLast(packet) { return packets }
                 }
@@ -54,11 +54,11 @@ struct SlowReaderTests {
 
     @Test("presence and typing wait until they have read on; what came and went meanwhile is not told")
     func shed() async throws {
-        try await GatewayWorld.run(["--max-pending-bytes", "65536"]) { world in
-            let poller = try await Poller.joined(world)
-            let (bob, other) = (try await world.join(GatewayWorld.bob), try await world.join(GatewayWorld.bob))
+        try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
+            let poller = try await Poller.joined(harness)
+            let (bob, other) = (try await harness.join(GatewayHarness.bob), try await harness.join(GatewayHarness.bob))
             try await poller.read { $0.contains("room:presence") && $0.contains("bob") }
-            for number in 1...3 { world.chat.emit([Self.long("long\(number)")]) }
+            for number in 1...3 { harness.chat.emit([Self.long("long\(number)")]) }
             for isTyping in [true, false] {
                 try await Self.finish("message:typing", "{\"roomId\":\"r\",\"isTyping\":\(isTyping)}", on: other)
             }
@@ -72,26 +72,26 @@ struct SlowReaderTests {
 
     @Test("a client that has more waiting than it may is cut off, and the others go on")
     func cutOff() async throws {
-        try await GatewayWorld.run(["--max-pending-bytes", "65536"]) { world in
-            let poller = try await Poller.joined(world)
-            let bob = try await world.join(GatewayWorld.bob)
+        try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
+            let poller = try await Poller.joined(harness)
+            let bob = try await harness.join(GatewayHarness.bob)
             for number in 1...7 {
-                world.chat.emit([Self.long("long\(number)")])
+                harness.chat.emit([Self.long("long\(number)")])
                 // That the other is gone is told on the way.
                 while case .event(let name, _) = try await bob.next(), name != "long\(number)" {
                     #expect(name == "room:presence")
                 }
             }
-            #expect(try await world.request("GET", poller.target, as: nil).status == 400, "the session is gone")
+            #expect(try await harness.request("GET", poller.target, as: nil).status == 400, "the session is gone")
         }
     }
 
     @Test("what a socket sent before it went is done, also what waited behind a join")
     func sentBeforeItWent() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            let asked = world.chat.hold("chat.send")
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let asked = harness.chat.hold("chat.send")
+            let client = try await harness.connect()
             try await client.emit("room:join", #"{"roomId":"r"}"#)
             for _ in 1...3 { try await client.emit("chat:send", "{}") }
             try await client.send("41")

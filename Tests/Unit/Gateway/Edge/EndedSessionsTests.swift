@@ -9,7 +9,7 @@ struct EndedSessionsTests {
 
     private func claims(_ session: String?, issued seconds: Int = 0) -> AccessClaims {
         AccessClaims(
-            caller: GatewayWorld.ada, sessionID: session,
+            caller: GatewayHarness.ada, sessionID: session,
             issuedAt: Self.start.milliseconds / 1000 + seconds, expiresAt: .max)
     }
 

@@ -12,10 +12,11 @@ struct LimitTests {
     private static let longBody = #"{"name":"\#(String(repeating: "x", count: 20_000))"}"#
 
     private func expect(
-        _ status: Int, _ world: GatewayWorld, _ method: String, _ target: String, as caller: Caller? = GatewayWorld.ada,
+        _ status: Int, _ harness: GatewayHarness, _ method: String, _ target: String,
+        as caller: Caller? = GatewayHarness.ada,
         body: String = "", at location: SourceLocation = #_sourceLocation
     ) async throws {
-        let answer = try await world.request(method, target, as: caller, body: body)
+        let answer = try await harness.request(method, target, as: caller, body: body)
         #expect(answer.status == status, sourceLocation: location)
     }
 
@@ -45,22 +46,22 @@ struct LimitTests {
 
     @Test("reads and writes are limited for a person, whatever the route")
     func readsAndWrites() async throws {
-        try await GatewayWorld.run(["--rate-reads", "2/1h,1000/1h", "--rate-writes", "1/1h,1000/1h"]) { world in
-            world.chat.on("chat.list", reply: Reply())
-            world.rooms.on("rooms.remove", reply: Reply(.noContent))
+        try await GatewayHarness.run(["--rate-reads", "2/1h,1000/1h", "--rate-writes", "1/1h,1000/1h"]) { harness in
+            harness.chat.on("chat.list", reply: Reply())
+            harness.rooms.on("rooms.remove", reply: Reply(.noContent))
             for status in [200, 200, 429] {
-                let answer = try await world.request("GET", "/api/chat")
+                let answer = try await harness.request("GET", "/api/chat")
                 #expect(answer.status == status)
                 if status == 429 { #expect(answer.header("Retry-After") != nil) }
             }
             for status in [204, 429] {
-                try await expect(status, world, "DELETE", "/api/rooms/r/things/1")
+                try await expect(status, harness, "DELETE", "/api/rooms/r/things/1")
             }
-            try await expect(200, world, "GET", "/api/chat", as: GatewayWorld.bob)
-            world.chat.on("chat.read", reply: Reply())
-            let client = try await world.connect()
+            try await expect(200, harness, "GET", "/api/chat", as: GatewayHarness.bob)
+            harness.chat.on("chat.read", reply: Reply())
+            let client = try await harness.connect()
             #expect(try await client.ask("chat:read", "{}")["error"]?["code"]?.string == "rate_limited")
-            let metrics = try await world.request("GET", "/metrics", as: nil).body
+            let metrics = try await harness.request("GET", "/metrics", as: nil).body
             #expect(metrics.contains("parlor_rate_limited_total 3\n"))
             #expect(metrics.contains("parlor_errors_total{code=\"rate_limited\"} 3\n"))
         }
@@ -68,24 +69,24 @@ struct LimitTests {
 
     @Test("a large body of someone over their limit is refused before it has come, and its connection ends")
     func largeBodyOverLimit() async throws {
-        try await GatewayWorld.run(["--rate-writes", "1/1h,1000/1h"]) { world in
-            world.rooms.on("rooms.remove", reply: Reply(.noContent))
-            try await expect(204, world, "DELETE", "/api/rooms/r/things/1")
-            let answer = try await world.request("PUT", "/api/rooms/r/name", body: Self.longBody)
+        try await GatewayHarness.run(["--rate-writes", "1/1h,1000/1h"]) { harness in
+            harness.rooms.on("rooms.remove", reply: Reply(.noContent))
+            try await expect(204, harness, "DELETE", "/api/rooms/r/things/1")
+            let answer = try await harness.request("PUT", "/api/rooms/r/name", body: Self.longBody)
             #expect(answer.status == 429 && answer.header("Connection") == "close")
         }
     }
 
     @Test("events that services work on count as buffered until they are answered, also when their socket has gone")
     func eventsUnderWay() async throws {
-        try await GatewayWorld.run { world in
-            let requests = world.chat.hold("chat.send")
+        try await GatewayHarness.run { harness in
+            let requests = harness.chat.hold("chat.send")
             func buffered() async throws -> Int {
-                let metrics = try await world.request("GET", "/metrics", as: nil).body
+                let metrics = try await harness.request("GET", "/metrics", as: nil).body
                 let line = metrics.split(separator: "\n").first { $0.hasPrefix("parlor_buffered_bytes ") }
                 return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? -1
             }
-            let client = try await world.connect()
+            let client = try await harness.connect()
             let text = "{\"text\":\"\(String(repeating: "x", count: 20_000))\"}"
             for _ in 0..<5 { try await client.emit("chat:send", text, ack: 1) }
             let held = try await requests.next(5)
@@ -107,9 +108,9 @@ struct LimitTests {
 
     @Test("an event for which a person has no room is refused, with when to try again, and its socket goes on")
     func eventsWithoutRoom() async throws {
-        try await GatewayWorld.run(["--max-buffered-bytes-per-address", "200000"]) { world in
-            let requests = world.chat.hold("chat.send")
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--max-buffered-bytes-per-address", "200000"]) { harness in
+            let requests = harness.chat.hold("chat.send")
+            let client = try await harness.connect()
             let text = "{\"text\":\"\(String(repeating: "x", count: 60_000))\"}"
             func ack() async throws -> (Int, JSONValue) {
                 let packet = try await client.next()
@@ -142,8 +143,8 @@ struct LimitTests {
 
     @Test("a large event that nobody declared, or that is always short, is refused by its name")
     func largeEventOfGateway() async throws {
-        try await GatewayWorld.run(["--rate-joins", "2/1h,100/1h"]) { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--rate-joins", "2/1h,100/1h"]) { harness in
+            let client = try await harness.connect()
             let rest = String(repeating: "x", count: 50_000)
             func code(_ event: String) async throws -> String? {
                 try await client.ask(event, "{\"roomId\":\"\(rest)")["error"]?["code"]?.string
@@ -159,9 +160,9 @@ struct LimitTests {
 
     @Test("a large event of somebody who is over a limit is refused by its name, and not read")
     func largeEventOverLimit() async throws {
-        try await GatewayWorld.run(["--rate-unknown", "1/1h,100/1h", "--rate-joins", "1/1h,100/1h"]) { world in
-            world.chat.on("chat.rare", reply: Reply())
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--rate-unknown", "1/1h,100/1h", "--rate-joins", "1/1h,100/1h"]) { harness in
+            harness.chat.on("chat.rare", reply: Reply())
+            let client = try await harness.connect()
             let rest = String(repeating: "x", count: 50_000)
             for event in ["chat:rare", "no:such"] { _ = try await client.ask(event, "{}") }
             for event in ["chat:rare", "no:such"] {
@@ -178,33 +179,33 @@ struct LimitTests {
 
     @Test("who is refused for themselves takes nothing from others behind the same address")
     func sameAddress() async throws {
-        try await GatewayWorld.run(["--rate-reads", "1/1h,3/1h"]) { world in
-            world.chat.on("chat.list", reply: Reply())
+        try await GatewayHarness.run(["--rate-reads", "1/1h,3/1h"]) { harness in
+            harness.chat.on("chat.list", reply: Reply())
             for status in [200, 429, 429, 429, 429] {
-                try await expect(status, world, "GET", "/api/chat")
+                try await expect(status, harness, "GET", "/api/chat")
             }
-            try await expect(200, world, "GET", "/api/chat", as: GatewayWorld.bob)
+            try await expect(200, harness, "GET", "/api/chat", as: GatewayHarness.bob)
         }
     }
 
     @Test("a token that is none counts for its address, and so does what is not there")
     func nobody() async throws {
-        try await GatewayWorld.run(["--rate-reads", "100/1h,2/1h", "--rate-unknown", "100/1h,3/1h"]) { world in
+        try await GatewayHarness.run(["--rate-reads", "100/1h,2/1h", "--rate-unknown", "100/1h,3/1h"]) { harness in
             for status in [401, 401, 429] {
-                try await expect(status, world, "GET", "/api/chat", as: nil)
+                try await expect(status, harness, "GET", "/api/chat", as: nil)
             }
             for (target, status) in [("/api/none", 404), ("/%00", 400), ("/none", 404), ("/api/none", 429)] {
-                try await expect(status, world, "GET", target, as: nil)
+                try await expect(status, harness, "GET", target, as: nil)
             }
-            try await expect(429, world, "POST", "/api/chat", as: nil, body: "{}")
-            try await expect(200, world, "GET", "/healthz", as: nil)
+            try await expect(429, harness, "POST", "/api/chat", as: nil, body: "{}")
+            try await expect(200, harness, "GET", "/healthz", as: nil)
         }
     }
 
     @Test("an event that is not there, or cannot be taken, counts as one")
     func unknownEvents() async throws {
-        try await GatewayWorld.run(["--rate-unknown", "2/1h,100/1h"]) { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--rate-unknown", "2/1h,100/1h"]) { harness in
+            let client = try await harness.connect()
             let deep = String(repeating: "[", count: 600) + String(repeating: "]", count: 600)
             var codes: [String?] = []
             for payload in ["{}", deep, "{}"] {
@@ -216,63 +217,63 @@ struct LimitTests {
 
     @Test("nothing is made of a body before the limit, the token and its length have let it pass")
     func beforeTheBody() async throws {
-        try await GatewayWorld.run(["--rate-writes", "1/1h,4/1h"]) { world in
+        try await GatewayHarness.run(["--rate-writes", "1/1h,4/1h"]) { harness in
             let target = "/api/rooms/r/name"
-            try await expect(401, world, "PUT", target, as: nil, body: "no JSON")
-            try await expect(400, world, "PUT", target, body: "no JSON")
-            try await expect(429, world, "PUT", target, body: "no JSON")
+            try await expect(401, harness, "PUT", target, as: nil, body: "no JSON")
+            try await expect(400, harness, "PUT", target, body: "no JSON")
+            try await expect(429, harness, "PUT", target, body: "no JSON")
             // The route needs no login: it takes less, and is not asked what it is.
-            let long = try await world.request("POST", "/api/open", as: nil, body: Self.longBody)
+            let long = try await harness.request("POST", "/api/open", as: nil, body: Self.longBody)
             #expect(try long.status == 413 && long.errorCode == "payload_too_large")
-            world.rooms.on("rooms.rename", reply: Reply(.ok, GatewayWorld.base("r")))
-            world.contribute(badge: 0)
-            let bob = try await world.request("PUT", target, as: GatewayWorld.bob, body: Self.longBody)
+            harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
+            harness.contribute(badge: 0)
+            let bob = try await harness.request("PUT", target, as: GatewayHarness.bob, body: Self.longBody)
             #expect(bob.status == 200)
         }
     }
 
     @Test("what a person writes counts in bytes, over routes and events; a retry that wrote nothing does not")
     func bytes() async throws {
-        try await GatewayWorld.run(["--rate-bytes", "21k/1h,1m/1h"]) { world in
-            world.chat.on("chat.send", reply: Reply(.ok, isDuplicate: true))
-            let client = try await world.connect()
+        try await GatewayHarness.run(["--rate-bytes", "21k/1h,1m/1h"]) { harness in
+            harness.chat.on("chat.send", reply: Reply(.ok, isDuplicate: true))
+            let client = try await harness.connect()
             let payload = #"{"text":"\#(String(repeating: "x", count: 15_000))"}"#
             for _ in 1...3 { #expect(try await client.ask("chat:send", payload)["success"]?.bool == true) }
-            world.rooms.on("rooms.rename", reply: Reply(.ok, GatewayWorld.base("r")))
-            world.contribute(badge: 0)
-            try await expect(200, world, "PUT", "/api/rooms/r/name", body: Self.longBody)
-            let refused = try await world.request("PUT", "/api/rooms/r/name", body: Self.longBody)
+            harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
+            harness.contribute(badge: 0)
+            try await expect(200, harness, "PUT", "/api/rooms/r/name", body: Self.longBody)
+            let refused = try await harness.request("PUT", "/api/rooms/r/name", body: Self.longBody)
             #expect(refused.status == 429 && refused.body.contains("more than may be written"))
             #expect(try await client.ask("chat:send", payload)["error"]?["code"]?.string == "rate_limited")
-            let bob = try await world.request("PUT", "/api/rooms/r/name", as: GatewayWorld.bob, body: Self.longBody)
+            let bob = try await harness.request("PUT", "/api/rooms/r/name", as: GatewayHarness.bob, body: Self.longBody)
             #expect(bob.status == 200)
-            try await expect(405, world, "GET", "/api/rooms/r/name")
+            try await expect(405, harness, "GET", "/api/rooms/r/name")
         }
     }
 
     @Test("a body that is no JSON counts among the bytes that a person may write: parsing it took as long")
     func bytesOfRefusedBodies() async throws {
-        try await GatewayWorld.run(["--rate-bytes", "21k/1h,1m/1h"]) { world in
-            world.rooms.on("rooms.rename", reply: Reply(.ok, GatewayWorld.base("r")))
-            world.contribute(badge: 0)
-            let refused = try await world.request(
+        try await GatewayHarness.run(["--rate-bytes", "21k/1h,1m/1h"]) { harness in
+            harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
+            harness.contribute(badge: 0)
+            let refused = try await harness.request(
                 "PUT", "/api/rooms/r/name", body: String(repeating: "x", count: 15_000))
             #expect(try refused.status == 400 && refused.errorCode == "malformed_request")
-            try await expect(429, world, "PUT", "/api/rooms/r/name", body: Self.longBody)
+            try await expect(429, harness, "PUT", "/api/rooms/r/name", body: Self.longBody)
         }
     }
 
     @Test("connecting is limited, for an address also with a token that is none: clients come back later")
     func connects() async throws {
-        try await GatewayWorld.run(["--rate-connects", "2/1h,100/1h"]) { world in
-            for _ in 1...2 { _ = try await world.connect() }
-            let client = try await world.openSocket()
-            try await client.send("40{\"token\":\"\(world.token())\"}")
+        try await GatewayHarness.run(["--rate-connects", "2/1h,100/1h"]) { harness in
+            for _ in 1...2 { _ = try await harness.connect() }
+            let client = try await harness.openSocket()
+            try await client.send("40{\"token\":\"\(harness.token())\"}")
             #expect(try await client.receive() == "closed")
-            _ = try await world.connect(GatewayWorld.bob)
+            _ = try await harness.connect(GatewayHarness.bob)
         }
-        try await GatewayWorld.run(["--rate-connects", "100/1h,1/1h"]) { world in
-            let client = try await world.openSocket()
+        try await GatewayHarness.run(["--rate-connects", "100/1h,1/1h"]) { harness in
+            let client = try await harness.openSocket()
             try await client.send("40{\"token\":\"none\"}")
             #expect(try await client.receive().hasPrefix("44"))
             try await client.send("40{\"token\":\"none\"}")
@@ -282,10 +283,10 @@ struct LimitTests {
 
     @Test("a socket that asks too often for what it missed is told to load anew, and misses nothing from then on")
     func replays() async throws {
-        try await GatewayWorld.run(["--rate-sync", "1/1h,100/1h"]) { world in
+        try await GatewayHarness.run(["--rate-sync", "1/1h,100/1h"]) { harness in
             func connect(since cursor: String) async throws -> (SocketIOTestClient, done: JSONValue) {
-                let client = try await world.openSocket()
-                try await client.send("40{\"token\":\"\(world.token())\",\"since\":\"\(cursor)\"}")
+                let client = try await harness.openSocket()
+                try await client.send("40{\"token\":\"\(harness.token())\",\"since\":\"\(cursor)\"}")
                 #expect(try await client.receive().hasPrefix("40{"))
                 while true {
                     if case .event("sync:done", let data) = try await client.next() { return (client, data) }
@@ -296,58 +297,58 @@ struct LimitTests {
             #expect(try await connect(since: cursor).done["recovered"]?.bool == true)
             let (client, done) = try await connect(since: cursor)
             #expect(done["recovered"]?.bool == false && done["cursor"]?.string != nil)
-            world.chat.emit([Emission(to: .person("ada"), "news", JSONValue(1))])
+            harness.chat.emit([Emission(to: .person("ada"), "news", JSONValue(1))])
             #expect(try await client.next() == .event("news", JSONValue(1)))
         }
     }
 
     @Test("rooms in lists that are made anew count: a person with many of them asks less often")
     func lists() async throws {
-        try await GatewayWorld.run(["--rate-lists", "3/1h,1000/1h"]) { world in
-            world.contribute(badge: 0)
-            let rooms = "[\(GatewayWorld.base("1")),\(GatewayWorld.base("2")),\(GatewayWorld.base("3"))]"
-            world.rooms.on(
+        try await GatewayHarness.run(["--rate-lists", "3/1h,1000/1h"]) { harness in
+            harness.contribute(badge: 0)
+            let rooms = "[\(GatewayHarness.base("1")),\(GatewayHarness.base("2")),\(GatewayHarness.base("3"))]"
+            harness.rooms.on(
                 "rooms.by-person", reply: Reply(.ok, try JSONValue(parsing: #"{"rooms":\#(rooms),"people":[]}"#)))
-            for status in [200, 429] { try await expect(status, world, "GET", "/api/rooms/grouped-by-person") }
+            for status in [200, 429] { try await expect(status, harness, "GET", "/api/rooms/grouped-by-person") }
             for status in [200, 429] {
-                try await expect(status, world, "GET", "/api/rooms/grouped-by-person", as: GatewayWorld.bob)
+                try await expect(status, harness, "GET", "/api/rooms/grouped-by-person", as: GatewayHarness.bob)
             }
-            try await expect(429, world, "GET", "/api/sync")
+            try await expect(429, harness, "GET", "/api/sync")
             // What has no list in it is as before.
-            world.chat.on("chat.list", reply: Reply())
-            try await expect(200, world, "GET", "/api/chat")
+            harness.chat.on("chat.list", reply: Reply())
+            try await expect(200, harness, "GET", "/api/chat")
         }
     }
 
     @Test("more requests of one person than may be under way are refused, with when to try again")
-    func underWay() async throws {
-        try await GatewayWorld.run(["--max-requests-per-person", "2"]) { world in
-            let asked = world.chat.hold("chat.list")
+    func inFlight() async throws {
+        try await GatewayHarness.run(["--max-requests-per-person", "2"]) { harness in
+            let asked = harness.chat.hold("chat.list")
             try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 1...2 { group.addTask { try await world.request("GET", "/api/chat").status } }
+                for _ in 1...2 { group.addTask { try await harness.request("GET", "/api/chat").status } }
                 let held = try await asked.next(2)
-                let refused = try await world.request("GET", "/api/chat")
+                let refused = try await harness.request("GET", "/api/chat")
                 #expect(refused.status == 429 && refused.header("Retry-After") == "1")
                 for request in held { request.reply(Reply().json) }
                 for try await status in group { #expect(status == 200) }
             }
-            world.chat.on("chat.list", reply: Reply())
-            try await expect(200, world, "GET", "/api/chat")
+            harness.chat.on("chat.list", reply: Reply())
+            try await expect(200, harness, "GET", "/api/chat")
         }
     }
 
     @Test("a heavy answer that is not read holds its place: the person's next one waits, and in the end is refused")
     func unread() async throws {
         let flags = ["--max-heavy-requests-per-person", "1", "--request-timeout", "2s"]
-        try await GatewayWorld.run(flags) { world in
-            world.contribute(badge: 0)
+        try await GatewayHarness.run(flags) { harness in
+            harness.contribute(badge: 0)
             // Longer than what the kernel takes for a client that does not read.
             let name = String(repeating: "x", count: 20_000)
             let rooms = JSONWriter.value { json in
-                json.array(of: 0..<20) { json, number in json.value(GatewayWorld.base("\(number)", name: name)) }
+                json.array(of: 0..<20) { json, number in json.value(GatewayHarness.base("\(number)", name: name)) }
             }
             let people = try JSONValue(parsing: #"[{"id":"bob","username":"bob","firstName":null,"email":null}]"#)
-            world.rooms.on("rooms.by-person") { request in
+            harness.rooms.on("rooms.by-person") { request in
                 // In pages: the other stands in each of them.
                 let number = request.data["cursor"]?.string.flatMap { Int($0) } ?? 0
                 let data = JSONWriter.object {
@@ -356,18 +357,18 @@ struct LimitTests {
                 }
                 request.reply(Reply(.ok, data, page: number < 20 ? JSONValue("\(number + 1)") : nil).json)
             }
-            let lazy = try RawClient(port: world.port, receiveBuffer: 4096)
+            let lazy = try RawClient(port: harness.port, receiveBuffer: 4096)
             try lazy.send(
-                "GET /api/rooms/grouped-by-person HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(world.token())\r\n\r\n"
+                "GET /api/rooms/grouped-by-person HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(harness.token())\r\n\r\n"
             )
             // It has begun, and stays where it is.
             _ = try lazy.receiveLine()
-            let refused = try await world.request("GET", "/api/rooms/grouped-by-person")
+            let refused = try await harness.request("GET", "/api/rooms/grouped-by-person")
             #expect(refused.status == 429)
-            let bob = try await world.request("GET", "/api/rooms/grouped-by-person", as: GatewayWorld.bob)
+            let bob = try await harness.request("GET", "/api/rooms/grouped-by-person", as: GatewayHarness.bob)
             #expect(bob.status == 200)
             lazy.close()
-            let again = try await world.request("GET", "/api/rooms/grouped-by-person")
+            let again = try await harness.request("GET", "/api/rooms/grouped-by-person")
             #expect(again.status == 200)
             // Twenty rooms in each of 21 pages, and the other once.
             #expect(try again.json["data"]?.array?.map { $0["rooms"]?.array?.count } == [420])

@@ -10,15 +10,15 @@ import Testing
 struct RequestTests {
     @Test("a service's answer is the body, and the caller and the parts of the request reach it")
     func passesOn() async throws {
-        try await GatewayWorld.run { world in
-            let asked = world.rooms.hold("rooms.remove")
-            async let response = world.request(
+        try await GatewayHarness.run { harness in
+            let asked = harness.rooms.hold("rooms.remove")
+            async let response = harness.request(
                 "DELETE", "/api/rooms/a%2Fb/things/%C3%A9?why=old%20one&roomId=other", headers: ["X-Request-Id: mine-1"]
             )
             let request = try await asked.next()
             #expect(request.data["roomId"]?.string == "a/b" && request.data["thing"]?.string == "é")
             #expect(request.data["why"]?.string == "old one")
-            #expect(request.context.caller.flatMap(Caller.init) == GatewayWorld.ada)
+            #expect(request.context.caller.flatMap(Caller.init) == GatewayHarness.ada)
             #expect(request.context.requestID == "mine-1" && request.context.key == "a/b")
             request.reply(Reply(.ok, JSONValue("gone")).json)
             let answer = try await response
@@ -29,12 +29,13 @@ struct RequestTests {
 
     @Test("the address wins over what a body says")
     func pathWins() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            world.rooms.on("rooms.rename") { request in
-                request.reply(Reply(.ok, GatewayWorld.base(request.data["roomId"]?.string ?? "")).json)
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.rooms.on("rooms.rename") { request in
+                request.reply(Reply(.ok, GatewayHarness.base(request.data["roomId"]?.string ?? "")).json)
             }
-            let answer = try await world.request("PUT", "/api/rooms/mine/name", body: #"{"roomId":"yours","name":"x"}"#)
+            let answer = try await harness.request(
+                "PUT", "/api/rooms/mine/name", body: #"{"roomId":"yours","name":"x"}"#)
             #expect(answer.status == 200)
             #expect(try answer.json["data"]?["id"]?.string == "mine")
         }
@@ -58,9 +59,9 @@ struct RequestTests {
 
     @Test("a service's error reaches the client as it is")
     func serviceError() async throws {
-        try await GatewayWorld.run { world in
-            world.rooms.on("rooms.get", error: .roomNotFound)
-            let answer = try await world.request("GET", "/api/rooms/x", headers: ["X-Request-Id: mine-2"])
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.get", error: .roomNotFound)
+            let answer = try await harness.request("GET", "/api/rooms/x", headers: ["X-Request-Id: mine-2"])
             #expect(answer.status == 404)
             #expect(
                 answer.body
@@ -70,53 +71,54 @@ struct RequestTests {
 
     @Test("without a good token nothing is asked of a service")
     func unauthenticated() async throws {
-        try await GatewayWorld.run { world in
-            let none = try await world.request("GET", "/api/chat", as: nil)
+        try await GatewayHarness.run { harness in
+            let none = try await harness.request("GET", "/api/chat", as: nil)
             #expect(none.status == 401 && none.header("WWW-Authenticate") == "Bearer")
-            let expired = world.token(lifetime: .seconds(10))
-            world.clock.advance(by: .seconds(10))
-            for value in ["Bearer", "Bearer ", "Bearer x.y.z", "Bearer \(expired)", "Basic \(world.token())"] {
-                let answer = try await world.request("GET", "/api/chat", as: nil, headers: ["Authorization: \(value)"])
+            let expired = harness.token(lifetime: .seconds(10))
+            harness.clock.advance(by: .seconds(10))
+            for value in ["Bearer", "Bearer ", "Bearer x.y.z", "Bearer \(expired)", "Basic \(harness.token())"] {
+                let answer = try await harness.request(
+                    "GET", "/api/chat", as: nil, headers: ["Authorization: \(value)"])
                 #expect(try answer.status == 401 && answer.errorCode == "unauthenticated")
             }
-            world.chat.on("chat.list", reply: Reply())
-            let lower = ["authorization: bearer \(world.token())"]
-            #expect(try await world.request("GET", "/api/chat", as: nil, headers: lower).status == 200)
+            harness.chat.on("chat.list", reply: Reply())
+            let lower = ["authorization: bearer \(harness.token())"]
+            #expect(try await harness.request("GET", "/api/chat", as: nil, headers: lower).status == 200)
         }
     }
 
     @Test("a service that is away is 503 at once, with when to try again; when it is back it answers")
     func away() async throws {
-        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
-            world.chat.goAway()
-            let answer = try await world.request("GET", "/api/chat")
+        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
+            harness.chat.goAway()
+            let answer = try await harness.request("GET", "/api/chat")
             #expect(try answer.status == 503 && answer.errorCode == "service_unavailable")
             #expect(answer.header("Retry-After") == "1")
-            try world.chat.comeBack()
-            world.chat.on("chat.list", reply: Reply())
-            #expect(try await world.request("GET", "/api/chat").status == 200)
+            try harness.chat.comeBack()
+            harness.chat.on("chat.list", reply: Reply())
+            #expect(try await harness.request("GET", "/api/chat").status == 200)
         }
     }
 
     @Test("a service that does not answer in time is 503")
     func tooLate() async throws {
-        try await GatewayWorld.run(["--request-timeout", "100ms"]) { world in
-            world.chat.on("chat.list") { _ in }
-            let answer = try await world.request("GET", "/api/chat")
+        try await GatewayHarness.run(["--request-timeout", "100ms"]) { harness in
+            harness.chat.on("chat.list") { _ in }
+            let answer = try await harness.request("GET", "/api/chat")
             #expect(answer.status == 503)
         }
     }
 
     @Test("an unknown address is 404, but 503 while a service is still to be heard from; another method is 405")
     func unknown() async throws {
-        try await GatewayWorld.run { world in
-            #expect(try await world.request("GET", "/api/nothing").errorCode == "route_not_found")
-            let other = try await world.request("POST", "/api/chat", body: "{}")
+        try await GatewayHarness.run { harness in
+            #expect(try await harness.request("GET", "/api/nothing").errorCode == "route_not_found")
+            let other = try await harness.request("POST", "/api/chat", body: "{}")
             #expect(other.status == 405 && other.header("Allow") == "GET")
         }
-        try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in
+        try await GatewayHarness.run(["--required-services", "rooms,chat,later"]) { harness in
             let (below, beside) = (
-                try await world.request("GET", "/api/nothing"), try await world.request("GET", "/nothing")
+                try await harness.request("GET", "/api/nothing"), try await harness.request("GET", "/nothing")
             )
             #expect(below.status == 503 && beside.status == 404)
         }
@@ -126,36 +128,36 @@ struct RequestTests {
         "a body that is no JSON object is refused before a service sees it",
         arguments: ["{", "[]", "1", #"{"a":1}x"#, "{\"a\":\"\u{1}\"}", ""])
     func malformed(body: String) async throws {
-        try await GatewayWorld.run { world in
-            let answer = try await world.request("POST", "/api/open", as: nil, body: body)
+        try await GatewayHarness.run { harness in
+            let answer = try await harness.request("POST", "/api/open", as: nil, body: body)
             #expect(try answer.status == 400 && answer.errorCode == "malformed_request")
         }
     }
 
     @Test("a body that fits the edge but not the bus is too large, not a service that is away")
     func tooLarge() async throws {
-        try await GatewayWorld.run { world in
+        try await GatewayHarness.run { harness in
             let text = String(repeating: "x", count: BusLimits.maxLine - 100)
-            let answer = try await world.request("POST", "/api/open", as: nil, body: #"{"text":"\#(text)"}"#)
+            let answer = try await harness.request("POST", "/api/open", as: nil, body: #"{"text":"\#(text)"}"#)
             #expect(try answer.status == 413 && answer.errorCode == "payload_too_large")
         }
     }
 
     @Test("failures to log in are counted by the address, whatever name was tried; a success is not")
     func failures() async throws {
-        try await GatewayWorld.run { world in
+        try await GatewayHarness.run { harness in
             func open(_ name: String, expect status: Int, _ location: SourceLocation = #_sourceLocation) async throws {
-                let answer = try await world.request(
+                let answer = try await harness.request(
                     "POST", "/api/open", as: nil, body: #"{"username":"\#(name)"}"#)
                 #expect(answer.status == status, sourceLocation: location)
             }
-            world.rooms.on("rooms.open", reply: Reply())
+            harness.rooms.on("rooms.open", reply: Reply())
             for _ in 1...5 { try await open("ada", expect: 200) }
-            world.rooms.on("rooms.open", error: ServiceError(.invalidCredentials, "No."))
+            harness.rooms.on("rooms.open", error: ServiceError(.invalidCredentials, "No."))
             try await open("ada", expect: 401)
-            world.rooms.on("rooms.open", error: .userNotFound)
+            harness.rooms.on("rooms.open", error: .userNotFound)
             for _ in 1...5 { try await open("cy", expect: 404) }
-            world.rooms.on("rooms.open", error: ServiceError(.invalidCredentials, "No."))
+            harness.rooms.on("rooms.open", error: ServiceError(.invalidCredentials, "No."))
             try await open("bob", expect: 401)
             try await open("eve", expect: 429)
         }
@@ -163,25 +165,25 @@ struct RequestTests {
 
     @Test("a token that has expired is no guess at a password")
     func expiredIsNoGuess() async throws {
-        try await GatewayWorld.run { world in
+        try await GatewayHarness.run { harness in
             for _ in 1...5 {
-                let answer = try await world.request("POST", "/api/change", as: nil, body: "{}")
+                let answer = try await harness.request("POST", "/api/change", as: nil, body: "{}")
                 #expect(answer.status == 401)
             }
-            world.rooms.on("rooms.change", reply: Reply())
-            let answer = try await world.request("POST", "/api/change", body: "{}")
+            harness.rooms.on("rooms.change", reply: Reply())
+            let answer = try await harness.request("POST", "/api/change", body: "{}")
             #expect(answer.status == 200)
         }
     }
 
     @Test("guesses that are sent together are counted before they are answered")
     func failuresTogether() async throws {
-        try await GatewayWorld.run { world in
-            let asked = world.rooms.hold("rooms.open")
+        try await GatewayHarness.run { harness in
+            let asked = harness.rooms.hold("rooms.open")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 1...3 {
                     group.addTask {
-                        try await world.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#).status
+                        try await harness.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#).status
                     }
                 }
                 let refused = try await group.next()
@@ -196,10 +198,10 @@ struct RequestTests {
 
     @Test("a call counts against each limit of its route, and against none if one is at its end")
     func severalLimits() async throws {
-        try await GatewayWorld.run(["--rate-sign-ins", "1000/1h,3/1h"]) { world in
-            world.rooms.on("rooms.open", reply: Reply())
+        try await GatewayHarness.run(["--rate-sign-ins", "1000/1h,3/1h"]) { harness in
+            harness.rooms.on("rooms.open", reply: Reply())
             for status in [200, 200, 200, 429] {
-                let answer = try await world.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#)
+                let answer = try await harness.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#)
                 #expect(answer.status == status)
             }
         }
@@ -207,10 +209,10 @@ struct RequestTests {
 
     @Test("a name that is given uses up nobody's limit: only who has logged in is counted as a person")
     func namesCountForNobody() async throws {
-        try await GatewayWorld.run(["--rate-sign-ins", "1/1h,1000/1h"]) { world in
-            world.rooms.on("rooms.open", reply: Reply())
+        try await GatewayHarness.run(["--rate-sign-ins", "1/1h,1000/1h"]) { harness in
+            harness.rooms.on("rooms.open", reply: Reply())
             for _ in 1...5 {
-                let answer = try await world.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#)
+                let answer = try await harness.request("POST", "/api/open", as: nil, body: #"{"username":"ada"}"#)
                 #expect(answer.status == 200)
             }
         }
@@ -218,13 +220,13 @@ struct RequestTests {
 
     @Test("behind a trusted proxy each client's address counts by itself, and one subscriber's of IPv6 together")
     func addresses() async throws {
-        try await GatewayWorld.run(["--rate-sign-ins", "1000/1h,1/1h", "--trusted-proxies", "127.0.0.1"]) { world in
-            world.rooms.on("rooms.open", reply: Reply())
+        try await GatewayHarness.run(["--rate-sign-ins", "1000/1h,1/1h", "--trusted-proxies", "127.0.0.1"]) { harness in
+            harness.rooms.on("rooms.open", reply: Reply())
             for (client, status) in [
                 ("203.0.113.1", 200), ("203.0.113.1", 429), ("203.0.113.2", 200), ("2001:db8::1", 200),
                 ("2001:db8::2:1", 429), ("2001:db8:0:1::1", 200),
             ] {
-                let answer = try await world.request(
+                let answer = try await harness.request(
                     "POST", "/api/open", as: nil, body: "{}", headers: ["X-Forwarded-For: \(client)"])
                 #expect(answer.status == status, "\(client)")
             }
@@ -233,47 +235,47 @@ struct RequestTests {
 
     @Test("a trusted proxy's health checks are answered, whatever those behind it did")
     func healthChecks() async throws {
-        try await GatewayWorld.run(["--rate-requests", "2/1h,2/1h", "--trusted-proxies", "127.0.0.1"]) { world in
+        try await GatewayHarness.run(["--rate-requests", "2/1h,2/1h", "--trusted-proxies", "127.0.0.1"]) { harness in
             for (client, status) in [("127.0.0.1", 200), ("127.0.0.1", 200), ("127.0.0.1", 429)] {
-                let answer = try await world.request(
+                let answer = try await harness.request(
                     "GET", "/healthz", as: nil, headers: ["X-Forwarded-For: \(client)"])
                 #expect(answer.status == status)
             }
-            for _ in 1...3 { #expect(try await world.request("GET", "/healthz", as: nil).status == 200) }
+            for _ in 1...3 { #expect(try await harness.request("GET", "/healthz", as: nil).status == 200) }
         }
     }
 
     @Test("it says that it is up, and whether every required service is")
     func operations() async throws {
-        try await GatewayWorld.run { world in
-            #expect(try await world.request("GET", "/healthz", as: nil).status == 200)
-            let ready = try await world.request("GET", "/readyz", as: nil)
+        try await GatewayHarness.run { harness in
+            #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
+            let ready = try await harness.request("GET", "/readyz", as: nil)
             #expect(
                 ready.status == 200 && ready.body == #"{"status":"ready","services":{"chat":"up","rooms":"up"}}"#)
-            world.chat.goAway()
-            let without = try await world.request("GET", "/readyz", as: nil)
+            harness.chat.goAway()
+            let without = try await harness.request("GET", "/readyz", as: nil)
             #expect(
                 without.status == 503
                     && without.header("Retry-After") == "1"
                     && without.body == #"{"status":"not ready","services":{"chat":"down","rooms":"up"}}"#)
-            let metrics = try await world.request("GET", "/metrics", as: nil).body
+            let metrics = try await harness.request("GET", "/metrics", as: nil).body
             #expect(metrics.contains("# TYPE parlor_connections gauge\n"))
             #expect(metrics.contains("# TYPE parlor_http_requests_total counter\n"))
-            #expect(try await world.request("POST", "/healthz", as: nil).status == 405)
+            #expect(try await harness.request("POST", "/healthz", as: nil).status == 405)
         }
     }
 
     @Test("where operations are not public, clients find nothing at their addresses, and operators are told as before")
     func privateOperations() async throws {
-        try await GatewayWorld.run(["--public-operations", "off"]) { world in
+        try await GatewayHarness.run(["--public-operations", "off"]) { harness in
             for path in ["/readyz", "/metrics"] {
-                let answer = try await world.request("GET", path, as: nil)
+                let answer = try await harness.request("GET", path, as: nil)
                 #expect(answer.status == 404 && answer.body.contains("route_not_found"))
             }
-            #expect(try await world.request("GET", "/healthz", as: nil).status == 200)
-            #expect(await world.gateway.isHealthy())
-            world.chat.goAway()
-            #expect(await !world.gateway.isHealthy())
+            #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
+            #expect(await harness.gateway.isHealthy())
+            harness.chat.goAway()
+            #expect(await !harness.gateway.isHealthy())
         }
     }
 }

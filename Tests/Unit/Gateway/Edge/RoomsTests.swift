@@ -6,17 +6,17 @@ import Testing
 struct RoomsTests {
     @Test("the list is merged and sorted as asked, and unnamed rooms have an empty name")
     func list() async throws {
-        try await GatewayWorld.run { world in
-            let rooms = [GatewayWorld.base("1", updatedAt: 1000), GatewayWorld.base("2", updatedAt: 3000)]
-            world.rooms.on(
+        try await GatewayHarness.run { harness in
+            let rooms = [GatewayHarness.base("1", updatedAt: 1000), GatewayHarness.base("2", updatedAt: 3000)]
+            harness.rooms.on(
                 "rooms.list", reply: Reply(.ok, JSONWriter.value { $0.array(of: rooms) { $0.value($1) } }))
-            world.chat.on("chat.contribute") { request in
+            harness.chat.on("chat.contribute") { request in
                 #expect(request.data.text == #"{"userId":"ada","roomIds":["1","2"]}"#)
                 let values = #"{"rooms":[[4000,{"id":"m"},2],[null,null,0]]}"#
                 request.reply(Reply(.ok, JSONValue(trusted: Array(values.utf8))).json)
             }
             func ids(_ query: String) async throws -> [String?] {
-                try await world.request("GET", "/api/rooms/my-rooms\(query)").json["data"]?.array?.map {
+                try await harness.request("GET", "/api/rooms/my-rooms\(query)").json["data"]?.array?.map {
                     $0["id"]?.string
                 }
                     ?? []
@@ -25,8 +25,8 @@ struct RoomsTests {
             #expect(try await ids("?sort=activity") == ["1", "2"])
             #expect(try await ids("?sort=content") == ["2", "1"])
             #expect(try await ids("?sort=messages") == ["1", "2"])
-            #expect(try await world.request("GET", "/api/rooms/my-rooms?sort=x").errorCode == "invalid_field")
-            let answer = try await world.request("GET", "/api/rooms/my-rooms").json
+            #expect(try await harness.request("GET", "/api/rooms/my-rooms?sort=x").errorCode == "invalid_field")
+            let answer = try await harness.request("GET", "/api/rooms/my-rooms").json
             let first = answer["data"]?.array?.first
             #expect(first?["name"]?.string == "" && first?["badges"]?["messages"]?.int == 2)
             #expect(first?["lastMessage"]?["id"]?.string == "m" && first?["hasUnread"]?.bool == true)
@@ -36,10 +36,10 @@ struct RoomsTests {
 
     @Test("a list in pages is one list, and its pages share the time that one answer has")
     func pages() async throws {
-        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
-            world.serveRoom()
-            let asked = world.rooms.hold("rooms.list")
-            async let response = world.request("GET", "/api/rooms/my-rooms?sort=content")
+        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
+            harness.serveRoom()
+            let asked = harness.rooms.hold("rooms.list")
+            async let response = harness.request("GET", "/api/rooms/my-rooms?sort=content")
             var left: [Duration] = []
             for (number, next) in ["b", "c", nil].enumerated() {
                 let request = try await asked.next()
@@ -47,7 +47,7 @@ struct RoomsTests {
                 #expect(request.data["sort"]?.string == "content")
                 left.append(request.context.timeout)
                 let rooms = (1...2).map {
-                    GatewayWorld.base("\(number)\($0)", updatedAt: 9000 - number * 2000 - $0 * 1000)
+                    GatewayHarness.base("\(number)\($0)", updatedAt: 9000 - number * 2000 - $0 * 1000)
                 }
                 let page = JSONWriter.value { $0.array(of: rooms) { $0.value($1) } }
                 request.reply(Reply(.ok, page, page: next.map { JSONValue($0) }).json)
@@ -60,12 +60,12 @@ struct RoomsTests {
 
     @Test("of a list by people the rooms and the people of all pages come together")
     func pagesByPerson() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            world.rooms.on("rooms.by-person") { request in
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.rooms.on("rooms.by-person") { request in
                 let isLast = request.data["cursor"] != nil
                 let page = JSONWriter.object { json in
-                    json.member("rooms", array: { $0.value(GatewayWorld.base(isLast ? "2" : "1")) })
+                    json.member("rooms", array: { $0.value(GatewayHarness.base(isLast ? "2" : "1")) })
                     json.member(
                         "people",
                         array: { json in
@@ -76,7 +76,7 @@ struct RoomsTests {
                 }
                 request.reply(Reply(.ok, page, page: isLast ? nil : JSONValue("more")).json)
             }
-            let people = try await world.request("GET", "/api/rooms/grouped-by-person").json["data"]?.array
+            let people = try await harness.request("GET", "/api/rooms/grouped-by-person").json["data"]?.array
             #expect(people?.map { $0["id"]?.string } == ["bob"])
             #expect(people?.first?["rooms"]?.array?.count == 2)
         }
@@ -84,20 +84,20 @@ struct RoomsTests {
 
     @Test("a contributor that is away is named, and what it last said stands in; without that, its zeros")
     func degraded() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            world.contribute(badge: 5, messageAt: 9000)
-            #expect(try await world.request("GET", "/api/rooms/1").json["degraded"] == nil)
-            world.chat.goAway()
-            let known = try await world.request("GET", "/api/rooms/1").json
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.contribute(badge: 5, messageAt: 9000)
+            #expect(try await harness.request("GET", "/api/rooms/1").json["degraded"] == nil)
+            harness.chat.goAway()
+            let known = try await harness.request("GET", "/api/rooms/1").json
             #expect(known["degraded"]?.text == #"["chat"]"#)
             #expect(known["data"]?["badges"]?["messages"]?.int == 5)
             #expect(known["data"]?["messagesUpdatedAt"]?.string == "1970-01-01T00:00:09Z")
-            let unknown = try await world.request("GET", "/api/rooms/2").json
+            let unknown = try await harness.request("GET", "/api/rooms/2").json
             #expect(unknown["degraded"]?.text == #"["chat"]"#)
             #expect(unknown["data"]?["badges"]?["messages"]?.int == 0)
             #expect(unknown["data"]?["messagesUpdatedAt"]?.isNull == true)
-            let stranger = try await world.request("GET", "/api/rooms/1", as: GatewayWorld.bob).json
+            let stranger = try await harness.request("GET", "/api/rooms/1", as: GatewayHarness.bob).json
             #expect(stranger["data"]?["badges"]?["messages"]?.int == 0)
         }
     }
@@ -106,20 +106,20 @@ struct RoomsTests {
         "a contributor whose answer makes no sense, or fails, is as good as away",
         arguments: ["{}", #"{"rooms":[]}"#, #"{"rooms":[[1],[2]]}"#, "7"])
     func nonsense(answer: String) async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            world.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(answer.utf8))))
-            let room = try await world.request("GET", "/api/rooms/1").json
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(answer.utf8))))
+            let room = try await harness.request("GET", "/api/rooms/1").json
             #expect(room["degraded"]?.text == #"["chat"]"# && room["data"]?["hasUnread"]?.bool == false)
         }
     }
 
     @Test("a contributor that knows nothing of a room adds its zeros, and is not away")
     func knowsNothing() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            world.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(#"{"rooms":[null]}"#.utf8))))
-            let room = try await world.request("GET", "/api/rooms/1").json
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(#"{"rooms":[null]}"#.utf8))))
+            let room = try await harness.request("GET", "/api/rooms/1").json
             #expect(room["degraded"] == nil && room["data"]?["badges"]?["messages"]?.int == 0)
         }
     }

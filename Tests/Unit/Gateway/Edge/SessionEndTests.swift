@@ -21,13 +21,13 @@ struct SessionEndTests {
     /// A gateway that knows from `accounts` which sessions ended.
     private func run(
         _ settings: [String] = [], bus: any MessageBus = InProcessBus(),
-        _ test: (GatewayWorld, FakeService) async throws -> Void
+        _ test: (GatewayHarness, FakeService) async throws -> Void
     ) async throws {
-        try await GatewayWorld.run(settings, bus: bus) { world in
+        try await GatewayHarness.run(settings, bus: bus) { harness in
             let accounts = try FakeService.start(Self.manifest, on: bus)
             accounts.on("accounts.plain", reply: Reply())
             defer { accounts.stop() }
-            try await test(world, accounts)
+            try await test(harness, accounts)
         }
     }
 
@@ -36,51 +36,51 @@ struct SessionEndTests {
         return [SessionsEnded(sessionIDs: ids, tokensUntil: until).emission(to: "ada")]
     }
 
-    private func status(_ world: GatewayWorld, _ session: String?) async throws -> Int {
-        try await world.request("GET", "/api/plain", session: session).status
+    private func status(_ harness: GatewayHarness, _ session: String?) async throws -> Int {
+        try await harness.request("GET", "/api/plain", session: session).status
     }
 
     /// Waits for an answer; what it waits for is asked for, not slept for.
-    private func until(_ status: Int, of session: String, _ world: GatewayWorld) async throws {
-        while try await self.status(world, session) != status {}
+    private func until(_ status: Int, of session: String, _ harness: GatewayHarness) async throws {
+        while try await self.status(harness, session) != status {}
     }
 
     @Test("its tokens are refused and its sockets disconnected, and no other's")
     func end() async throws {
-        try await run { world, accounts in
-            try await until(200, of: "s1", world)
-            let ended = [try await world.connect(session: "s1"), try await world.connect(session: "s1")]
-            let other = try await world.connect(session: "s2")
-            let old = try await world.connect()
+        try await run { harness, accounts in
+            try await until(200, of: "s1", harness)
+            let ended = [try await harness.connect(session: "s1"), try await harness.connect(session: "s1")]
+            let other = try await harness.connect(session: "s2")
+            let old = try await harness.connect()
             accounts.emit(ending("s1"), participants: [])
             for socket in ended {
                 #expect(try await socket.receive() == "41")
                 #expect(try await socket.receive() == "closed")
             }
-            #expect(try await status(world, "s1") == 401)
-            #expect(try await status(world, "s2") == 200)
-            #expect(try await status(world, nil) == 200)
-            let again = try await world.openSocket()
-            try await again.send("40{\"token\":\"\(world.token(session: "s1"))\"}")
+            #expect(try await status(harness, "s1") == 401)
+            #expect(try await status(harness, "s2") == 200)
+            #expect(try await status(harness, nil) == 200)
+            let again = try await harness.openSocket()
+            try await again.send("40{\"token\":\"\(harness.token(session: "s1"))\"}")
             #expect(try await again.receive().contains("unauthenticated"))
             for socket in [other, old] {
                 #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)
             }
             #expect(
-                try await world.request("GET", "/metrics").body.contains("parlor_session_closes_total 2"))
+                try await harness.request("GET", "/metrics").body.contains("parlor_session_closes_total 2"))
         }
     }
 
     @Test("a gateway learns what ended before it began to listen, and believes no token of a session until then")
     func start() async throws {
         let bus = InProcessBus()
-        try await GatewayWorld.run(bus: bus) { world in
+        try await GatewayHarness.run(bus: bus) { harness in
             // Nobody has said yet which sessions ended.
-            let early = try await world.request("GET", "/api/chat", session: "s1")
+            let early = try await harness.request("GET", "/api/chat", session: "s1")
             #expect(early.status == 503)
             #expect(early.header("retry-after") != nil)
-            let socket = try await world.openSocket()
-            try await socket.send("40{\"token\":\"\(world.token(session: "s1"))\"}")
+            let socket = try await harness.openSocket()
+            try await socket.send("40{\"token\":\"\(harness.token(session: "s1"))\"}")
             #expect(try await socket.receive() == "closed")
 
             let accounts = try FakeService.start(Self.manifest, on: bus)
@@ -89,8 +89,8 @@ struct SessionEndTests {
             for n in 0..<3 { _ = accounts.commit(ending("s\(n)"), participants: []) }
             accounts.on("accounts.plain", reply: Reply())
             try accounts.comeBack()
-            try await until(200, of: "s3", world)
-            for n in 0..<3 { #expect(try await status(world, "s\(n)") == 401) }
+            try await until(200, of: "s3", harness)
+            for n in 0..<3 { #expect(try await status(harness, "s\(n)") == 401) }
         }
     }
 
@@ -121,34 +121,34 @@ struct SessionEndTests {
     @Test("an end that the bus has lost is found, with no other after it")
     func lost() async throws {
         let bus = FakeBus()
-        try await run(bus: bus) { world, accounts in
-            try await until(200, of: "s1", world)
-            let socket = try await world.connect(session: "s1")
+        try await run(bus: bus) { harness, accounts in
+            try await until(200, of: "s1", harness)
+            let socket = try await harness.connect(session: "s1")
             bus.lose { $0.subject == "accounts.log" || $0.subject == Subject.announce(of: "accounts") }
             accounts.emit(ending("s1"), participants: [])
             #expect(try await socket.receive() == "41")
-            #expect(try await status(world, "s1") == 401)
+            #expect(try await status(harness, "s1") == 401)
         }
     }
 
     @Test("what happens in accounts' log is no event of a room, and no part of a cursor")
     func noStream() async throws {
-        try await run { world, accounts in
-            try await until(200, of: "s1", world)
+        try await run { harness, accounts in
+            try await until(200, of: "s1", harness)
             accounts.emit(ending("s1"), participants: ["ada"])
-            try await until(401, of: "s1", world)
-            let socket = try await world.connect(session: "s2")
+            try await until(401, of: "s1", harness)
+            let socket = try await harness.connect(session: "s2")
             #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)
         }
     }
 
     @Test("routes that want it get who is at the other end, whatever the client says; others do not")
     func description() async throws {
-        try await run { world, accounts in
-            try await until(200, of: "s1", world)
+        try await run { harness, accounts in
+            try await until(200, of: "s1", harness)
             let asked = accounts.hold("accounts.described")
             func described(_ path: String, as caller: Caller?, headers: [String]) async throws -> ClientInfo? {
-                async let answer = world.request(
+                async let answer = harness.request(
                     "POST", path, as: caller, session: "s1",
                     body: #"{"client":{"address":"1.1.1.1","userAgent":"","isLimited":false},"x":1}"#,
                     headers: headers)
@@ -159,7 +159,7 @@ struct SessionEndTests {
                 return request.data["client"].flatMap(ClientInfo.init)
             }
             #expect(
-                try await described("/api/described", as: GatewayWorld.ada, headers: ["User-Agent: Rooms/7"])
+                try await described("/api/described", as: GatewayHarness.ada, headers: ["User-Agent: Rooms/7"])
                     == ClientInfo(address: "127.0.0.1", userAgent: "Rooms/7", sessionID: "s1", isLimited: true))
             let long = "User-Agent: " + String(repeating: "x", count: 1000)
             let open = try await described("/api/open-described", as: nil, headers: [long])
@@ -169,17 +169,17 @@ struct SessionEndTests {
                 #expect(request.data["client"] == nil)
                 request.reply(Reply().json)
             }
-            #expect(try await status(world, "s1") == 200)
+            #expect(try await status(harness, "s1") == 200)
         }
     }
 
     @Test("of too many sockets of one person the oldest ends, with a reason, and does not come back by itself")
     func socketsOfPerson() async throws {
-        try await GatewayWorld.run(["--max-sockets-per-person", "3"]) { world in
-            let bob = try await world.connect(GatewayWorld.bob)
+        try await GatewayHarness.run(["--max-sockets-per-person", "3"]) { harness in
+            let bob = try await harness.connect(GatewayHarness.bob)
             var sockets: [SocketIOTestClient] = []
-            for _ in 0..<3 { sockets.append(try await world.connect()) }
-            let fourth = try await world.connect()
+            for _ in 0..<3 { sockets.append(try await harness.connect()) }
+            let fourth = try await harness.connect()
             let reason = try await sockets[0].receive()
             #expect(reason.hasPrefix(#"42["request:error",{"event":"connect","error":{"code":"rate_limited""#))
             #expect(try await sockets[0].receive() == "41")
@@ -188,19 +188,19 @@ struct SessionEndTests {
             try await sockets[1].send("41")
             try await sockets[1].send("40{}")
             #expect(try await sockets[1].receive().hasPrefix("44"))
-            let fifth = try await world.connect()
+            let fifth = try await harness.connect()
             for socket in [bob, sockets[2], fourth, fifth] {
                 #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)
             }
-            let metrics = try await world.request("GET", "/metrics").body
+            let metrics = try await harness.request("GET", "/metrics").body
             #expect(metrics.contains(#"parlor_refused_total{what="socket",limit="person"} 1"#))
         }
     }
 
     @Test("without rate limits a person may have any number of sockets")
     func unlimited() async throws {
-        try await GatewayWorld.run(["--max-sockets-per-person", "1", "--rate-limits", "off"]) { world in
-            let sockets = [try await world.connect(), try await world.connect()]
+        try await GatewayHarness.run(["--max-sockets-per-person", "1", "--rate-limits", "off"]) { harness in
+            let sockets = [try await harness.connect(), try await harness.connect()]
             for socket in sockets {
                 #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)
             }
@@ -209,15 +209,15 @@ struct SessionEndTests {
 
     @Test("answers are kept by nobody and are what they say they are")
     func headers() async throws {
-        try await run { world, _ in
-            for (target, caller) in [("/api/plain", GatewayWorld.ada), ("/api/plain", nil), ("/healthz", nil)] {
-                let answer = try await world.request("GET", target, as: caller)
+        try await run { harness, _ in
+            for (target, caller) in [("/api/plain", GatewayHarness.ada), ("/api/plain", nil), ("/healthz", nil)] {
+                let answer = try await harness.request("GET", target, as: caller)
                 #expect(answer.header("cache-control") == "no-store")
                 #expect(answer.header("x-content-type-options") == "nosniff")
             }
             let polling = "/socket.io/?EIO=4&transport=polling"
             for target in [polling, "\(polling)&sid=unknown"] {
-                #expect(try await world.request("GET", target).header("x-content-type-options") == "nosniff")
+                #expect(try await harness.request("GET", target).header("x-content-type-options") == "nosniff")
             }
         }
     }

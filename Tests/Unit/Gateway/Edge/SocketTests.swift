@@ -8,65 +8,65 @@ import Testing
 struct SocketTests {
     @Test("a bad token is refused, and another CONNECT on the same engine is heard")
     func refused() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.openSocket()
+        try await GatewayHarness.run { harness in
+            let client = try await harness.openSocket()
             let refusal = #"44{"message":"unauthorized","data":{"code":"unauthenticated"}}"#
             for auth in ["", "{}", #"{"token":"x"}"#, #"{"token":1}"#] {
                 try await client.send("40\(auth)")
                 #expect(try await client.receive() == refusal)
             }
-            try await client.send("40{\"token\":\"\(world.token())\"}")
+            try await client.send("40{\"token\":\"\(harness.token())\"}")
             #expect(try await client.receive().hasPrefix("40{"))
         }
     }
 
     @Test("the token may come in the query, too")
     func queryToken() async throws {
-        try await GatewayWorld.run { world in
-            let opened = try await world.request(
-                "GET", "/socket.io/?EIO=4&transport=polling&token=\(world.token())", as: nil)
+        try await GatewayHarness.run { harness in
+            let opened = try await harness.request(
+                "GET", "/socket.io/?EIO=4&transport=polling&token=\(harness.token())", as: nil)
             let sid = try #require(JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string)
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(sid)"
-            #expect(try await world.request("POST", target, as: nil, body: "40").status == 200)
-            #expect(try await world.request("GET", target, as: nil).body.hasPrefix("40{"))
+            #expect(try await harness.request("POST", target, as: nil, body: "40").status == 200)
+            #expect(try await harness.request("GET", target, as: nil).body.hasPrefix("40{"))
         }
     }
 
     @Test("when the token expires the transport is closed, without a word that would keep clients away")
     func expiry() async throws {
-        try await GatewayWorld.run { world in
-            world.clock.advance(by: .milliseconds(900))
-            let client = try await world.connect(lifetime: .milliseconds(100))
+        try await GatewayHarness.run { harness in
+            harness.clock.advance(by: .milliseconds(900))
+            let client = try await harness.connect(lifetime: .milliseconds(100))
             #expect(try await client.receive() == "closed")
         }
     }
 
     @Test("an ack has the members that the event declares, on top of success")
     func ack() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
             let message = JSONValue(trusted: Array(#"{"id":"m1","text":"hi"}"#.utf8))
-            world.chat.on("chat.send") { request in
+            harness.chat.on("chat.send") { request in
                 #expect(request.data.text == #"{"roomId":"r","text":"hi"}"#)
-                #expect(request.context.caller.flatMap(Caller.init) == GatewayWorld.ada)
+                #expect(request.context.caller.flatMap(Caller.init) == GatewayHarness.ada)
                 #expect(request.context.key == "r")
                 request.reply(Reply(.created, message).json)
             }
             #expect(
                 try await client.ask("chat:send", #"{"roomId":"r","text":"hi"}"#).text
                     == #"{"success":true,"messageId":"m1","message":{"id":"m1","text":"hi"}}"#)
-            world.chat.on("chat.send", reply: Reply(.ok, message, isDuplicate: true))
+            harness.chat.on("chat.send", reply: Reply(.ok, message, isDuplicate: true))
             #expect(try await client.ask("chat:send", "{}")["duplicate"]?.bool == true)
-            world.chat.on("chat.read", reply: Reply(.ok, JSONValue(trusted: Array(#"{"readCount":2}"#.utf8))))
+            harness.chat.on("chat.read", reply: Reply(.ok, JSONValue(trusted: Array(#"{"readCount":2}"#.utf8))))
             #expect(try await client.ask("chat:read", "{}").text == #"{"success":true,"readCount":2}"#)
         }
     }
 
     @Test("a failure is in the ack, with whether to try again; without an ack it is an event")
     func failures() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
-            world.chat.on("chat.send", error: .roomNotFound)
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
+            harness.chat.on("chat.send", error: .roomNotFound)
             let error = #""error":{"code":"room_not_found","message":"There is no such room.""#
             #expect(
                 try await client.ask("chat:send", "{}").text == #"{"success":false,"# + error + #","retryable":false}}"#
@@ -79,9 +79,9 @@ struct SocketTests {
 
     @Test("an event of a service that is away fails at once, to be tried again")
     func away() async throws {
-        try await GatewayWorld.run(["--request-timeout", "60s"]) { world in
-            let client = try await world.connect()
-            world.chat.goAway()
+        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
+            let client = try await harness.connect()
+            harness.chat.goAway()
             let answer = try await client.ask("chat:send", "{}")
             #expect(answer["error"]?["code"]?.string == "service_unavailable")
             #expect(answer["error"]?["retryable"]?.bool == true)
@@ -90,8 +90,8 @@ struct SocketTests {
 
     @Test("an unknown event, and a payload that is no object, are malformed; the socket goes on")
     func malformed() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
             for (event, payload) in [
                 ("nobody:knows", "{}"), ("chat:send", "1"), ("room:join", "[]"), ("room:leave", "{\"roomId\":3}"),
             ] {
@@ -104,48 +104,49 @@ struct SocketTests {
             }
             #expect(bare["error"]?["code"]?.string == "malformed_request")
             #expect(try await client.ask("room:join", "{}")["error"]?["code"]?.string == "invalid_field")
-            world.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
+            harness.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
             #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
         }
     }
 
     @Test("an event that is nested too deeply is malformed, with an ack and without; the socket goes on")
     func tooDeep() async throws {
-        try await GatewayWorld.run { world in
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            let client = try await harness.connect()
             let nested = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
             let answer = try await client.ask("chat:send", nested)
             #expect(answer["success"]?.bool == false)
             #expect(answer["error"]?["code"]?.string == "malformed_request")
             try await client.emit("chat:send", nested)
-            guard case .event("request:error", let told) = try await client.next() else {
+            guard case .event("request:error", let received) = try await client.next() else {
                 Issue.record("nothing was told")
                 return
             }
-            #expect(told["event"]?.string == "chat:send" && told["error"]?["code"]?.string == "malformed_request")
-            world.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
+            #expect(
+                received["event"]?.string == "chat:send" && received["error"]?["code"]?.string == "malformed_request")
+            harness.chat.on("chat.send", reply: Reply(.ok, .emptyObject))
             #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
         }
     }
 
     @Test("until each required service was heard from, sockets are closed so that clients come back")
     func pending() async throws {
-        try await GatewayWorld.run(["--required-services", "rooms,chat,later"]) { world in
-            let client = try await world.openSocket()
-            try await client.send("40{\"token\":\"\(world.token())\"}")
+        try await GatewayHarness.run(["--required-services", "rooms,chat,later"]) { harness in
+            let client = try await harness.openSocket()
+            try await client.send("40{\"token\":\"\(harness.token())\"}")
             #expect(try await client.receive() == "closed")
         }
     }
 
     @Test("a join waits for what was sent before it")
     func joinAfterSends() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            let asked = world.chat.hold("chat.send")
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let asked = harness.chat.hold("chat.send")
+            let client = try await harness.connect()
             try await client.emit("chat:send", "{}", ack: 1)
             try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 2)
-            let position = world.chat.emit([Emission(to: .room, "message:new", .emptyObject)])
+            let position = harness.chat.emit([Emission(to: .room, "message:new", .emptyObject)])
             try await asked.next().reply(Reply(position: position).json)
             var acks: [Int] = []
             while acks.count < 2 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
@@ -156,19 +157,19 @@ struct SocketTests {
     @Test(
         "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
     func oneAtATime() async throws {
-        try await GatewayWorld.run(loops: 1, bus: FakeBus(keepsKeysTogether: false)) { world in
+        try await GatewayHarness.run(loops: 1, bus: FakeBus(hasKeyAffinity: false)) { harness in
             let isAnswered = Mutex(false)
-            let asked = world.chat.hold("chat.send")
-            world.chat.on("chat.read") { request in
+            let asked = harness.chat.hold("chat.send")
+            harness.chat.on("chat.read") { request in
                 #expect(isAnswered.withLock { $0 })
                 request.reply(Reply().json)
             }
-            let client = try await world.connect()
+            let client = try await harness.connect()
             try await client.emit("chat:send", "{}", ack: 1)
             try await client.emit("chat:read", "{}", ack: 2)
             let first = try await asked.next()
             // The loop has seen both by the time that it answers this.
-            _ = try await world.request("GET", "/healthz", as: nil)
+            _ = try await harness.request("GET", "/healthz", as: nil)
             isAnswered.withLock { $0 = true }
             first.reply(Reply().json)
             var acks: [Int] = []
@@ -180,16 +181,16 @@ struct SocketTests {
     @Test("thousands that wait for the answer to the first and then fail are answered in order")
     func waitingFailures() async throws {
         // Sending them all takes a while.
-        try await GatewayWorld.run(
-            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(keepsKeysTogether: false)
-        ) { world in
-            let asked = world.chat.hold("chat.send")
-            let client = try await world.connect()
+        try await GatewayHarness.run(
+            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(hasKeyAffinity: false)
+        ) { harness in
+            let asked = harness.chat.hold("chat.send")
+            let client = try await harness.connect()
             try await client.emit("chat:send", "{}", ack: 0)
             for id in 1...3000 { try await client.emit("nobody:knows", "{}", ack: id) }
             let first = try await asked.next()
             // The loop has seen all of them by the time that it answers this.
-            _ = try await world.request("GET", "/healthz", as: nil)
+            _ = try await harness.request("GET", "/healthz", as: nil)
             first.reply(Reply().json)
             for expected in 0...3000 {
                 guard case .ack(expected, let answer) = try await client.next() else {
@@ -203,24 +204,24 @@ struct SocketTests {
 
     @Test("events count against the limit that they name")
     func limits() async throws {
-        try await GatewayWorld.run { world in
-            world.chat.on("chat.rare", reply: Reply())
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            harness.chat.on("chat.rare", reply: Reply())
+            let client = try await harness.connect()
             #expect(try await client.ask("chat:rare", "{}")["success"]?.bool == true)
             #expect(try await client.ask("chat:rare", "{}")["error"]?["code"]?.string == "rate_limited")
-            let other = try await world.connect(GatewayWorld.bob)
+            let other = try await harness.connect(GatewayHarness.bob)
             #expect(try await other.ask("chat:rare", "{}")["success"]?.bool == true)
         }
     }
 
     @Test("joining answers with the Room, tells services before clients, and leaves the other rooms")
     func join() async throws {
-        try await GatewayWorld.run { world in
-            world.serveRoom()
-            let told = world.chat.hold("chat.presence")
-            let (ada, bob) = (try await world.connect(), try await world.connect(GatewayWorld.bob))
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let received = harness.chat.hold("chat.presence")
+            let (ada, bob) = (try await harness.connect(), try await harness.connect(GatewayHarness.bob))
             func answerPresence(_ expected: String) async throws {
-                let request = try await told.next()
+                let request = try await received.next()
                 #expect(request.data["rooms"]?.text == expected, "isOpen \(request.data["isOpen"]?.text ?? "")")
                 request.reply(Reply().json)
             }
@@ -249,9 +250,9 @@ struct SocketTests {
 
     @Test("a socket that goes leaves its rooms")
     func gone() async throws {
-        try await GatewayWorld.run { world in
-            let bob = try await world.join(GatewayWorld.bob)
-            var ada: SocketIOTestClient? = try await world.join()
+        try await GatewayHarness.run { harness in
+            let bob = try await harness.join(GatewayHarness.bob)
+            var ada: SocketIOTestClient? = try await harness.join()
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", true)))
             try await ada?.send("1")
             #expect(try await bob.next() == .event("room:presence", try presence("r", "ada", false)))
@@ -261,15 +262,15 @@ struct SocketTests {
 
     @Test("typing reaches the others in the room only, and ends with the message")
     func typing() async throws {
-        try await GatewayWorld.run { world in
-            let (ada, bob) = (try await world.join(), try await world.join(GatewayWorld.bob))
+        try await GatewayHarness.run { harness in
+            let (ada, bob) = (try await harness.join(), try await harness.join(GatewayHarness.bob))
             #expect(try await ada.next() == .event("room:presence", try presence("r", "bob", true)))
             let typing = #"{"roomId":"r","isTyping":true}"#
             for _ in 1...3 { try await ada.emit("message:typing", typing) }
             #expect(
                 try await bob.next()
                     == .event("message:typing", JSONValue(parsing: #"{"roomId":"r","userId":"ada","isTyping":true}"#)))
-            world.chat.emit([Emission(to: .room, "message:new", .emptyObject, endsTypingOf: "ada")])
+            harness.chat.emit([Emission(to: .room, "message:new", .emptyObject, endsTypingOf: "ada")])
             let ended = try JSONValue(parsing: #"{"roomId":"r","userId":"ada","isTyping":false}"#)
             #expect(try await bob.next() == .event("message:typing", ended))
             #expect(try await bob.next() == .event("message:new", .emptyObject))
@@ -279,17 +280,17 @@ struct SocketTests {
 
     @Test("a room that is not the caller's cannot be told from one that does not exist")
     func strangers() async throws {
-        try await GatewayWorld.run { world in
-            world.rooms.on("rooms.get", error: .roomNotFound)
-            world.rooms.on("rooms.membership", error: .roomNotFound)
-            let client = try await world.connect()
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.get", error: .roomNotFound)
+            harness.rooms.on("rooms.membership", error: .roomNotFound)
+            let client = try await harness.connect()
             for event in ["room:join", "room:leave", "message:typing"] {
                 let answer = try await client.ask(event, #"{"roomId":"x","isTyping":true}"#)
                 #expect(answer["error"]?["code"]?.string == "room_not_found")
             }
-            world.serveRoom()
+            harness.serveRoom()
             #expect(try await client.ask("room:leave", #"{"roomId":"r"}"#)["success"]?.bool == true)
-            let stranger = try await world.connect(Caller(id: "eve", username: "eve", firstName: nil))
+            let stranger = try await harness.connect(Caller(id: "eve", username: "eve", firstName: nil))
             let answer = try await stranger.ask("room:leave", #"{"roomId":"r"}"#)
             #expect(answer["error"]?["code"]?.string == "room_not_found")
         }

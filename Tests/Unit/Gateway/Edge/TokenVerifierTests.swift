@@ -23,7 +23,7 @@ struct TokenVerifierTests {
     private func token(session: String? = "s", lifetime: Duration = .seconds(60)) -> String {
         let now = clock.now()
         let claims = AccessClaims(
-            caller: GatewayWorld.ada, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
+            caller: GatewayHarness.ada, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
         return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: Self.key)
     }
 
@@ -33,7 +33,7 @@ struct TokenVerifierTests {
     func again() {
         let token = token()
         for field in ["Bearer \(token)", "Bearer \(token)", "bEARER \(token)"] {
-            #expect(caller(field) == GatewayWorld.ada)
+            #expect(caller(field) == GatewayHarness.ada)
         }
         #expect(caller("Basic \(token)") == nil)
         #expect(caller(token) == nil)
@@ -66,7 +66,7 @@ struct TokenVerifierTests {
         #expect(caller("Bearer \(good)") != nil)
         let parts = good.split(separator: ".").map(String.init)
         let claims = JSONWebToken.sign(
-            AccessClaims(caller: GatewayWorld.bob, sessionID: "s", expiresAt: .max).json(issuedAt: 0),
+            AccessClaims(caller: GatewayHarness.bob, sessionID: "s", expiresAt: .max).json(issuedAt: 0),
             with: .hs256(secret: Array("another secret of forty characters or so".utf8)))
         let others = claims.split(separator: ".").map(String.init)
         for forged in [

@@ -12,15 +12,15 @@ import Testing
 struct RoomListTests {
     /// A list of rooms of Ada and Bob, and how often it was asked for.
     private final class House: Sendable {
-        let world: GatewayWorld
+        let harness: GatewayHarness
         private let asked = Mutex(0)
         /// By id, when each was updated.
         private let rooms = Mutex(["r": 5000])
 
-        init(_ world: GatewayWorld) {
-            self.world = world
-            world.serveRoom()
-            world.rooms.on("rooms.list") { [self] request in
+        init(_ harness: GatewayHarness) {
+            self.harness = harness
+            harness.serveRoom()
+            harness.rooms.on("rooms.list") { [self] request in
                 asked.withLock { $0 += 1 }
                 let cursor = request.data["cursor"]?.string ?? "~"
                 let rooms = rooms.withLock { $0 }.filter { $0.key < cursor }.sorted { $0.key > $1.key }
@@ -28,16 +28,16 @@ struct RoomListTests {
                     Reply(
                         .ok,
                         JSONWriter.value { json in
-                            json.array(of: rooms) { $0.value(GatewayWorld.base($1.key, updatedAt: $1.value)) }
+                            json.array(of: rooms) { $0.value(GatewayHarness.base($1.key, updatedAt: $1.value)) }
                         }
                     ).json)
             }
-            world.rooms.on("rooms.get") { [self] request in
+            harness.rooms.on("rooms.get") { [self] request in
                 let id = request.data["roomId"]?.string ?? ""
                 guard let updatedAt = rooms.withLock({ $0[id] }) else {
                     return request.reply(ServiceError.roomNotFound.json)
                 }
-                request.reply(Reply(.ok, GatewayWorld.base(id, updatedAt: updatedAt)).json)
+                request.reply(Reply(.ok, GatewayHarness.base(id, updatedAt: updatedAt)).json)
             }
         }
 
@@ -51,9 +51,9 @@ struct RoomListTests {
         var count: Int { asked.withLock { $0 } }
 
         func list(
-            _ query: String = "", as caller: Caller = GatewayWorld.ada, tag: String? = nil, method: String = "GET"
+            _ query: String = "", as caller: Caller = GatewayHarness.ada, tag: String? = nil, method: String = "GET"
         ) async throws -> RawResponse {
-            try await world.request(
+            try await harness.request(
                 method, "/api/rooms/my-rooms\(query)", as: caller, headers: tag.map { ["If-None-Match: \($0)"] } ?? [])
         }
 
@@ -68,7 +68,7 @@ struct RoomListTests {
         }
 
         /// Whether all of the next answer is composed anew.
-        func isComposed(_ query: String = "", as caller: Caller = GatewayWorld.ada) async throws -> Bool {
+        func isComposed(_ query: String = "", as caller: Caller = GatewayHarness.ada) async throws -> Bool {
             let before = count
             #expect(try await list(query, as: caller).status == 200)
             return count > before
@@ -80,9 +80,9 @@ struct RoomListTests {
     }
 
     private static func run(
-        loops: Int = 2, bus: any MessageBus = InProcessBus(), _ test: (GatewayWorld, House) async throws -> Void
+        loops: Int = 2, bus: any MessageBus = InProcessBus(), _ test: (GatewayHarness, House) async throws -> Void
     ) async throws {
-        try await GatewayWorld.run(loops: loops, logsAll: true, bus: bus) { try await test($0, House($0)) }
+        try await GatewayHarness.run(loops: loops, logsAll: true, bus: bus) { try await test($0, House($0)) }
     }
 
     /// Comes to everyone connected.
@@ -94,11 +94,11 @@ struct RoomListTests {
             let first = try await house.keptList()
             #expect(try await house.list().body == first.body)
             #expect(try await !house.isComposed())
-            #expect(try await house.isComposed(as: GatewayWorld.bob))
+            #expect(try await house.isComposed(as: GatewayHarness.bob))
             #expect(try await house.isComposed("?sort=content"))
             #expect(try await !house.isComposed("?sort=activity"))
             #expect(try await !house.isComposed("?sort=content"))
-            #expect(try await !house.isComposed(as: GatewayWorld.bob))
+            #expect(try await !house.isComposed(as: GatewayHarness.bob))
             // What else is asked for may be a part of it.
             for _ in 1...2 { #expect(try await house.isComposed("?cursor=x")) }
         }
@@ -106,11 +106,11 @@ struct RoomListTests {
 
     @Test("an entry of either log that concerns the person is in the next answer", arguments: ["chat", "rooms"])
     func changed(stream: String) async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             for badge in 1...3 {
                 try await house.keptList()
-                world.contribute(badge: badge)
-                if stream == "chat" { world.chat.emit([]) } else { world.rooms.emit([]) }
+                harness.contribute(badge: badge)
+                if stream == "chat" { harness.chat.emit([]) } else { harness.rooms.emit([]) }
                 #expect(try await house.badge() == badge)
             }
         }
@@ -118,21 +118,21 @@ struct RoomListTests {
 
     @Test("of a room that was changed it is asked, and the others stay; the order is that of the change")
     func oneRoom() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             for (number, id) in ["a", "b", "c"].enumerated() { house.update(id, at: 6000 + number) }
             #expect(try await house.keptList().header("ETag") != nil)
             let count = house.count
             house.update("a", at: 9000)
-            world.rooms.emit([], room: "a")
-            world.contribute(badge: 4)
-            world.chat.emit([], room: "b")
+            harness.rooms.emit([], room: "a")
+            harness.contribute(badge: 4)
+            harness.chat.emit([], room: "b")
             let rooms = try await house.list().json["data"]?.array ?? []
             #expect(rooms.map { $0["id"]?.string } == ["a", "c", "b", "r"])
             #expect(rooms.map { $0["badges"]?["messages"]?.int } == [4, 0, 4, 0])
             #expect(try await house.list().json["data"]?.array == rooms)
             #expect(house.count == count)
             // What was known of a room that was asked for by itself is known when its service is away.
-            world.chat.goAway()
+            harness.chat.goAway()
             let degraded = try await house.list().json
             #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
         }
@@ -140,14 +140,14 @@ struct RoomListTests {
 
     @Test("up to half of many rooms are asked for by themselves; more are a new list", arguments: [50, 51])
     func manyRooms(changed: Int) async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             let ids = (100..<199).map { "\($0)" }
             for (number, id) in ids.enumerated() { house.update(id, at: 6000 + number) }
             try await house.keptList()
             let count = house.count
             for (number, id) in ids.prefix(changed).enumerated() {
                 house.update(id, at: 9000 + number)
-                world.rooms.emit([], room: id)
+                harness.rooms.emit([], room: id)
             }
             let order = ids.prefix(changed).reversed() + ids.dropFirst(changed).reversed() + ["r"]
             #expect(try await house.ids() == Array(order))
@@ -157,48 +157,48 @@ struct RoomListTests {
 
     @Test("a new room, and a change of more than a room, make it a new list", arguments: ["new", ""])
     func anew(roomID: String) async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             try await house.keptList()
             house.update("new", at: 9000)
-            world.rooms.emit([], room: roomID)
+            harness.rooms.emit([], room: roomID)
             #expect(try await house.ids() == ["new", "r"])
         }
     }
 
     @Test("where the service says otherwise of a room that was changed, all are asked for")
     func gone() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             house.update("other", at: 9000)
             try await house.keptList()
-            world.rooms.on("rooms.get", error: ServiceError.roomNotFound)
-            world.rooms.emit([])
+            harness.rooms.on("rooms.get", error: ServiceError.roomNotFound)
+            harness.rooms.emit([])
             #expect(try await house.isComposed())
         }
     }
 
     @Test("others' entries change nothing")
     func others() async throws {
-        try await Self.run { world, house in
-            let client = try await world.connect()
+        try await Self.run { harness, house in
+            let client = try await harness.connect()
             try await house.keptList()
-            world.chat.emit([news(1)], participants: ["bob", "eve"])
+            harness.chat.emit([news(1)], participants: ["bob", "eve"])
             #expect(try await client.next() == .event("news", JSONValue(1)))
             #expect(try await !house.isComposed())
         }
     }
 
     @Test("what was committed is in the answer, also if this gateway is yet to hear of it")
-    func unheard() async throws {
-        try await Self.run { world, house in
+    func unreceived() async throws {
+        try await Self.run { harness, house in
             try await house.keptList()
-            world.contribute(badge: 5)
+            harness.contribute(badge: 5)
             // So it looks here when the client has asked another gateway for the change, and has its answer.
-            let entry = world.chat.commit([])
+            let entry = harness.chat.commit([])
             #expect(try await house.badge() == 5)
-            world.contribute(badge: 6)
-            _ = world.chat.commit([])
+            harness.contribute(badge: 6)
+            _ = harness.chat.commit([])
             #expect(try await house.badge() == 6)
-            world.chat.publish(entry)
+            harness.chat.publish(entry)
             #expect(try await house.badge() == 6)
         }
     }
@@ -207,36 +207,36 @@ struct RoomListTests {
         "an entry that comes while a list is composed, and that it may lack, keeps it from being kept",
         arguments: [false, true])
     func meanwhile(isNew: Bool) async throws {
-        try await Self.run { world, house in
-            let client = try await world.connect()
+        try await Self.run { harness, house in
+            let client = try await harness.connect()
             try await house.keptList()
-            world.chat.emit([], room: isNew ? "new" : "r")
-            let asked = world.chat.hold("chat.contribute")
+            harness.chat.emit([], room: isNew ? "new" : "r")
+            let asked = harness.chat.hold("chat.contribute")
             async let answer = house.badge()
             let question = try await asked.next()
-            world.chat.emit([news(1)])
+            harness.chat.emit([news(1)])
             #expect(try await client.next() == .event("news", JSONValue(1)))
             let old = #"{"rooms":[[null,null,1]]}"#
             question.reply(Reply(.ok, JSONValue(trusted: Array(old.utf8))).json)
             // Or what was known before, if that took too long.
             _ = try await answer
-            world.contribute(badge: 2)
+            harness.contribute(badge: 2)
             #expect(try await house.badge() == 2)
         }
     }
 
     @Test("who opens or leaves a room is seen at once")
     func presence() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             func isActive() async throws -> Bool? {
                 try await house.list().json["data"]?.array?.first?["isActive"]?.bool
             }
             try await house.keptList()
-            let bob = try await world.join(GatewayWorld.bob)
+            let bob = try await harness.join(GatewayHarness.bob)
             #expect(try await isActive() == true)
             try await house.keptList()
             // Elsewhere: this list is the same.
-            _ = try await world.join(GatewayWorld.bob, room: "other")
+            _ = try await harness.join(GatewayHarness.bob, room: "other")
             #expect(try await !house.isComposed())
             _ = try await bob.ask("room:leave", #"{"roomId":"r"}"#)
             #expect(try await isActive() == false)
@@ -245,12 +245,12 @@ struct RoomListTests {
 
     @Test("where people come to many rooms at once, all are asked for together")
     func presenceInManyRooms() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             let ids = (10..<30).map { "r\($0)" }
             for id in ids { house.update(id, at: 6000) }
             try await house.keptList()
             var clients: [SocketIOTestClient] = []
-            for id in ids { clients.append(try await world.join(GatewayWorld.bob, room: id)) }
+            for id in ids { clients.append(try await harness.join(GatewayHarness.bob, room: id)) }
             #expect(try await house.isComposed())
             withExtendedLifetime(clients) {}
         }
@@ -258,27 +258,27 @@ struct RoomListTests {
 
     @Test("a list without a service's fresh share is not kept")
     func degraded() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             let whole = try await house.keptList()
-            world.chat.goAway()
+            harness.chat.goAway()
             for _ in 1...2 {
                 let answer = try await house.list()
                 #expect(try answer.json["degraded"]?.text == #"["chat"]"#)
                 #expect(answer.header("ETag") != whole.header("ETag"))
             }
-            try world.chat.comeBack()
+            try harness.chat.comeBack()
             #expect(try await house.list().json["degraded"] == nil)
         }
     }
 
     @Test("a page of the list takes nothing from what is known of the other rooms when a service is away")
     func page() async throws {
-        try await Self.run { world, house in
-            world.contribute(badge: 5)
+        try await Self.run { harness, house in
+            harness.contribute(badge: 5)
             for id in ["a", "b", "c"] { house.update(id, at: 6000) }
             let whole = try await house.list().json
             #expect(try await house.ids("?cursor=c") == ["b", "a"])
-            world.chat.goAway()
+            harness.chat.goAway()
             let degraded = try await house.list().json
             #expect(degraded["degraded"] != nil && degraded["data"]?.text == whole["data"]?.text)
         }
@@ -286,24 +286,24 @@ struct RoomListTests {
 
     @Test("what was answered as it was is known when its service is away, however many others were answered since")
     func answeredAgain() async throws {
-        try await Self.run { world, house in
-            world.contribute(badge: 5)
+        try await Self.run { harness, house in
+            harness.contribute(badge: 5)
             let list = try await house.keptList()
             for round in 1...3 {
                 for number in 0..<StaleRoomCache.generationSize {
-                    world.gateway.parts.cache.standIns.note("chat", "\(round)-\(number)", ["r"], [.emptyArray])
+                    harness.gateway.parts.cache.standIns.note("chat", "\(round)-\(number)", ["r"], [.emptyArray])
                 }
                 #expect(try await house.keptList().body == list.body)
             }
-            world.chat.goAway()
+            harness.chat.goAway()
             #expect(try await house.badge() == 5)
         }
     }
 
     @Test("with a service whose log does not tell all, each answer is composed")
-    func untold() async throws {
-        try await GatewayWorld.run { world in
-            let house = House(world)
+    func unannounced() async throws {
+        try await GatewayHarness.run { harness in
+            let house = House(harness)
             for _ in 1...3 {
                 let isComposed = try await house.isComposed()
                 #expect(isComposed)
@@ -313,23 +313,23 @@ struct RoomListTests {
 
     @Test("a log with another past makes every list void")
     func restored() async throws {
-        try await Self.run { world, house in
-            world.chat.emit([])
+        try await Self.run { harness, house in
+            harness.chat.emit([])
             try await house.keptList()
-            world.contribute(badge: 7)
-            world.chat.restore(forgetting: 1)
+            harness.contribute(badge: 7)
+            harness.chat.restore(forgetting: 1)
             #expect(try await house.badge() == 7)
         }
     }
 
     @Test("a service that changes what it contributes is asked")
     func manifest() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             try await house.keptList()
-            var manifest = world.chat.manifest
+            var manifest = harness.chat.manifest
             manifest.contribution = Contribution(
                 subject: "chat.contribute", fields: [.init("badges.letters", zero: JSONValue(0))])
-            world.chat.announce(manifest)
+            harness.chat.announce(manifest)
             // It is heard of on a loop.
             while try await house.list().json["data"]?.array?.first?["badges"]?.object?.names != ["letters"] {}
             #expect(try await house.badge() == nil)
@@ -340,7 +340,7 @@ struct RoomListTests {
 
     @Test("a client that has the list is told so, without it")
     func notModified() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             for answer in [try await house.list(), try await house.keptList()] {
                 let tag = try #require(answer.header("ETag"))
                 #expect(answer.status == 200 && answer.header("Cache-Control") == "private, no-cache")
@@ -358,14 +358,14 @@ struct RoomListTests {
 
     @Test("a change gives the list another tag, and a change back the one it had")
     func tags() async throws {
-        try await Self.run { world, house in
+        try await Self.run { harness, house in
             let tag = try await house.keptList().header("ETag")
-            world.contribute(badge: 1)
-            world.chat.emit([])
+            harness.contribute(badge: 1)
+            harness.chat.emit([])
             let changed = try await house.list(tag: tag)
             #expect(changed.status == 200 && changed.header("ETag") != tag)
-            world.contribute(badge: 0)
-            world.chat.emit([])
+            harness.contribute(badge: 0)
+            harness.chat.emit([])
             #expect(try await house.list(tag: tag).status == 304)
         }
     }

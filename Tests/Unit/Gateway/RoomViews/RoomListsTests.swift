@@ -63,7 +63,7 @@ struct RoomListsTests {
             composer = RoomComposer(
                 bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: ReadIndex(MissedEntries(bus: bus, log: .silent).client, on: loop),
+                cache: cache, ends: ReadIndex(EntryFetcher(bus: bus, log: .silent).client, on: loop),
                 composer: composer,
                 directory: directory, services: services, presence: presence,
                 limits: Limits(
@@ -78,12 +78,12 @@ struct RoomListsTests {
             rooms.on(Subject.rooms) { [self] request in
                 asked.withLock { $0 += 1 }
                 let list = JSONWriter.value { json in
-                    json.array(of: ["a", "b"]) { $0.value(GatewayWorld.base($1)) }
+                    json.array(of: ["a", "b"]) { $0.value(GatewayHarness.base($1)) }
                 }
                 request.reply(Reply(.ok, list).json)
             }
             rooms.on(Subject.room) { request in
-                request.reply(Reply(.ok, GatewayWorld.base(request.data["roomId"]?.string ?? "")).json)
+                request.reply(Reply(.ok, GatewayHarness.base(request.data["roomId"]?.string ?? "")).json)
             }
             chat.on("chat.contribute") { [self] request in
                 contributed.withLock { $0 += 1 }
@@ -118,7 +118,7 @@ struct RoomListsTests {
             let address = try #require(IPAddress("10.0.0.1"))
             let origin = RequestOrigin(id: "test", deadline: .now() + .seconds(60))
             let list = try await lists.list(
-                Subject.rooms, .emptyObject, by: sort, for: Viewer(GatewayWorld.ada, at: address, origin, on: loop))
+                Subject.rooms, .emptyObject, by: sort, for: Viewer(GatewayHarness.ada, at: address, origin, on: loop))
             return (list, list.roomIDs)
         }
 
@@ -155,7 +155,7 @@ struct RoomListsTests {
     }
 
     @Test("the list is answered again, patched where an entry has come, and only what is composed whole is limited")
-    func door() async throws {
+    func entryPoint() async throws {
         try await run { house in
             let first = try await house.list().list
             // Two rooms each time, and four may be in lists: later ones are answered because they are not composed whole.

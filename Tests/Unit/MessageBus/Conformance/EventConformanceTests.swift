@@ -73,11 +73,11 @@ struct EventConformanceTests {
     func cancelledWithin(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
-            let heard = Arrivals<Int?>()
+            let received = Arrivals<Int?>()
             let own = Mutex<BusSubscription?>(nil)
             let subscription = try bus.subscribe("numbers") { message in
                 own.withLock { $0 }?.cancel()
-                heard.add(message.data.int)
+                received.add(message.data.int)
             }
             own.withLock { $0 = subscription }
             let end = Arrivals<Int?>()
@@ -86,8 +86,8 @@ struct EventConformanceTests {
             #expect(bus.publish("numbers", all: (0..<100).map { JSONValue($0) }) == (0..<100).map { _ in nil })
             try bus.publish("end", JSONValue(1))
             _ = try await end.next(1)
-            heard.add(nil)
-            #expect(try await heard.next(2) == [0, nil])
+            received.add(nil)
+            #expect(try await received.next(2) == [0, nil])
         }
     }
 

@@ -68,7 +68,7 @@ struct LimitConformanceTests {
             }
             try await server.flush()
             async let answer = client.request("work", JSONValue("first"), .test())
-            let underWay = try await kept.next()
+            let inFlight = try await kept.next()
 
             let isClosed = Atomic(false)
             let closing = Task {
@@ -86,7 +86,7 @@ struct LimitConformanceTests {
             let closedEarly = isClosed.load(ordering: .sequentiallyConsistent)
             #expect(!closedEarly)
 
-            underWay.reply(JSONValue("done"))
+            inFlight.reply(JSONValue("done"))
             #expect(try await answer.json == JSONValue("done"))
             await closing.value
             await server.close()

@@ -121,26 +121,26 @@ struct RequestConformanceTests {
             let client = try await fabric.client()
             var instances: [BusSubscription] = []
             for instance in 0..<4 { instances.append(try await fabric.instance(instance)) }
-            func places() async throws -> [Int] {
-                var places: [Int] = []
+            func responders() async throws -> [Int] {
+                var responders: [Int] = []
                 for key in 0..<120 {
                     let reply = try await client.request("who", .null, .test(key: "room-\(key)"))
-                    places.append(try #require(reply.json.int))
+                    responders.append(try #require(reply.json.int))
                 }
-                return places
+                return responders
             }
-            let before = try await places()
+            let before = try await responders()
             #expect(Set(before) == [0, 1, 2, 3])
-            #expect(try await places() == before)
+            #expect(try await responders() == before)
 
             instances[2].cancel()
             try await fabric.untilGone(2, client)
-            let after = try await places()
+            let after = try await responders()
             for (old, new) in zip(before, after) where old != 2 { #expect(old == new) }
             #expect(Set(zip(before, after).filter { $0.0 == 2 }.map(\.1)) == [0, 1, 3])
 
             _ = try await fabric.instance(4)
-            let joined = try await places()
+            let joined = try await responders()
             for (old, new) in zip(after, joined) where new != 4 { #expect(old == new) }
             #expect(joined.contains(4))
         }

@@ -9,10 +9,10 @@ import Testing
 struct NATSBusTests {
     private func connect(
         _ text: String, token: String? = nil, on group: EventLoopGroup,
-        onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+        onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> any MessageBus {
         let url = try #require(BusURL(text))
-        return try await url.connect(name: "t", token: token, on: group.next(), onTrouble: onTrouble)
+        return try await url.connect(name: "t", token: token, on: group.next(), onWarning: onWarning)
     }
 
     @Test("a server that comes back on its port finds its clients again, subscribed as before")
@@ -26,7 +26,7 @@ struct NATSBusTests {
         try bus.respond(to: "keep", queue: "q") { kept.add($0) }
         try bus.respond(to: "echo", queue: "q") { $0.reply($0.data) }
         let lost = Task { try await bus.request("keep", .null, .test()) }
-        let underWay = try await kept.next()
+        let inFlight = try await kept.next()
         await first.stop()
         await #expect(throws: BusError.disconnected) { try await lost.value }
         #expect(try await states.next() == .disconnected)
@@ -40,7 +40,7 @@ struct NATSBusTests {
         try bus.publish("a.late", JSONValue(1))
         #expect(try await events.next() == 1)
         // A reply to what was asked over the server before goes nowhere.
-        underWay.reply(JSONValue.null)
+        inFlight.reply(JSONValue.null)
         try await bus.flush()
         await bus.close()
         await second.stop()
@@ -52,16 +52,16 @@ struct NATSBusTests {
         let server = try await NATSServer.shared.value
         let group = try EventLoopGroup(loopCount: 1)
         let bus = try await connect(server.url("/\(NATSServer.newPrefix())"), on: group)
-        let heard = Arrivals<BusRequest>()
+        let received = Arrivals<BusRequest>()
         // Keeps the first request, as one that died would.
-        try bus.respond(to: "count", queue: "q") { heard.add($0) }
+        try bus.respond(to: "count", queue: "q") { received.add($0) }
         try await bus.flush()
         let question = Task {
             try await bus.request(
                 "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isQuestion: true))
         }
-        let first = try await heard.next()
-        let second = try await heard.next()
+        let first = try await received.next()
+        let second = try await received.next()
         #expect(second.data == first.data && second.context.timeout < first.context.timeout)
         second.reply(JSONValue(2))
         #expect(try await question.value.json.int == 2)
@@ -71,11 +71,11 @@ struct NATSBusTests {
         let change = Task {
             try await bus.request("count", JSONValue(3), BusContext(requestID: "r", timeout: .milliseconds(1500)))
         }
-        #expect(try await heard.next().data.int == 3)
+        #expect(try await received.next().data.int == 3)
         await #expect(throws: BusError.deadlineExceeded) { try await change.value }
         // The next that comes is the next that is asked.
         let last = Task { try await bus.request("count", JSONValue(4), .test()) }
-        let next = try await heard.next()
+        let next = try await received.next()
         #expect(next.data.int == 4)
         next.reply(JSONValue.null)
         _ = try await last.value
@@ -90,11 +90,11 @@ struct NATSBusTests {
         )
         await dead.stop()
         let group = try EventLoopGroup(loopCount: 1)
-        let troubles = Arrivals<String>()
+        let warnings = Arrivals<String>()
         let bus = try await connect(
             "\(dead.url()),127.0.0.1:\(second.port),\(third.url("/parlor-a"))", on: group
-        ) { troubles.add($0) }
-        #expect(try await troubles.next().hasPrefix("no connection to the bus at 127.0.0.1:\(dead.port)"))
+        ) { warnings.add($0) }
+        #expect(try await warnings.next().hasPrefix("no connection to the bus at 127.0.0.1:\(dead.port)"))
         let states = Arrivals<BusState>()
         bus.onStateChange { states.add($0) }
         await second.stop()
@@ -132,9 +132,9 @@ struct NATSBusTests {
     func smallPayloads() async throws {
         let server = try await NATSServer.start("max_payload: 10000")
         let group = try EventLoopGroup(loopCount: 1)
-        let troubles = Arrivals<String>()
-        let bus = try await connect(server.url(), on: group) { troubles.add($0) }
-        #expect(try await troubles.next().contains("10000 bytes at most"))
+        let warnings = Arrivals<String>()
+        let bus = try await connect(server.url(), on: group) { warnings.add($0) }
+        #expect(try await warnings.next().contains("10000 bytes at most"))
         let (fits, over) = (
             JSONValue(String(repeating: "x", count: 9000)), JSONValue(String(repeating: "x", count: 9999))
         )

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("a connection to a NATS server")
 struct NATSReaderTests {
-    private func hear(_ said: String..., credentials: NATSCredentials? = nil) throws -> [String] {
+    private func receive(_ written: String..., credentials: NATSCredentials? = nil) throws -> [String] {
         var reader = NATSReader(
             NATSSession(name: "t", credentials, NATSSubjects(prefix: "parlor", inboxName: "x")))
         var words: [String] = []
-        for said in said {
-            let failure: BusReadError? = Array(said.utf8).withUnsafeBytes { bytes in
+        for written in written {
+            let failure: BusReadError? = Array(written.utf8).withUnsafeBytes { bytes in
                 do throws(BusReadError) {
                     try reader.read(bytes) { words.append(Self.text($0)) }
                     return nil
@@ -23,7 +23,7 @@ struct NATSReaderTests {
         return words
     }
 
-    private static func text(_ word: BusWord) -> String {
+    private static func text(_ word: BrokerMessage) -> String {
         switch word {
         case .answer(let bytes): String(decoding: bytes, as: UTF8.self)
         case .event(let id, let message): "event \(id) \(message.subject) \(message.data)"
@@ -38,30 +38,30 @@ struct NATSReaderTests {
 
     @Test("the handshake: who we are, the inbox, and its end when the server has answered")
     func handshake() throws {
-        let words = try hear(info, "PONG\r\n", "PING\r\n", credentials: .user("a", password: "\"b\""))
+        let words = try receive(info, "PONG\r\n", "PING\r\n", credentials: .user("a", password: "\"b\""))
         try #require(words.count == 4)
         #expect(words[0] == "servers([])")
         #expect(words[1].hasPrefix(#"CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true,"#))
         #expect(words[1].hasSuffix(#""user":"a","pass":"\"b\""}"# + "\r\nSUB parlor.inbox.x.* 0\r\nPING\r\n"))
         #expect(words[2...] == ["welcome 0", "PONG\r\n"])
-        #expect(try hear(info, "-ERR 'Authorization Violation'\r\n").last == #"refusal("Authorization Violation")"#)
+        #expect(try receive(info, "-ERR 'Authorization Violation'\r\n").last == #"refusal("Authorization Violation")"#)
     }
 
     @Test("a server says where its cluster is, how much it takes, and whether it is one for us")
     func servers() throws {
         let more = #"INFO {"headers":true,"max_payload":9,"connect_urls":["1.2.3.4:4222","[::1]:5","x",7]}"# + "\r\n"
-        let words = try hear(more, "PONG\r\n", more)
+        let words = try receive(more, "PONG\r\n", more)
         #expect(words[0].contains("1.2.3.4") && words[0].contains("::1"))
         #expect(words[2] == "welcome 9" && words.count == 4)
-        #expect(try hear("INFO {\"headers\":true,\"tls_required\":true}\r\n").last?.contains("TLS") == true)
-        #expect(try hear("INFO {}\r\n").last?.hasPrefix("refusal") == true)
-        #expect(try hear("INFO nonsense\r\n", "PONG\r\n") == ["malformed(nil)", "malformed(nil)"])
+        #expect(try receive("INFO {\"headers\":true,\"tls_required\":true}\r\n").last?.contains("TLS") == true)
+        #expect(try receive("INFO {}\r\n").last?.hasPrefix("refusal") == true)
+        #expect(try receive("INFO nonsense\r\n", "PONG\r\n") == ["malformed(nil)", "malformed(nil)"])
     }
 
     @Test("events, requests and replies, each by where it comes")
     func messages() throws {
         func message(_ subjects: String, _ payload: String) throws -> String? {
-            try hear(info, "PONG\r\n", "MSG \(subjects) \(payload.utf8.count)\r\n\(payload)\r\n").last
+            try receive(info, "PONG\r\n", "MSG \(subjects) \(payload.utf8.count)\r\n\(payload)\r\n").last
         }
         #expect(try message("parlor.event.a.b 3", "[1]") == "event 3 a.b [1]")
         #expect(try message("parlor.event.a.b 3 reply.to", "[1]") == "event 3 a.b [1]")
@@ -77,7 +77,7 @@ struct NATSReaderTests {
                 == true)
         #expect(try message("parlor.inbox.x.12 0", "[]")?.contains("failure(refused: the reply is no JSON)") == true)
         let status = "HMSG parlor.inbox.x.12 0 16 16\r\nNATS/1.0 503\r\n\r\n\r\n"
-        #expect(try hear(info, "PONG\r\n", status).last?.contains("failure(no_responders)") == true)
+        #expect(try receive(info, "PONG\r\n", status).last?.contains("failure(no_responders)") == true)
     }
 
     @Test(
@@ -89,7 +89,7 @@ struct NATSReaderTests {
             ("parlor.inbox.x.y 0", #"{"data":1}"#, "malformed(nil)"), ("parlor.inbox.z.1 0", "", "malformed(nil)"),
         ])
     func malformed(subjects: String, payload: String, word: String) throws {
-        let found = try hear(info, "PONG\r\n", "MSG \(subjects) \(payload.utf8.count)\r\n\(payload)\r\n").last
+        let found = try receive(info, "PONG\r\n", "MSG \(subjects) \(payload.utf8.count)\r\n\(payload)\r\n").last
         #expect(found?.hasPrefix("malformed") == true && found?.contains(word) == true)
     }
 }

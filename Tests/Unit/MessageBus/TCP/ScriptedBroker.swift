@@ -8,7 +8,7 @@ final class ScriptedBroker: ChannelHandler {
     private let script: [String]
     private let isDeaf: Bool
     private let lines: Arrivals<String>?
-    private var heard = ""
+    private var received = ""
     private var isWelcome = false
     private var isDone = false
 
@@ -28,7 +28,7 @@ final class ScriptedBroker: ChannelHandler {
     ///   - lines: gets each line that is heard.
     static func listen(
         on group: EventLoopGroup, pingInterval: Int, after cue: String, _ script: [String], deaf isDeaf: Bool = false,
-        channels: Arrivals<Channel>? = nil, heard lines: Arrivals<String>? = nil
+        channels: Arrivals<Channel>? = nil, received lines: Arrivals<String>? = nil
     ) throws -> TCPListener {
         try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
             channels?.add(channel)
@@ -38,21 +38,21 @@ final class ScriptedBroker: ChannelHandler {
     }
 
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
-        heard += String(decoding: bytes, as: UTF8.self)
-        if !isWelcome, heard.contains("\n") {
+        received += String(decoding: bytes, as: UTF8.self)
+        if !isWelcome, received.contains("\n") {
             isWelcome = true
             let welcome = #"{"op":"welcome","version":1,"name":"scripted","pingInterval":\#(pingInterval)}"#
             channel.write(Array("\(welcome)\n".utf8))
         }
-        if !isDone, heard.contains(cue) {
+        if !isDone, received.contains(cue) {
             isDone = true
             if isDeaf { channel.pauseReading() }
             channel.write(Array(script.map { "\($0)\n" }.joined().utf8))
         }
         guard let lines else { return }
-        while let end = heard.firstIndex(of: "\n") {
-            lines.add(String(heard[..<end]))
-            heard.removeSubrange(...end)
+        while let end = received.firstIndex(of: "\n") {
+            lines.add(String(received[..<end]))
+            received.removeSubrange(...end)
         }
     }
 

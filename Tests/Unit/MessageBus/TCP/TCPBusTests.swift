@@ -25,7 +25,7 @@ struct TCPBusTests {
         try bus.publish("b", JSONValue.null)
         cancelled.cancel()
         let lost = Task { try await bus.request("keep", .null, .test()) }
-        let underWay = try await kept.next()
+        let inFlight = try await kept.next()
         await first.drain(timeout: .zero, grace: .milliseconds(10))
 
         await #expect(throws: BusError.disconnected) { try await lost.value }
@@ -45,7 +45,7 @@ struct TCPBusTests {
         try bus.publish("a.late", JSONValue(1))
         #expect(Set(try await events.next(2)) == [1, 1001])
         // A reply to what the broker before had asked goes nowhere.
-        underWay.reply(JSONValue.null)
+        inFlight.reply(JSONValue.null)
         try await bus.flush()
         #expect(bus.counters.reconnections == 1)
         #expect(second.counters.malformed == 0)
@@ -85,11 +85,11 @@ struct TCPBusTests {
         let reserved = try ReservedPort()
         let port = reserved.port
         let group = try EventLoopGroup(loopCount: 1)
-        let troubles = Arrivals<String>()
+        let warnings = Arrivals<String>()
         async let connecting = TCPBus.connect(
             host: "127.0.0.1", port: port, name: "t", token: nil, on: group.next()
-        ) { troubles.add($0) }
-        #expect(try await troubles.next().hasPrefix("no connection to the bus at 127.0.0.1:\(port)"))
+        ) { warnings.add($0) }
+        #expect(try await warnings.next().hasPrefix("no connection to the bus at 127.0.0.1:\(port)"))
         let server = try await BusServer.start(host: "127.0.0.1", port: port)
         let bus = try await connecting
         #expect(bus.isConnected)
@@ -102,15 +102,15 @@ struct TCPBusTests {
     func cancelled() async throws {
         let reserved = try ReservedPort()
         let group = try EventLoopGroup(loopCount: 1)
-        let troubles = Arrivals<String>()
+        let warnings = Arrivals<String>()
         let waiting = Task {
             _ = try await TCPBus.connect(
                 host: "127.0.0.1", port: reserved.port, name: "t", token: nil, on: group.next()
             ) {
-                troubles.add($0)
+                warnings.add($0)
             }
         }
-        _ = try await troubles.next()
+        _ = try await warnings.next()
         waiting.cancel()
         await #expect(throws: BusError.disconnected) { try await waiting.value }
         withExtendedLifetime(reserved) {}
@@ -181,11 +181,11 @@ struct TCPBusTests {
     func replyWithoutRoom() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let loop = group.next()
-        let (channels, heard, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
+        let (channels, received, asked) = (Arrivals<Channel>(), Arrivals<String>(), Arrivals<BusRequest>())
         let broker = try ScriptedBroker.listen(
             on: group, pingInterval: 15_000, after: #""op":"serve""#,
             [#"{"op":"msg","sub":1,"reply":4,"subject":"a","timeout":60000,"data":1}"#], deaf: true, channels: channels,
-            heard: heard)
+            received: received)
         let bus = try await TCPBus.connect(
             host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxPendingBytes: 100_000)
         try bus.respond(to: "a", queue: "q") { asked.add($0) }
@@ -206,7 +206,7 @@ struct TCPBusTests {
         request.reply(JSONValue.null)
         #expect(bus.counters.refusedReplies == 1 && bus.counters.droppedReplies == 0)
         loop.execute { channel.resumeReading() }
-        while try await heard.next() != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}
+        while try await received.next() != #"{"op":"res","id":4,"error":"slow_consumer"}"# {}
         await bus.close()
         broker.close()
         await finish(group)

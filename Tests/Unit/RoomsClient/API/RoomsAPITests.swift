@@ -73,24 +73,24 @@ struct RoomsAPITests {
 
     /// An app's own, that does not keep to what it should throw.
     private struct Careless: HTTPTransport, TokenProvider {
-        struct Trouble: Error {}
+        struct TestFailure: Error {}
 
         var hasToken = true
 
-        func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw Trouble() }
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw TestFailure() }
         func token() async throws -> String {
-            guard hasToken else { throw Trouble() }
+            guard hasToken else { throw TestFailure() }
             return "t1"
         }
-        func token(replacing refused: String) async throws -> String { throw Trouble() }
+        func token(replacing refused: String) async throws -> String { throw TestFailure() }
     }
 
     @Test("whatever an app's own transport or tokens throw, a call throws what it says", arguments: [true, false])
     func foreignErrors(hasToken: Bool) async {
         let api = RoomsAPI(transport: Careless(), tokens: Careless(hasToken: hasToken))
-        await #expect(throws: ClientFailure.offline("Trouble()")) { try await api.me() }
+        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await api.me() }
         let accounts = AccountsAPI(transport: Careless())
-        await #expect(throws: ClientFailure.offline("Trouble()")) { try await accounts.refresh("r") }
+        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await accounts.refresh("r") }
     }
 
     @Test("messages: every route")

@@ -30,11 +30,11 @@ struct SessionTokensTests {
     ) {
         let server = ScriptedHTTP(steps)
         // Unbounded: a test tells it a handful.
-        let (told, telling) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
+        let (received, continuation) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
         let tokens = SessionTokens(session, accounts: AccountsAPI(transport: server), clock: clock) {
-            telling.yield($0?.token)
+            continuation.yield($0?.token)
         }
-        return (tokens, told.makeAsyncIterator(), server)
+        return (tokens, received.makeAsyncIterator(), server)
     }
 
     @Test("a token that lives on is given out as it is")
@@ -46,9 +46,9 @@ struct SessionTokensTests {
 
     @Test("one that ends within a minute is renewed, and the session told")
     func renews() async throws {
-        var (tokens, told, server) = tokens(session("a", for: 59), [answer("b")])
+        var (tokens, received, server) = tokens(session("a", for: 59), [answer("b")])
         #expect(try await tokens.token() == "b")
-        #expect(await told.next() == "b")
+        #expect(await received.next() == "b")
         #expect(await server.requests.first?.body == Data(#"{"refreshToken":"r-a"}"#.utf8))
         #expect(await tokens.session?.refreshToken == "r-b")
     }
@@ -68,22 +68,22 @@ struct SessionTokensTests {
     @Test("a waiter that is cancelled waits no longer, and does not cancel the refresh: its token works once")
     func cancelling() async throws {
         let gate = Gate()
-        var (tokens, told, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
+        var (tokens, received, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
         let waiter = Task { try await tokens.token(replacing: "a") }
         await gate.isReached()
         waiter.cancel()
         await #expect(throws: CancellationError.self) { try await waiter.value }
         await gate.open()
-        #expect(await told.next() == "b")
+        #expect(await received.next() == "b")
         #expect(try await tokens.token() == "b")
     }
 
     @Test("a refresh that is refused ends the session, and is told")
     func refused() async throws {
-        var (tokens, told, _) = tokens(
+        var (tokens, received, _) = tokens(
             session("a", for: 3600), [.refusal("POST /api/auth/refresh", 401, "invalid_token")])
         await #expect(throws: ClientFailure.signedOut) { try await tokens.token(replacing: "a") }
-        #expect(await told.next() == .some(nil))
+        #expect(await received.next() == .some(nil))
         await #expect(throws: ClientFailure.signedOut) { try await tokens.token() }
     }
 

@@ -36,8 +36,8 @@ actor FakeSockets: SocketTransport {
     func accepted(token: String = "t1", since cursor: String = "none") async -> FakeConnection {
         let connection = await connection()
         await connection.opens()
-        #expect(await connection.heard() == #"40{"since":"\#(cursor)","token":"\#(token)"}"#)
-        await connection.says(#"40{"sid":"s"}"#)
+        #expect(await connection.received() == #"40{"since":"\#(cursor)","token":"\#(token)"}"#)
+        await connection.sends(#"40{"sid":"s"}"#)
         return connection
     }
 }
@@ -46,7 +46,7 @@ actor FakeConnection: SocketConnection {
     private var toClient: [String] = []
     private var receiver: CheckedContinuation<String, any Error>?
     private var fromClient: [String] = []
-    private var hearer: CheckedContinuation<String, Never>?
+    private var sentWaiter: CheckedContinuation<String, Never>?
     private var isOver = false
     private var watchers: [CheckedContinuation<Void, Never>] = []
     /// Each sending waits for it, once it is set.
@@ -55,9 +55,9 @@ actor FakeConnection: SocketConnection {
     func send(_ text: String) async throws {
         await gate?.pass()
         if isOver { throw ClientFailure.offline("dropped") }
-        if let hearer {
-            self.hearer = nil
-            hearer.resume(returning: text)
+        if let sentWaiter {
+            self.sentWaiter = nil
+            sentWaiter.resume(returning: text)
         } else {
             fromClient.append(text)
         }
@@ -83,9 +83,9 @@ actor FakeConnection: SocketConnection {
 
     // MARK: - The test's side
 
-    func opens() { says(#"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":9}"#) }
+    func opens() { sends(#"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":9}"#) }
 
-    func says(_ text: String) {
+    func sends(_ text: String) {
         if let receiver {
             self.receiver = nil
             receiver.resume(returning: text)
@@ -94,16 +94,16 @@ actor FakeConnection: SocketConnection {
         }
     }
 
-    func says(_ event: String, _ data: String) { says(#"42["\#(event)",\#(data)]"#) }
+    func sends(_ event: String, _ data: String) { sends(#"42["\#(event)",\#(data)]"#) }
 
     func synchronises(_ isRecovered: Bool, cursor: String) {
-        says("sync:done", #"{"recovered":\#(isRecovered),"cursor":"\#(cursor)"}"#)
+        sends("sync:done", #"{"recovered":\#(isRecovered),"cursor":"\#(cursor)"}"#)
     }
 
     /// The next text from the client.
-    func heard() async -> String {
+    func received() async -> String {
         if !fromClient.isEmpty { return fromClient.removeFirst() }
-        return await withCheckedContinuation { hearer = $0 }
+        return await withCheckedContinuation { sentWaiter = $0 }
     }
 
     func holdSends(_ gate: Gate) { self.gate = gate }
@@ -124,32 +124,32 @@ actor FakeConnection: SocketConnection {
 
 /// What a socket has told.
 @MainActor
-final class Told {
-    private var happenings: [SocketHappening] = []
-    private var waiter: CheckedContinuation<SocketHappening, Never>?
+final class Received {
+    private var updates: [SocketUpdate] = []
+    private var waiter: CheckedContinuation<SocketUpdate, Never>?
     /// Each telling waits for it, once it is set.
     var gate: Gate?
-    var onTelling: (SocketHappening) async -> Void = { _ in }
+    var onBroadcast: (SocketUpdate) async -> Void = { _ in }
 
     /// Else tests begin with `connected`.
-    var tellsConnecting = false
+    var reportsConnecting = false
 
-    func take(_ happening: SocketHappening) async {
-        if happening == .connecting, !tellsConnecting { return }
+    func take(_ update: SocketUpdate) async {
+        if update == .connecting, !reportsConnecting { return }
         if let waiter {
             self.waiter = nil
-            waiter.resume(returning: happening)
+            waiter.resume(returning: update)
         } else {
-            happenings.append(happening)
+            updates.append(update)
         }
         await gate?.pass()
-        await onTelling(happening)
+        await onBroadcast(update)
     }
 
-    var isEmpty: Bool { happenings.isEmpty }
+    var isEmpty: Bool { updates.isEmpty }
 
-    func next() async -> SocketHappening {
-        if !happenings.isEmpty { return happenings.removeFirst() }
+    func next() async -> SocketUpdate {
+        if !updates.isEmpty { return updates.removeFirst() }
         return await withCheckedContinuation { waiter = $0 }
     }
 }

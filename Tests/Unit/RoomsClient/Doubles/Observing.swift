@@ -2,7 +2,7 @@ import Observation
 import Testing
 
 /// Longer than anything takes that a test waits for, also on a machine that is busy.
-private let patience: Duration = .seconds(30)
+private let maxWait: Duration = .seconds(30)
 
 /// Returns once it is so: it is looked at again with each change of what it reads, and the time stands still meanwhile.
 @MainActor
@@ -19,7 +19,7 @@ func until(_ isSo: @MainActor () -> Bool) async {
 /// The same for what cannot be observed: it is looked at again and again.
 @MainActor
 func lookUntil(_ isSo: @MainActor () async -> Bool) async {
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + maxWait
     while await !isSo() {
         guard !Task.isCancelled, ContinuousClock.now < end else {
             Issue.record("it was never so")

@@ -24,7 +24,7 @@ struct ConversationChaosTests {
 final class ChaosRun {
     private static let steps = 50
     /// How long a run may take to come to rest.
-    private static let patience: Duration = .seconds(20)
+    private static let maxWait: Duration = .seconds(20)
 
     let temporary = TemporaryFolder(in: "/dev/shm")
     var folder: URL { temporary.url }
@@ -153,7 +153,7 @@ final class ChaosRun {
         if !isOpen { await changeScreen() }
         await client.enterForeground()
         var kept: [Message] = []
-        let giveUp = ContinuousClock.now + Self.patience
+        let giveUp = ContinuousClock.now + Self.maxWait
         while ContinuousClock.now < giveUp {
             // Less than any deadline: on a busy machine, too, what is asked is answered before it is over.
             await clock.advance(by: .milliseconds(200))

@@ -13,9 +13,9 @@ struct MessageItemsTests {
         var model: [Int] = []
         for _ in 0..<3_000 {
             let seq = Int.random(in: 1...1_500, using: &random)
-            if let place = items.place(of: seq) {
+            if let slot = items.slot(of: seq) {
                 #expect(model.contains(seq))
-                items.remove(at: place)
+                items.remove(at: slot)
                 model.removeAll { $0 == seq }
             } else {
                 items.insert(MessageItem(sample(seq), ownID: "me"), at: seq)
@@ -34,7 +34,7 @@ struct MessageItemsTests {
         for seq in 1...300 { upwards.insert(MessageItem(sample(seq), ownID: "me"), at: seq) }
         for seq in (1...300).reversed() { downwards.insert(MessageItem(sample(seq), ownID: "me"), at: seq) }
         #expect(upwards == downwards)
-        if let place = downwards.place(of: 150) { downwards.remove(at: place) }
+        if let slot = downwards.slot(of: 150) { downwards.remove(at: slot) }
         #expect(upwards != downwards)
         var other = upwards
         other.pending = [MessageItem(PendingMessage(tempID: "t", text: "t", createdAt: start), ownID: "me")]

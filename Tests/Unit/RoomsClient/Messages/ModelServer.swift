@@ -50,14 +50,14 @@ final class ModelServer {
         messages.append(message)
         if sender == "me" { arrived.append(text) }
         if let tempID { idByTempID[tempID] = message.id }
-        tell(.messageNew(message))
+        emit(.messageNew(message))
         return message
     }
 
     func delete(_ id: String) {
         guard let index = messages.firstIndex(where: { $0.id == id }) else { return }
         messages.remove(at: index)
-        tell(.messageDeleted(roomID: "room", messageID: id, deletedBy: "ann"))
+        emit(.messageDeleted(roomID: "room", messageID: id, deletedBy: "ann"))
     }
 
     func read(_ id: String, by user: String) {
@@ -66,10 +66,10 @@ final class ModelServer {
         else { return }
         messages[index].readBy.append(receipt(user))
         messages[index].isRead = true
-        tell(.messagesRead(roomID: "room", userID: user, messageIDs: [id], readAt: start))
+        emit(.messagesRead(roomID: "room", userID: user, messageIDs: [id], readAt: start))
     }
 
-    private func tell(_ event: RoomEvent) {
+    private func emit(_ event: RoomEvent) {
         if keepsEvents, isJoined { events.append(event) }
     }
 

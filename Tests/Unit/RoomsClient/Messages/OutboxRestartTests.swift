@@ -60,9 +60,9 @@ extension OutboxTests {
         try odd.write(to: folder.appending(path: "odd%2F1.json"))
 
         let second = makeOutbox()
-        let troubles = try await second.start().sorted { $0.roomID < $1.roomID }
-        #expect(troubles.map(\.roomID) == ["broken", "new", "odd"])
-        #expect(try troubles.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign, odd])
+        let failures = try await second.start().sorted { $0.roomID < $1.roomID }
+        #expect(failures.map(\.roomID) == ["broken", "new", "odd"])
+        #expect(try failures.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign, odd])
         await server.expect(request("a", room: "Good/Room"), stored(1, "a"))
         await server.answer(unanswered, stored(1, "a"))
         #expect(try await second.start() == [], "told once")

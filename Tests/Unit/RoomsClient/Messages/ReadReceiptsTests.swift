@@ -74,9 +74,9 @@ struct ReadReceiptsTests {
         await clock.wake(.seconds(90))
         await server.expect(.read(["a"]), .failure(offline))
         await clock.untilSleeping(1)
-        async let told: Void = receipts.noteConnection()
+        async let received: Void = receipts.noteConnection()
         await server.expect(.read(["a"]), .done)
-        await told
+        await received
         await clock.advance(by: .seconds(60))
         await server.expectNoCall()
     }
@@ -85,11 +85,11 @@ struct ReadReceiptsTests {
     func manyOffline() async {
         let ids = (0..<2_500).map { "\($0)" }
         for _ in 0..<2 { await receipts.add(ids, in: "room") }
-        async let told: Void = receipts.flush()
+        async let received: Void = receipts.flush()
         for first in stride(from: 0, to: 2_500, by: 500) {
             await server.expect(.read(Array(ids[first..<first + 500])), .done)
         }
-        await told
+        await received
         await clock.advance(by: .seconds(60))
         await server.expectNoCall()
     }
@@ -104,7 +104,7 @@ struct ReadReceiptsTests {
     }
 
     @Test("what is read while a call is under way does not break it off")
-    func underWay() async {
+    func inFlight() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
         await clock.advance(by: .milliseconds(500))

@@ -32,16 +32,16 @@ struct RoomCountManagerTests {
 
     @Test("what changes nothing tells nobody")
     func quiet() async {
-        let told = Told()
+        let received = Received()
         withObservationTracking {
             _ = manager.rooms
         } onChange: {
-            Task { await told.note() }
+            Task { await received.note() }
         }
         manager.apply(Given.newGlobal("m1", in: "foreign"))
         manager.apply(Given.newGlobal("m1", from: "me"))
         await clock.advance(by: .seconds(1))
-        #expect(await told.count == 0)
+        #expect(await received.count == 0)
     }
 
     @Test("events may come from any thread")
@@ -67,7 +67,7 @@ struct RoomCountManagerTests {
         #expect(manager.rooms.isEmpty)
     }
 
-    private actor Told {
+    private actor Received {
         private(set) var count = 0
         func note() { count += 1 }
     }

@@ -64,12 +64,12 @@ extension RoomListTests {
         for number in 1...3 { list.apply(Given.newGlobal("m\(number)", in: "a", at: 20)) }
         let now = Given.room("a", messagesUpdatedAt: 20, badges: .init(messages: 4), last: Given.last("m4"))
         server.set(now)
-        list.apply(SocketHappening.connected)
+        list.apply(SocketUpdate.connected)
         list.apply(.messageNew(Given.message("m1", in: "a", at: 20)))
         list.apply(.badges(roomID: "a", badges: .init(), hasUnread: false))
         for number in 2...4 { list.apply(.messageNew(Given.message("m\(number)", in: "a", at: 20))) }
         #expect(list.counts.latest(of: "a")?.unreadMessages == 3)
-        list.apply(SocketHappening.recovered(true))
+        list.apply(SocketUpdate.recovered(true))
         await server.untilCalled(2)
         await TestClock.settle()
         #expect(list["a"]?.badges.messages == 4)

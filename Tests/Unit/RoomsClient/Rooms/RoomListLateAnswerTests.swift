@@ -93,7 +93,7 @@ extension RoomListTests {
         server.hold()
         list.loadFirst()
         await server.untilCalled(1)
-        list.apply(SocketHappening.recovered(true))
+        list.apply(SocketUpdate.recovered(true))
         await TestClock.settle()
         server.failure = .refused(Refusal(code: "unavailable", message: "", isRetryable: true, status: 503))
         server.release()

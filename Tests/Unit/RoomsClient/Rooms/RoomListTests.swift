@@ -157,7 +157,7 @@ struct RoomListTests {
         await server.untilCalled(2)
         #expect(ids == ["a"])
         server.all = []
-        list.apply(SocketHappening.recovered(false))
+        list.apply(SocketUpdate.recovered(false))
         await server.untilCalled(3)
         await TestClock.settle()
         #expect(ids.isEmpty)
@@ -168,13 +168,13 @@ struct RoomListTests {
         await load(Given.room("a"))
         server.failure = .offline("away")
         server.all = [Given.room("b")]
-        list.apply(SocketHappening.recovered(false))
+        list.apply(SocketUpdate.recovered(false))
         await server.untilCalled(2)
         await clock.advance(by: .seconds(1))
         #expect(server.calls.count == 3)
         #expect(ids == ["a"])
         server.failure = nil
-        list.apply(SocketHappening.recovered(true))
+        list.apply(SocketUpdate.recovered(true))
         await server.untilCalled(4)
         await TestClock.settle()
         #expect(ids == ["b"])

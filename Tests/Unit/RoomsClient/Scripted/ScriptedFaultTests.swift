@@ -137,12 +137,12 @@ struct ScriptedFaultTests {
             device.start(chaos, seed: seed)
             let ids = try (0..<20).map { try server.post("\($0)", in: roomID, by: bob.id) }
             device.stopChaos()
-            var places: [JSON?] = []
-            while places.count < 20 || Set(places).count < 20 {
+            var indices: [JSON?] = []
+            while indices.count < 20 || Set(indices).count < 20 {
                 let id = try await client.event().data["messageId"]
-                places.append(ids.firstIndex { .string($0) == id }.map { .integer($0) })
+                indices.append(ids.firstIndex { .string($0) == id }.map { .integer($0) })
             }
-            return places
+            return indices
         }
         let first = try await run(seed: 7)
         #expect(try await run(seed: 7) == first)

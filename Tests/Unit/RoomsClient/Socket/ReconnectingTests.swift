@@ -9,42 +9,42 @@ import Testing
 struct ReconnectingTests {
     @Test("a connection that held for two seconds was a good one, and pauses begin anew; a shorter one was not")
     func goodConnection() async throws {
-        let world = try SocketWorld()
-        await world.connected().drop()
-        await world.clock.wake(.milliseconds(250))
-        let second = await world.server.accepted(since: "c1")
-        await world.clock.advance(by: .milliseconds(1900))
+        let harness = try SocketHarness()
+        await harness.connected().drop()
+        await harness.clock.wake(.milliseconds(250))
+        let second = await harness.server.accepted(since: "c1")
+        await harness.clock.advance(by: .milliseconds(1900))
         await second.drop()
-        await world.clock.wake(.milliseconds(500))
-        let third = await world.server.accepted(since: "c1")
-        await world.clock.advance(by: .seconds(2))
+        await harness.clock.wake(.milliseconds(500))
+        let third = await harness.server.accepted(since: "c1")
+        await harness.clock.advance(by: .seconds(2))
         await third.drop()
-        await world.clock.wake(.milliseconds(250))
-        _ = await world.server.accepted(since: "c1")
-        await world.socket.stop()
+        await harness.clock.wake(.milliseconds(250))
+        _ = await harness.server.accepted(since: "c1")
+        await harness.socket.stop()
     }
 
     @Test("who was in a hurry to connect comes back after a pause all the same")
     func hurryIsOver() async throws {
-        let world = try SocketWorld()
-        await world.socket.reconnectNow()
-        let connection = await world.connected()
+        let harness = try SocketHarness()
+        await harness.socket.reconnectNow()
+        let connection = await harness.connected()
         await connection.drop()
-        await world.clock.wake(.milliseconds(250))
-        _ = await world.server.accepted(since: "c1")
-        await world.socket.stop()
+        await harness.clock.wake(.milliseconds(250))
+        _ = await harness.server.accepted(since: "c1")
+        await harness.socket.stop()
     }
 
     @Test("pauses are a random part of their bound: of none of it, it comes back at once; none is over thirty seconds")
     func jitter() async throws {
         let failures = (0..<8).map { ClientFailure.offline("no \($0)") }
-        let soon = try SocketWorld(failures: failures, random: 0)
+        let soon = try SocketHarness(failures: failures, random: 0)
         await soon.socket.start()
         _ = await soon.server.accepted()
         #expect(await soon.server.attempts == 9)
         await soon.socket.stop()
 
-        let late = try SocketWorld(failures: failures, random: 0.75)
+        let late = try SocketHarness(failures: failures, random: 0.75)
         await late.socket.start()
         for bound in [0.5, 1, 2, 4, 8, 16, 30, 30] { await late.clock.wake(.seconds(bound * 0.75)) }
         _ = await late.server.accepted()
@@ -53,32 +53,34 @@ struct ReconnectingTests {
 
     @Test("that it was stopped is the last thing told, whenever that is", arguments: 0..<30)
     func stopIsLast(turns: Int) async throws {
-        let world = try SocketWorld()
-        let connection = await world.connected()
-        for number in 0..<10 { await connection.says("room:left", #"{"roomId":"r\#(number)"}"#) }
+        let harness = try SocketHarness()
+        let connection = await harness.connected()
+        for number in 0..<10 { await connection.sends("room:left", #"{"roomId":"r\#(number)"}"#) }
         for _ in 0..<turns { await Task.yield() }
-        await world.socket.stop()
-        for number in 0..<10 { await connection.says("room:left", #"{"roomId":"late-\#(number)"}"#) }
+        await harness.socket.stop()
+        for number in 0..<10 { await connection.sends("room:left", #"{"roomId":"late-\#(number)"}"#) }
         await connection.isClosed()
-        var told: [SocketHappening] = []
-        repeat { told.append(await world.told.next()) } while told.last != .disconnected(RoomsSocket.stopped)
+        var received: [SocketUpdate] = []
+        repeat {
+            received.append(await harness.received.next())
+        } while received.last != .disconnected(RoomsSocket.stopped)
         await TestClock.settle()
-        #expect(world.told.isEmpty, "and nothing after it")
+        #expect(harness.received.isEmpty, "and nothing after it")
     }
 
     @Test("reconnectNow gives a connection up that has been silent for longer than pings are apart, and no other")
     func stale() async throws {
-        let world = try SocketWorld()
-        let first = await world.connected()
-        await world.clock.advance(by: .seconds(29))
-        await world.socket.reconnectNow()
-        #expect(await world.socket.isConnected)
-        await world.clock.advance(by: .seconds(2))
-        await world.socket.reconnectNow()
-        #expect(await world.told.next() == .disconnected(.offline("the server has fallen silent")))
+        let harness = try SocketHarness()
+        let first = await harness.connected()
+        await harness.clock.advance(by: .seconds(29))
+        await harness.socket.reconnectNow()
+        #expect(await harness.socket.isConnected)
+        await harness.clock.advance(by: .seconds(2))
+        await harness.socket.reconnectNow()
+        #expect(await harness.received.next() == .disconnected(.offline("the server has fallen silent")))
         await first.isClosed()
-        _ = await world.server.accepted(since: "c1")
-        #expect(await world.told.next() == .connected)
-        await world.socket.stop()
+        _ = await harness.server.accepted(since: "c1")
+        #expect(await harness.received.next() == .connected)
+        await harness.socket.stop()
     }
 }

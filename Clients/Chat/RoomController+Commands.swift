@@ -1,0 +1,92 @@
+import Foundation
+import RoomsClient
+
+// What begins with a slash.
+extension RoomController {
+    /// - Returns: false if there is no such command.
+    func begin(_ command: String, _ argument: String) -> Bool {
+        switch command {
+        case "help": notice = Self.help
+        case "note" where argument.isEmpty: notice = "/note TEXT"
+        case "note": run { try await $0.note(argument) }
+        case "board": run { try await $0.showBoard() }
+        case "name":
+            run { controller in
+                try await controller.client.rooms.rename(controller.roomID, to: argument)
+                return ""
+            }
+        case "retry", "discard": run { await $0.settleFailed(command == "retry") }
+        case "clear": ask(.clear, "Take everything off the board?")
+        case "delete":
+            let last = conversation.items.last { $0.senderID == client.user.id && $0.message != nil }
+            if let last { ask(.delete(messageID: last.id), "Delete “\(last.text)”?") }
+            if last == nil { notice = "You have no message here." }
+        default: return false
+        }
+        return true
+    }
+
+    func confirm(_ question: Question) {
+        switch question {
+        case .clear:
+            run { controller in
+                let count = try await controller.client.api.clear(controller.roomID)
+                return count == 1 ? "1 element is gone." : "\(count) elements are gone."
+            }
+        case .delete(let messageID):
+            run { controller in
+                try await controller.conversation.delete(messageID)
+                return "The message is gone."
+            }
+        }
+    }
+
+    private func ask(_ question: Question, _ text: String) {
+        asked = question
+        notice = "\(text.replacing("\n", with: " ").cut(to: 50)) y: yes, any other key: no"
+    }
+
+    /// Runs something behind what runs already.
+    ///
+    /// - Parameter command: returns what is said of it.
+    private func run(_ command: @escaping @MainActor (RoomController) async throws -> String) {
+        notice = "…"
+        running = Task { [previous = running] in
+            await previous?.value
+            do {
+                notice = try await command(self)
+            } catch {
+                notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+            }
+        }
+    }
+
+    private func note(_ text: String) async throws -> String {
+        _ = try await client.api.makeElement(
+            type: "note", content: .object(["text": .string(text)]), tempID: UUID().uuidString, in: roomID)
+        return "On the board."
+    }
+
+    private func showBoard() async throws -> String {
+        var texts: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.api.elements(in: roomID, limit: 200, cursor: cursor)
+            texts += page.items.map { $0.content["text"]?.string ?? "[\($0.type)]" }
+            cursor = page.next
+        } while cursor != nil
+        board = TextScreen(
+            title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
+            status: texts.count == 1 ? "1 element" : "\(texts.count) elements", paragraphs: texts,
+            emptyText: "The board is empty.", help: "Up and down scroll  Esc back")
+        return ""
+    }
+
+    private func settleFailed(_ isRetry: Bool) async -> String {
+        let failed = conversation.items.filter { if case .failed = $0.state { true } else { false } }
+        for item in failed {
+            if isRetry { await conversation.retry(item.id) } else { await conversation.discard(item.id) }
+        }
+        return failed.isEmpty ? "Nothing has failed." : ""
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import Observation
+import RoomsClient
+
+/// The lists: rooms, people with their rooms, and people to begin a room with.
+///
+/// What keys ask of the server runs beside them, and the notice says what became of it.
+@MainActor @Observable
+final class RoomsController {
+    enum Step {
+        case stay, quit
+        case open(Room)
+    }
+
+    private enum Shown {
+        case rooms, people, strangers
+    }
+
+    fileprivate enum Question {
+        case name(roomID: String)
+        case newRoom(Person)
+        case search
+    }
+
+    /// A row and what it stands for; a person above their rooms for nothing.
+    private enum Choice {
+        case room(Room)
+        case person(Person)
+        case heading
+    }
+
+    /// So many rows before the last one, the next page is asked for.
+    private static let ahead = 20
+
+    @ObservationIgnored private let client: RoomsClient
+    @ObservationIgnored private let status: StatusLine
+    private var shown = Shown.rooms
+    /// By id, so that a list that sorts itself anew keeps it.
+    private var selectedID: String?
+    private var question: (Question, LineEditor)?
+    private var notice = ""
+
+    init(_ client: RoomsClient, _ status: StatusLine, selecting roomID: String? = nil) {
+        self.client = client
+        self.status = status
+        selectedID = roomID
+    }
+
+    // MARK: What is shown
+
+    var screen: ListScreen {
+        let rows = rows
+        return ListScreen(
+            title: title, status: notice.isEmpty ? status.text(with: failure) : notice, rows: rows.map(\.row),
+            selection: selection(in: rows), emptyText: emptyText, help: help,
+            question: question.map { ($0.0.prompt, $0.1) })
+    }
+
+    private var title: String {
+        switch shown {
+        case .rooms: "Rooms of \(client.user.displayName), by \(client.rooms.order.rawValue)"
+        case .people: "People"
+        case .strangers: "Begin a room with"
+        }
+    }
+
+    private var help: String {
+        switch shown {
+        case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
+        case .people: "Enter open  n name  p rooms  q quit"
+        case .strangers: "Enter begin  type a name to search  Esc back"
+        }
+    }
+
+    private var failure: ClientFailure? {
+        shown == .strangers ? client.rooms.peopleWithoutRooms.failure : client.rooms.failure
+    }
+
+    private var emptyText: String {
+        if let failure { return failure.text }
+        if shown == .strangers { return "Nobody." }
+        return client.rooms.isLoaded ? "No rooms yet: + begins one." : "Loading…"
+    }
+
+    private var rows: [(id: String, row: ListScreen.Row, choice: Choice)] {
+        switch shown {
+        case .rooms: client.rooms.rooms.map(row)
+        case .people:
+            client.rooms.people.flatMap { entry in
+                [(entry.id, ListScreen.Row(kind: .heading, title: entry.person.displayName), Choice.heading)]
+                    + entry.rooms.map(row)
+            }
+        case .strangers:
+            client.rooms.peopleWithoutRooms.people.map { person in
+                (person.id, ListScreen.Row(title: person.displayName, detail: "@\(person.username)"), .person(person))
+            }
+        }
+    }
+
+    private func row(of room: Room) -> (id: String, row: ListScreen.Row, choice: Choice) {
+        let time = RelativeTime(of: room.lastActivityDate, now: Date(), calendar: .current)
+        let row = ListScreen.Row(
+            title: room.title(), detail: detail(of: room),
+            badge: BadgeText.text(room.badges.messages + room.badges.elements) ?? "",
+            time: time.text { $0.formatted(date: .numeric, time: .omitted) }, isActive: room.isActive)
+        return (room.id, row, .room(room))
+    }
+
+    private func detail(of room: Room) -> String {
+        let others = room.participants.filter { $0.userId != client.user.id }.map(\.displayName)
+        let elements = room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements"
+        return (others + [elements]).joined(separator: ", ")
+    }
+
+    /// Of what was chosen, where it is now; else of the first that can be.
+    private func selection(in rows: [(id: String, row: ListScreen.Row, choice: Choice)]) -> Int {
+        rows.firstIndex { $0.id == selectedID && $0.row.kind == .choice } ?? rows.firstIndex { $0.row.kind == .choice }
+            ?? 0
+    }
+
+    // MARK: Keys
+
+    func press(_ key: Key) -> Step {
+        notice = ""
+        if question != nil {
+            answer(key)
+            return .stay
+        }
+        switch key {
+        case .up: move(by: -1)
+        case .down: move(by: 1)
+        case .pageUp: move(by: -10)
+        case .pageDown: move(by: 10)
+        case .enter: return choose()
+        case .escape:
+            if shown == .rooms { return .quit }
+            shown = .rooms
+        case .character("/") where shown == .strangers: question = (.search, LineEditor())
+        case .character where shown == .strangers, .paste where shown == .strangers:
+            var name = LineEditor()
+            name.press(key)
+            question = (.search, name)
+        case .character("q"): return .quit
+        case .character("r"):
+            Task {
+                await status.connectAgain()
+                await client.rooms.refresh()
+            }
+        case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
+        case .character("p"): shown = shown == .people ? .rooms : .people
+        case .character("+"):
+            shown = .strangers
+            Task { await client.rooms.peopleWithoutRooms.search("") }
+        case .character("n"):
+            if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
+        default: break
+        }
+        return .stay
+    }
+
+    private var selected: Choice? {
+        let rows = rows
+        return rows.isEmpty ? nil : rows[selection(in: rows)].choice
+    }
+
+    private func move(by distance: Int) {
+        let rows = rows
+        let choices = rows.indices.filter { rows[$0].row.kind == .choice }
+        guard let current = choices.firstIndex(of: selection(in: rows)) else { return }
+        let index = min(max(current + distance, 0), choices.count - 1)
+        selectedID = rows[choices[index]].id
+        if shown == .strangers, index + Self.ahead >= choices.count {
+            Task { await client.rooms.peopleWithoutRooms.loadMore() }
+        }
+    }
+
+    private func choose() -> Step {
+        switch selected {
+        case .room(let room): return .open(room)
+        case .person(let person): question = (.newRoom(person), LineEditor())
+        case .heading, nil: break
+        }
+        return .stay
+    }
+
+    private func answer(_ key: Key) {
+        guard let (asked, typed) = question else { return }
+        var editor = typed
+        switch key {
+        case .escape: question = nil
+        case .enter:
+            question = nil
+            notice = "…"
+            Task { notice = await carryOut(asked, typed.text.replacing("\n", with: " ")) }
+        default:
+            editor.press(key)
+            question = (asked, editor)
+        }
+    }
+
+    /// - Returns: what is said of it.
+    private func carryOut(_ asked: Question, _ text: String) async -> String {
+        do {
+            switch asked {
+            case .name(let roomID): try await client.rooms.rename(roomID, to: text)
+            case .newRoom(let person):
+                let room = try await client.rooms.makeRoom(with: person.id, name: text.isEmpty ? nil : text)
+                shown = .rooms
+                selectedID = room.id
+            case .search: await client.rooms.peopleWithoutRooms.search(text)
+            }
+            return ""
+        } catch {
+            return (error as? ClientFailure)?.text ?? error.localizedDescription
+        }
+    }
+}
+
+extension RoomsController.Question {
+    fileprivate var prompt: String {
+        switch self {
+        case .name: "Name (empty takes it away): "
+        case .newRoom(let person): "A room with \(person.displayName), its name (may be empty): "
+        case .search: "Name begins with: "
+        }
+    }
+}
+
+extension RoomOrder {
+    fileprivate var next: RoomOrder {
+        switch self {
+        case .activity: .messages
+        case .messages: .content
+        case .content: .activity
+        }
+    }
+}

@@ -1,7 +1,0 @@
-/// What other services add to a room, by the name that an answer's `degraded` has for each. Others yet add nothing that is shown.
-enum RoomShare: String, Sendable {
-    case messages = "messaging"
-    case elements
-
-    static func named(in degraded: [String]) -> Set<RoomShare> { Set(degraded.compactMap(RoomShare.init)) }
-}

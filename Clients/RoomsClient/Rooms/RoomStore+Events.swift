@@ -1,0 +1,167 @@
+import Foundation
+
+extension RoomStore {
+    /// Takes what the server tells. Counts are not its business.
+    ///
+    /// - Returns: the room that it is about, if that is on the shelf.
+    mutating func apply(_ event: RoomEvent, now: Date) -> String? {
+        switch event {
+        case .messageNew(let message): applyMessage(message, now)
+        case .messageNewGlobal(let roomID, let messageID, _, let time):
+            applyMessage(messageID, in: roomID, at: time, now)
+        case .messageDeleted(let roomID, let messageID, _): applyDeletion(of: messageID, in: roomID, at: nil, now)
+        case .messageDeletedGlobal(let roomID, let messageID, _, let time):
+            applyDeletion(of: messageID, in: roomID, at: time, now)
+        case .elementCreated(let element), .elementUpdated(let element):
+            applyElement(element.id, in: element.roomId, at: element.updatedAt, now)
+        case .elementDeleted(let roomID, let elementID, _): applyElement(elementID, in: roomID, at: nil, now)
+        case .roomCleared(let roomID, _): applyElement(nil, in: roomID, at: nil, now)
+        case .elementsChangedGlobal(let change): apply(change, now)
+        case .roomUpdated(let roomID, let name, let time): applyName(name, of: roomID, at: time, now)
+        case .roomUpdatedGlobal(let roomID, _, let time): applyUpdate(of: roomID, at: time, now)
+        case .roomCreated(let room): applyNew(room, now)
+        case .badges(let roomID, _, _): touch(roomID, isDoubtful: true, now: now) ? roomID : nil
+        case .presence(let roomID, let userID, let isPresent): applyPresence(isPresent, of: userID, in: roomID, now)
+        // A room that everyone is told of is told to its participants as `roomCreated`.
+        case .roomCreatedGlobal, .typing, .messagesRead, .requestFailed, .unknown: nil
+        }
+    }
+
+    private mutating func applyMessage(_ message: Message, _ now: Date) -> String? {
+        let roomID = message.roomId
+        guard touch(roomID, now: now) else { return nil }
+        meet(.message(message.id), of: roomID)
+        guard !deletedMessages.contains(message.id) else { return roomID }
+        change(roomID) { room in
+            if let last = room.lastMessage, last.createdAt > message.createdAt { return }
+            room.noteMessages(at: message.createdAt)
+            room.lastMessage = .init(
+                id: message.id, senderId: message.senderId, text: message.text, createdAt: message.createdAt)
+        }
+        return roomID
+    }
+
+    private mutating func applyMessage(_ id: String, in roomID: String, at time: Date, _ now: Date) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        // Ids sort by creation: one that is not newer than what is shown was told before, or is in an answer.
+        if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
+        guard !deletedMessages.contains(id) else { return roomID }
+        let time = fullTime(of: time, in: roomID)
+        change(roomID) { $0.noteMessages(at: time) }
+        need(.message(id), of: roomID)
+        return roomID
+    }
+
+    private mutating func applyDeletion(of id: String, in roomID: String, at time: Date?, _ now: Date) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        noteDeletion(of: id)
+        meet(.message(id), of: roomID)
+        if let time {
+            let time = fullTime(of: time, in: roomID)
+            change(roomID) { $0.noteMessages(at: time) }
+            meet(.deletion(id), of: roomID)
+        } else {
+            need(.deletion(id), of: roomID)
+        }
+        guard self[roomID]?.lastMessage?.id == id else { return roomID }
+        // What was taken back is not shown any longer; which one is the last now comes with the answer.
+        change(roomID) { $0.lastMessage = nil }
+        need(.answer, of: roomID)
+        return roomID
+    }
+
+    /// What the room is told of an element says nothing of the count; everyone is told that at the same time, but for what was
+    /// missed.
+    private mutating func applyElement(_ id: String?, in roomID: String, at time: Date?, _ now: Date) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        if let time { change(roomID) { $0.noteContent(at: time) } }
+        need(id.map(Need.element) ?? .clearing, of: roomID)
+        return roomID
+    }
+
+    private mutating func apply(_ event: RoomEvent.ElementsChange, _ now: Date) -> String? {
+        let isUnseen = event.kind == .created && event.userID != userID
+        guard touch(event.roomID, isDoubtful: isUnseen, now: now) else { return nil }
+        meet(event.elementID.map(Need.element) ?? .clearing, of: event.roomID)
+        let time = fullTime(of: event.updatedAt, in: event.roomID)
+        change(event.roomID) { $0.noteContent(at: time) }
+        return event.roomID
+    }
+
+    private mutating func applyName(_ name: String?, of roomID: String, at time: Date, _ now: Date) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        noteName(of: roomID, at: time)
+        let full = fullTime(of: time, in: roomID)
+        change(roomID) { room in
+            room.takeName(name)
+            room.noteContent(at: full)
+        }
+        return roomID
+    }
+
+    /// What changed is not said: but if the room was told just before, that was it.
+    private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
+        let time = fullTime(of: time, in: roomID)
+        change(roomID) { $0.noteContent(at: time) }
+        need(.answer, of: roomID)
+        return roomID
+    }
+
+    private mutating func applyNew(_ room: Room, _ now: Date) -> String? {
+        _ = touch(room.id, now: now)
+        if !sorted.contains(room.id) { put(room.withFullTimes) }
+        return room.id
+    }
+
+    private mutating func applyPresence(
+        _ isPresent: Bool, of userID: String, in roomID: String, _ now: Date
+    ) -> String? {
+        guard touch(roomID, now: now) else { return nil }
+        change(roomID) { room in
+            for index in room.participants.indices where room.participants[index].userId == userID {
+                room.participants[index].isPresent = isPresent
+            }
+            room.isActive = room.participants.contains(where: \.isPresent)
+        }
+        return roomID
+    }
+
+    /// The time of an event that has only its second: what is told later happened later, so that it is behind all that is known
+    /// of this second. Whether that holds for other rooms, of which an answer may have said more, an answer has to say.
+    private mutating func fullTime(of second: Date, in roomID: String) -> Date {
+        var newest: Date?
+        for index in rooms.indices {
+            let date = rooms[index].lastActivityDate
+            guard (0..<1).contains(date.timeIntervalSince(second)) else { continue }
+            newest = max(newest ?? date, date)
+            if rooms[index].id != roomID { need(.answer, of: roomID) }
+        }
+        return newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) } ?? second
+    }
+}
+
+extension RoomEvent {
+    /// Whether somebody has made an element.
+    var isOfNewElement: Bool {
+        switch self {
+        case .elementCreated: true
+        case .elementsChangedGlobal(let change): change.kind == .created
+        default: false
+        }
+    }
+
+    /// Whether it is among those that a server tells again to who comes back: the room's and the person's, but no signs.
+    var isRepeated: Bool {
+        switch self {
+        case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,
+            .roomCleared,
+            .roomUpdated, .roomCreated, .badges:
+            true
+        case .typing, .presence, .messageNewGlobal, .messageDeletedGlobal, .elementsChangedGlobal, .roomCreatedGlobal,
+            .roomUpdatedGlobal, .requestFailed, .unknown:
+            false
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// Hands happenings from the reader of a socket to the one who is told, in order.
+///
+/// Holds `capacity`: a reader that is further ahead waits, so that TCP holds the server back. Acks and pings do not pass here, and
+/// wait for the one who is told only when it is full, behind what they came with.
+///
+/// What is put has its place at once, without a turn to wait for: the order is that in which the socket's states follow each other.
+final class SocketUpdateQueue: Sendable {
+    /// A replay's page, so that one who catches up is not held up by every event.
+    static let capacity = 512
+
+    private struct State {
+        var updates: [SocketUpdate] = []
+        var taker: CheckedContinuation<SocketUpdate?, Never>?
+        var givers: [CheckedContinuation<Void, Never>] = []
+        var isFinished = false
+
+        var isFull: Bool { updates.count > SocketUpdateQueue.capacity && !isFinished }
+
+        /// - Returns: who may give more, and what is taken: nothing, if there will be some, and then `taker` waits.
+        mutating func take(
+            for taker: CheckedContinuation<SocketUpdate?, Never>
+        ) -> (giver: CheckedContinuation<Void, Never>?, taken: Taken?) {
+            if !updates.isEmpty {
+                let giver = givers.isEmpty ? nil : givers.removeFirst()
+                return (giver, Taken(update: updates.removeFirst()))
+            }
+            if isFinished { return (nil, Taken(update: nil)) }
+            self.taker = taker
+            return (nil, nil)
+        }
+    }
+
+    private struct Taken {
+        /// nil: there will be no more.
+        let update: SocketUpdate?
+    }
+
+    private let state = Guarded(State())
+
+    /// Returns once there is room for more. What comes after `finish` is dropped.
+    func add(_ update: SocketUpdate) async {
+        put(update)
+        while isFull {
+            await withCheckedContinuation { giver in
+                let waits = state.withLock { state in
+                    guard state.isFull else { return false }
+                    state.givers.append(giver)
+                    return true
+                }
+                if !waits { giver.resume() }
+            }
+        }
+    }
+
+    private var isFull: Bool { state.withLock { $0.isFull } }
+
+    /// Without waiting: for those few that do not come from the connection.
+    func put(_ update: SocketUpdate) {
+        let taker = state.withLock { state -> CheckedContinuation<SocketUpdate?, Never>? in
+            if state.isFinished { return nil }
+            if let taker = state.taker {
+                state.taker = nil
+                return taker
+            }
+            state.updates.append(update)
+            return nil
+        }
+        taker?.resume(returning: update)
+    }
+
+    /// nil when it is finished and empty. One caller at a time.
+    func next() async -> SocketUpdate? {
+        await withCheckedContinuation { taker in
+            let (giver, taken) = state.withLock { $0.take(for: taker) }
+            giver?.resume()
+            if let taken { taker.resume(returning: taken.update) }
+        }
+    }
+
+    func finish() {
+        let (taker, givers) = state.withLock { state in
+            defer { (state.isFinished, state.taker, state.givers) = (true, nil, []) }
+            return (state.taker, state.givers)
+        }
+        taker?.resume(returning: nil)
+        for giver in givers { giver.resume() }
+    }
+}

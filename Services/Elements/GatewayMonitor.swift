@@ -1,0 +1,138 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Storage
+import Synchronization
+
+/// Closes the rooms that a gateway had open when the gateway dies, and asks one that returns what is open there.
+final class GatewayMonitor: Sendable {
+    private struct State {
+        /// Gateways that died, and whose rooms have yet to be closed.
+        var due: Set<String> = []
+        /// Closes them; nil while there are none.
+        var closing: Task<Void, Never>?
+        var finding: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    /// Before the database is tried again.
+    private static let retryInterval: Duration = .milliseconds(250)
+
+    private let database: any Database
+    private let membership: GatewayMembership
+    private let bus: any MessageBus
+    private let log: Logger
+    private let state = Mutex(State())
+
+    init(database: any Database, membership: GatewayMembership, bus: any MessageBus, log: Logger) {
+        self.database = database
+        self.membership = membership
+        self.bus = bus
+        self.log = log
+    }
+
+    func start(on loop: EventLoop) throws(BusError) {
+        try membership.start(on: loop) { [weak self] in self?.note($0) }
+        let finding = Task {
+            while !(await findEarlierGateways()) {
+                do { try await Task.sleep(for: Self.retryInterval) } catch { return }
+            }
+        }
+        state.withLock { $0.finding = finding }
+    }
+
+    func stop() async {
+        membership.stop()
+        let (closing, finding) = state.withLock { state in
+            state.isStopped = true
+            return (state.closing, state.finding)
+        }
+        for task in [closing, finding] { task?.cancel() }
+        for task in [closing, finding] { await task?.value }
+    }
+
+    /// A gateway has spoken, whatever it said. Called before what it said is written.
+    func renew(_ gateway: String) { membership.renew(gateway) }
+
+    /// Those that had rooms open when the service last ran. They may have died since.
+    ///
+    /// - Returns: false if they could not be read.
+    func findEarlierGateways() async -> Bool {
+        do {
+            let gateways = try await database.read { try OpenRoomsStore($0).gateways() }
+            for gateway in gateways { membership.expect(gateway) }
+            return true
+        } catch {
+            log.warning("the rooms that gateways have open cannot be read", ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func note(_ change: GatewayMembership.Change) {
+        switch change {
+        case .joined: break
+        case .returned(let gateway): askWhatIsOpen(on: gateway)
+        case .left(let gateway):
+            state.withLock { state in
+                guard !state.isStopped else { return }
+                state.due.insert(gateway)
+                if state.closing == nil { state.closing = Task { await closeDue() } }
+            }
+        }
+    }
+
+    private func askWhatIsOpen(on gateway: String) {
+        log.info("a gateway is back", ["gateway": gateway])
+        do throws(BusError) {
+            // Gateways say what is open there to each service that announces itself.
+            try bus.publish(Subject.discover, JSONValue.emptyObject)
+        } catch {
+            // The bus is going: gateways say it again when it is back.
+            log.warning("a gateway was not asked what is open", ["gateway": gateway, "error": "\(error)"])
+        }
+    }
+
+    // MARK: Closing
+
+    private func closeDue() async {
+        while let gateway = takeDue() {
+            guard await !closeRooms(of: gateway) else { continue }
+            state.withLock { _ = $0.due.insert(gateway) }
+            do { try await Task.sleep(for: Self.retryInterval) } catch { return }
+        }
+    }
+
+    private func takeDue() -> String? {
+        state.withLock { state in
+            let next = state.due.popFirst()
+            if next == nil { state.closing = nil }
+            return next
+        }
+    }
+
+    /// - Returns: false if the database failed.
+    private func closeRooms(of gateway: String) async -> Bool {
+        do {
+            // Looked at again when the write's turn comes: what the gateway says and opens until then stands. If it speaks
+            // while the write is carried out it returns, and is asked what is open.
+            let closed = try await database.write { [membership] connection in
+                membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
+            }
+            log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
+            return true
+        } catch {
+            log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])
+            return false
+        }
+    }
+
+    // MARK: For tests
+
+    /// Counts a turn, and returns when the rooms of those that died with it are closed.
+    func takeTurn() async {
+        membership.takeTurn()
+        await state.withLock { $0.closing }?.value
+    }
+}

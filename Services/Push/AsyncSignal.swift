@@ -1,0 +1,58 @@
+import Synchronization
+
+/// Lets one task wait for a sign or for a time, whichever comes first. A sign that nobody waited for ends the next wait.
+final class AsyncSignal: Sendable {
+    private struct State {
+        var isSignalled = false
+        var waiting: CheckedContinuation<Void, Never>?
+        /// Tells the timer of an earlier wait from that of this one.
+        var round = 0
+
+        mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Any thread; never waits.
+    func signal() {
+        state.withLock { state in
+            state.isSignalled = state.waiting == nil
+            return state.takeWaiting()
+        }?.resume()
+    }
+
+    /// Returns after a sign, after the time, or when the task is cancelled.
+    func wait(atMost limit: Duration) async {
+        let round = state.withLock { state in
+            state.round += 1
+            return state.round
+        }
+        let timer = Task {
+            try? await Task.sleep(for: limit)  // cancelled once the wait is over
+            end(round)
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    if state.isSignalled || Task.isCancelled {
+                        state.isSignalled = false
+                        return true
+                    }
+                    state.waiting = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            end(round)
+        }
+        timer.cancel()
+    }
+
+    private func end(_ round: Int) {
+        state.withLock { state in state.round == round ? state.takeWaiting() : nil }?.resume()
+    }
+}

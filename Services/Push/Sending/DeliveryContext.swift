@@ -1,0 +1,107 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Synchronization
+
+/// What other services know that decides whether a job is sent, and what it says.
+struct DeliveryContext: Sendable {
+    /// People and messages of one question to messaging.
+    static let maxJobs = 64
+
+    private static let maxWait: Duration = .seconds(2)
+    /// A room's name is an ornament.
+    private static let nameTimeout: Duration = .seconds(1)
+
+    let bus: any MessageBus
+    let gateways: LiveGateways
+    private let unresponsive = Unavailable()
+
+    struct Unread: Sendable {
+        let total: Int
+        /// The texts of those of the messages asked for that are unread, by id.
+        let texts: [String: String]
+    }
+
+    /// By person.
+    ///
+    /// - Parameter jobs: at most `maxJobs`.
+    /// - Throws: `ServiceError` if messaging does not tell.
+    func unread(of jobs: [Job]) async throws(ServiceError) -> [String: Unread] {
+        let byPerson = Dictionary(grouping: jobs, by: \.userID)
+        let people = byPerson.keys.sorted()
+        let messages = people.map { person in
+            Set(byPerson[person, default: []].lazy.filter { !$0.isBadge }.map(\.messageID)).sorted()
+        }
+        let question = JSONWriter.object(reservingCapacity: 128 * jobs.count + 32) { json in
+            json.name("people")
+            json.array(of: zip(people, messages)) { json, asked in
+                json.object {
+                    $0.member("userId", asked.0)
+                    $0.name("messageIds")
+                    $0.array(of: asked.1) { $0.string($1) }
+                }
+            }
+        }
+        let context = BusContext(requestID: "push-unread", timeout: Self.maxWait, isQuestion: true)
+        let reply = try await bus.ask(Subject.unread, question, context, of: "Messaging")
+        guard let answers = reply.data["people"]?.array, answers.count == people.count else { throw .noAnswer }
+        var found: [String: Unread] = [:]
+        for ((person, ids), answer) in zip(zip(people, messages), answers) {
+            guard let total = answer["unread"]?.int, let states = answer["messages"]?.array, states.count == ids.count
+            else { throw .noAnswer }
+            var texts: [String: String] = [:]
+            for (id, message) in zip(ids, states) { texts[id] = message["text"]?.string }
+            found[person] = Unread(total: total, texts: texts)
+        }
+        return found
+    }
+
+    /// By room; none while rooms cannot be asked.
+    func names(of roomIDs: Set<String>) async -> [String: String] {
+        guard !roomIDs.isEmpty, !unresponsive.contains(Subject.roomNames) else { return [:] }
+        let ids = roomIDs.sorted()
+        let question = JSONWriter.object {
+            $0.name("roomIds")
+            $0.array(of: ids) { $0.string($1) }
+        }
+        let context = BusContext(requestID: "push-names", timeout: Self.nameTimeout)
+        do throws(ServiceError) {
+            let names = try await bus.ask(Subject.roomNames, question, context, of: "Rooms").data["names"]?.array ?? []
+            return zip(ids, names).reduce(into: [:]) { $0[$1.0] = $1.1.string }
+        } catch {
+            unresponsive.insert(Subject.roomNames)
+            return [:]
+        }
+    }
+}
+
+extension DeliveryContext {
+    /// Who has the message's room open, by what evidence; of messages alone.
+    func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+        await gateways.sockets(at: Array(Set(jobs.map(\.member))))
+    }
+}
+
+extension Job {
+    var member: OpenRoomQuestion.Member { OpenRoomQuestion.Member(roomID: roomID, userID: userID) }
+}
+
+/// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.
+final class Unavailable: Sendable {
+    private let pause: Duration
+    private let until = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(for pause: Duration = .seconds(5)) { self.pause = pause }
+
+    func contains(_ name: String) -> Bool { until.withLock { $0[name].map { $0 > .now } ?? false } }
+
+    func insert(_ name: String) {
+        until.withLock { until in
+            until = until.filter { $0.value > .now }
+            until[name] = .now + pause
+        }
+    }
+
+    func removeAll() { until.withLock { $0 = [:] } }
+}

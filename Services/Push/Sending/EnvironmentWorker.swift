@@ -1,0 +1,190 @@
+import Contracts
+import ServiceKit
+import Storage
+import Synchronization
+import Workers
+
+/// Sends what is due in one of the provider's two worlds. Each has its own lane: one that is away keeps nobody of the other waiting.
+///
+/// Many jobs are taken at once, and looked at in portions, when there is room for them: what is sent is as things are then.
+final class EnvironmentWorker: Sendable {
+    /// Jobs taken at once: each time is a commit. Of a provider that has not taken anything yet fewer.
+    private static let maxClaimed = 512
+    private static let maxTried = 64
+    /// Jobs in hand, those too of which nothing is written yet.
+    private static let maxInHand = 2048
+    /// Without a sign of new jobs: another instance makes some, too.
+    private static let idleInterval: Duration = .seconds(1)
+    private static let retryInterval: Duration = .seconds(1)
+
+    let health: ProviderHealth
+    let wakeSignal: AsyncSignal
+    private let environment: Device.Environment
+    private let concurrency: Int
+    private let database: any Database
+    private let deliveryContext: DeliveryContext
+    private let sender: NotificationSender
+    private let results: JobResults
+    private let clock: any WallClock
+    private let log: Logger
+    private let metrics: PushMetrics
+    private let newLease: @Sendable () -> String
+    /// Taken by one lease, and not looked at yet.
+    private let held = Mutex<ArraySlice<Claim>>([])
+
+    init(
+        _ context: ServiceContext, in environment: Device.Environment, deliveryContext: DeliveryContext,
+        provider: any PushProvider, results: JobResults, metrics: PushMetrics, on background: TaskThread,
+        showsText: Bool
+    ) {
+        let wakeSignal = AsyncSignal()
+        let health = ProviderHealth(of: environment, log: context.log)
+        self.environment = environment
+        self.health = health
+        self.wakeSignal = wakeSignal
+        self.deliveryContext = deliveryContext
+        self.results = results
+        self.metrics = metrics
+        concurrency = type(of: provider).concurrency
+        database = context.database
+        clock = context.clock
+        log = context.log
+        newLease = { context.newID(at: context.clock.now()) }
+        sender = NotificationSender(
+            provider, health: health, results: results, metrics: metrics, clock: context.clock,
+            background: background, showsText: showsText, onRoom: { wakeSignal.signal() })
+        metrics.watchHealth(health)
+    }
+
+    /// Until the task is cancelled. What was taken then stays so until its lease is given back.
+    func run() async {
+        var failure = RepeatedFailure()
+        while !Task.isCancelled {
+            let pause: Duration
+            do {
+                pause = try await takeTurn()
+                failure.end()
+            } catch {
+                if failure.note("\(error)") {
+                    log.warning(
+                        "jobs cannot be worked on", ["environment": environment.rawValue, "error": "\(error)"])
+                }
+                pause = Self.retryInterval
+            }
+            if pause > .zero { await wakeSignal.wait(atMost: pause) }
+        }
+    }
+
+    /// Attempts that have not ended.
+    var inFlight: Int { sender.inFlight }
+
+    /// Works on what is due.
+    ///
+    /// - Returns: for how long there is nothing to do.
+    func takeTurn() async throws -> Duration {
+        let (allowed, pause) = health.allowance(of: concurrency)
+        guard allowed > 0 else {
+            giveBack(take(.max))
+            return pause
+        }
+        let room = allowed - sender.inFlight
+        // Few at a time would cost as much as many; it is woken when there is room for more.
+        guard room >= max(1, allowed / 2) else { return Self.idleInterval }
+        if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }
+        try await work(on: take(min(room, DeliveryContext.maxJobs)))
+        return .zero
+    }
+
+    private func take(_ limit: Int) -> [Claim] {
+        held.withLock { held in
+            defer { held = held.dropFirst(limit) }
+            return Array(held.prefix(limit))
+        }
+    }
+
+    /// - Returns: for how long there is nothing to be taken; nil if something was.
+    private func claim(isProven: Bool) async throws -> Duration? {
+        guard results.inHand < Self.maxInHand else { return Self.idleInterval }
+        let (now, own, environment) = (clock.now(), results.leases, environment)
+        let due = try await database.read { try JobsStore($0).nextDue(in: environment, besides: own) }
+        guard let due else { return Self.idleInterval }
+        guard due <= now else { return min(.milliseconds(due.milliseconds - now.milliseconds), Self.idleInterval) }
+        let (limit, lease) = (isProven ? Self.maxClaimed : Self.maxTried, newLease())
+        let claims = try await database.write(.relaxed) { connection in
+            let jobs = JobsStore(connection)
+            try jobs.releaseExpired(at: now, besides: own)
+            return try jobs.claim(limit, in: environment, by: lease, at: now)
+        }
+        results.expect(claims)
+        held.withLock { $0 = claims[...] }
+        return nil
+    }
+
+    /// Asks what has become of the messages, and whom they would reach anyway; then sends what is worth it.
+    ///
+    /// - Throws: if messaging does not say what is unread, or the database whose the devices are; then nothing was done.
+    private func work(on claims: [Claim]) async throws {
+        guard let lease = claims.first?.lease else { return }
+        let alerts = claims.lazy.map(\.job).filter { !$0.isBadge }
+        // Names first: they may take a while, and do not get old.
+        let names = await deliveryContext.names(of: Set(alerts.map(\.roomID)))
+        let unread: [String: DeliveryContext.Unread]
+        let sockets: [OpenRoomQuestion.Member: [SocketEvidence]]
+        let current: [String: Claim]
+        let now = clock.now()
+        do {
+            async let asked = deliveryContext.sockets(for: Array(alerts))
+            unread = try await deliveryContext.unread(of: claims.map(\.job))
+            sockets = await asked
+            // Last: a device may have changed hands meanwhile.
+            current = Dictionary(
+                uniqueKeysWithValues: try await database.read { connection in
+                    try JobsStore(connection).claims(claims.map(\.job.id), by: lease, at: now)
+                }.map { ($0.job.id, $0) })
+        } catch {
+            held.withLock { $0 = claims + $0 }
+            throw error
+        }
+        // At the end all that is held is given back.
+        guard !Task.isCancelled else { return }
+        for claim in claims {
+            guard let unread = unread[claim.job.userID] else { preconditionFailure("everyone was asked for") }
+            guard let device = current[claim.job.id]?.device else {
+                results.add(JobResult(claim: claim, end: .done))
+                continue
+            }
+            switch decision(of: claim.job, unread, sockets, at: now) {
+            case .send: sender.send(claim.to(device), unread, roomName: names[claim.job.roomID])
+            case .watch:
+                let later = now.adding(DeliveryDecision.watchInterval)
+                results.add(JobResult(claim: claim, end: .later(later, countsAsAttempt: false, isWatching: true)))
+            case .drop(let reason):
+                metrics.dropped(reason)
+                results.add(JobResult(claim: claim, end: .done))
+            }
+        }
+    }
+
+    private func decision(
+        of job: Job, _ unread: DeliveryContext.Unread, _ sockets: [OpenRoomQuestion.Member: [SocketEvidence]],
+        at now: Timestamp
+    ) -> DeliveryDecision {
+        if job.isBadge { return DeliveryDecision.isExpired(job, at: now) ? .drop(.expired) : .send }
+        return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
+    }
+
+    /// Another instance may be better off.
+    private func giveBack(_ claims: [Claim]) {
+        let now = clock.now()
+        for claim in claims {
+            results.add(JobResult(claim: claim, end: .later(now, countsAsAttempt: false, isWatching: false)))
+        }
+    }
+}
+
+extension Claim {
+    /// The device as it is now. The job stays as it was: what was to be told since is told by another.
+    fileprivate func to(_ device: Device) -> Claim {
+        Claim(job: job, device: device, attempts: attempts, revision: revision, lease: lease)
+    }
+}

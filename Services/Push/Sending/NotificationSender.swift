@@ -1,0 +1,85 @@
+import Contracts
+import ServiceKit
+import Synchronization
+import Workers
+
+/// Hands notifications of one of the provider's two worlds to it, and makes results of what it says.
+final class NotificationSender: Sendable {
+    /// After a bad token, until it is tried again or registered anew: a token that belongs to the other world is a mistake of
+    /// settings, and no reason to forget people's devices.
+    private static let quarantine: Duration = .seconds(86_400)
+
+    private let provider: any PushProvider
+    private let health: ProviderHealth
+    private let results: JobResults
+    private let metrics: PushMetrics
+    private let clock: any WallClock
+    private let background: TaskThread
+    private let showsText: Bool
+    private let open = Atomic(0)
+    /// Told when half of what may be under way has ended, and when all has: of each attempt would be too often.
+    private let onRoom: @Sendable () -> Void
+
+    init(
+        _ provider: any PushProvider, health: ProviderHealth, results: JobResults, metrics: PushMetrics,
+        clock: any WallClock, background: TaskThread, showsText: Bool, onRoom: @escaping @Sendable () -> Void
+    ) {
+        self.provider = provider
+        self.health = health
+        self.results = results
+        self.metrics = metrics
+        self.clock = clock
+        self.background = background
+        self.showsText = showsText
+        self.onRoom = onRoom
+    }
+
+    /// Attempts that have not ended.
+    var inFlight: Int { open.load(ordering: .relaxed) }
+
+    /// Returns at once.
+    func send(_ claim: Claim, _ unread: DeliveryContext.Unread, roomName: String?) {
+        let job = claim.job
+        let notification =
+            job.isBadge
+            ? Notification(badge: unread.total, job, to: claim.device)
+            : Notification(
+                job, to: claim.device, roomName: roomName, text: showsText ? unread.texts[job.messageID] : nil,
+                badge: unread.total)
+        open.wrappingAdd(1, ordering: .relaxed)
+        Task(executorPreference: background) { [self] in
+            let began = ContinuousClock.now
+            let outcome = await provider.send(notification)
+            metrics.attempted(outcome, took: .now - began)
+            results.add(result(of: claim, outcome))
+            health.note(outcome)
+            let left = open.wrappingSubtract(1, ordering: .relaxed).newValue
+            if left == 0 || left == type(of: provider).concurrency / 2 { onRoom() }
+        }
+    }
+
+    private func result(of claim: Claim, _ outcome: PushOutcome) -> JobResult {
+        let now = clock.now()
+        var result = JobResult(claim: claim, end: .done)
+        func again(after asked: Duration?) -> Timestamp {
+            let delay = RetryPolicy.delay(after: claim.attempts, asked: asked, chance: .random(in: 0...1))
+            // The silent update before this one may have been taken.
+            return now.adding(claim.job.isBadge ? max(delay, JobPlan.badgeInterval) : delay)
+        }
+        switch outcome {
+        case .delivered: if claim.job.isBadge { result.badgeSentAt = now }
+        case .gone(let since, _): result.deviceGoneSince = since
+        case .badToken where health.hasDelivered:
+            result.quarantine = (now.adding(Self.quarantine), provider.identity)
+        case .refused: break
+        case .later(_, let asked, let extent):
+            let time = again(after: asked)
+            result.end = .later(time, countsAsAttempt: true, isWatching: false)
+            if extent == .device { result.deviceRestsUntil = time }
+        case .unanswered: result.end = .later(again(after: nil), countsAsAttempt: true, isWatching: false)
+        case .badToken, .misconfigured:
+            result.end = .later(now.adding(ProviderHealth.pause), countsAsAttempt: false, isWatching: false)
+        }
+        return result
+    }
+}

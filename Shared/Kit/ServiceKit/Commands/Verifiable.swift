@@ -1,0 +1,59 @@
+import Storage
+
+/// A service that keeps numbers which its other rows would give as well, if one counted: `parlor verify` does.
+///
+/// Each of them belongs to one room, or to one person in all rooms, and is changed in the transaction that changes what it counts: so every snapshot agrees with
+/// itself, and a difference is never only the moment's.
+public protocol Verifiable: Service {
+    /// The ids of the rooms that it has any row of, in their order, after an id.
+    static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String]
+
+    /// What in one room is not as its rows say.
+    ///
+    /// - Parameter members: who is in the room, in the words of the service that owns rooms: nobody of them may be passed over
+    ///   for having no row here.
+    static func differences(
+        in roomID: String, members: [String], on connection: any Connection
+    ) throws -> [Discrepancy]
+
+    /// What of people, in all rooms together, is not as its rows say. It counts all of them in one snapshot, or while nobody else
+    /// writes if they are to be repaired: that takes about as long as all rooms together.
+    static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy]
+}
+
+extension Verifiable {
+    /// None: most services keep nothing of that kind.
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] { [] }
+}
+
+/// The service that owns who is in which room.
+public protocol OwnsMembership: Service {
+    /// Nobody, for a room that it doesn't know.
+    static func members(of roomID: String, on connection: any Connection) throws -> [String]
+}
+
+/// A number that is kept, and what counting gives.
+public struct Discrepancy {
+    /// What the number says, as in "unread messages of PERSON".
+    public let what: String
+    public let kept: String
+    public let counted: String
+    /// Makes it as it was counted, in the transaction that counted; nil if the rows don't tell how.
+    public let repair: ((any Connection) throws -> Void)?
+
+    public init(
+        _ what: String, kept: String, counted: String, repair: ((any Connection) throws -> Void)? = nil
+    ) {
+        self.what = what
+        self.kept = kept
+        self.counted = counted
+        self.repair = repair
+    }
+
+    /// - Parameter kept: nil if there is no row for it.
+    public init(_ what: String, kept: Int?, counted: Int, repair: ((any Connection) throws -> Void)? = nil) {
+        self.init(what, kept: kept.map { "\($0)" } ?? "nothing", counted: "\(counted)", repair: repair)
+    }
+
+    public var text: String { "\(what): \(kept) kept, \(counted) counted" }
+}

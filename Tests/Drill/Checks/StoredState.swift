@@ -1,0 +1,171 @@
+import Contracts
+import Elements
+import EventLog
+import JSON
+import Messaging
+import Rooms
+import ServiceKit
+import Storage
+import TestClients
+
+/// What the databases hold, when nobody writes any more.
+struct StoredState: Sendable {
+    struct Message: Sendable {
+        let id: String
+        let roomID: String
+        let seq: Int
+        let senderID: String
+        let isDeleted: Bool
+        let tempID: String?
+    }
+
+    struct Element: Sendable {
+        let roomID: String
+        let content: String
+        let version: Int
+    }
+
+    /// What two words stand for, as a key.
+    struct Pair: Hashable, Sendable {
+        let a: String
+        let b: String
+    }
+
+    var messages: [Message] = []
+    /// By message, who has read it.
+    var receipts: [String: Set<String>] = [:]
+    var elements: [String: Element] = [:]
+    /// By room, person and key: the element that was made under it.
+    var elementKeys: [[String]: String] = [:]
+    var createdRooms: [Pair: String] = [:]
+    /// By room: what it was told.
+    var chats: [String: [EventKey]] = [:]
+    var boards: [String: [EventKey]] = [:]
+    /// By room: who made elements, once for each.
+    var creators: [String: [String]] = [:]
+    /// By person: the rooms that they were told of as new.
+    var newRooms: [String: [String]] = [:]
+
+    // The counters that are kept.
+    var elementCounts: [String: Int] = [:]
+    var revisions: [String: Int] = [:]
+    /// By room and person.
+    var unread: [Pair: Int] = [:]
+    var unseen: [Pair: Int] = [:]
+
+    /// - Parameter url: of a PostgreSQL server; nil for the files in the folder.
+    static func read(from folder: String, or url: String?) async throws -> StoredState {
+        func open<S: Service>(_ service: S.Type) throws -> any Database {
+            guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
+            guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
+            return try PostgresDatabase(server, schema: S.name, migrations: S.migrations)
+        }
+        var books = StoredState()
+        let rooms = try open(RoomsService.self)
+        try await books.readRooms(rooms)
+        await rooms.close()
+        let messaging = try open(MessagingService.self)
+        try await books.readMessaging(messaging)
+        await messaging.close()
+        let elements = try open(ElementsService.self)
+        try await books.readElements(elements)
+        await elements.close()
+        return books
+    }
+
+    // MARK: Rows
+
+    private mutating func readRooms(_ database: any Database) async throws {
+        createdRooms = try await database.read { connection in
+            let rows = try connection.all("SELECT created_by, client_request_id, room_id FROM creations") {
+                (Pair(a: $0.text(0), b: $0.text(1)), $0.text(2))
+            }
+            return Dictionary(uniqueKeysWithValues: rows)
+        }
+        for entry in try await Self.entries(of: database) {
+            for emission in entry.emissions where emission.event == "room:created" {
+                guard case .person(let id) = emission.audience else { continue }
+                newRooms[id, default: []].append(entry.roomID)
+            }
+        }
+    }
+
+    private mutating func readMessaging(_ database: any Database) async throws {
+        messages = try await database.read { connection in
+            try connection.all(
+                "SELECT id, room_id, seq, sender_id, text IS NULL, temp_id FROM messages ORDER BY room_id, seq"
+            ) {
+                Message(
+                    id: $0.text(0), roomID: $0.text(1), seq: $0.int(2), senderID: $0.text(3), isDeleted: $0.bool(4),
+                    tempID: $0.textOrNil(5))
+            }
+        }
+        for (message, reader) in try await Self.pairs("SELECT message_id, user_id, 0 FROM receipts", of: database).keys
+            .map({ ($0.a, $0.b) })
+        {
+            receipts[message, default: []].insert(reader)
+        }
+        unread = try await Self.pairs("SELECT room_id, user_id, count FROM unread", of: database)
+        for entry in try await Self.entries(of: database) {
+            for emission in entry.emissions where emission.audience == .room {
+                chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
+            }
+        }
+    }
+
+    private mutating func readElements(_ database: any Database) async throws {
+        elements = try await database.read { connection in
+            let rows = try connection.all("SELECT id, room_id, content, version FROM elements") {
+                ($0.text(0), Element(roomID: $0.text(1), content: $0.text(2), version: $0.int(3)))
+            }
+            return Dictionary(uniqueKeysWithValues: rows)
+        }
+        elementKeys = try await database.read { connection in
+            let rows = try connection.all("SELECT room_id, sender_id, temp_id, element_id FROM temp_ids") {
+                ([$0.text(0), $0.text(1), $0.text(2)], $0.text(3))
+            }
+            return Dictionary(uniqueKeysWithValues: rows)
+        }
+        unseen = try await Self.pairs("SELECT room_id, user_id, count FROM unseen", of: database)
+        for (key, count) in try await Self.pairs("SELECT room_id, '', element_count FROM boards", of: database) {
+            elementCounts[key.a] = count
+        }
+        for (key, count) in try await Self.pairs("SELECT room_id, '', rev FROM boards", of: database) {
+            revisions[key.a] = count
+        }
+        for entry in try await Self.entries(of: database) {
+            for emission in entry.emissions where emission.audience == .room {
+                boards[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
+                if emission.event == "element:created", let id = emission.data["element"]?["createdBy"]?.string {
+                    creators[entry.roomID, default: []].append(id)
+                }
+            }
+        }
+    }
+
+    private static func pairs(_ sql: String, of database: any Database) async throws -> [Pair: Int] {
+        try await database.read { connection in
+            Dictionary(
+                uniqueKeysWithValues: try connection.all(sql) { (Pair(a: $0.text(0), b: $0.text(1)), $0.int(2)) })
+        }
+    }
+
+    // MARK: The event logs
+
+    private struct Entry {
+        let roomID: String
+        let emissions: [Emission]
+    }
+
+    private static func entries(of database: any Database) async throws -> [Entry] {
+        let log = EventLog(database)
+        var all: [Entry] = []
+        var seq = 0
+        while true {
+            let page = try await log.entries(since: seq, limit: 5000)
+            guard let last = page.last else { return all }
+            seq = last.seq
+            all += page.map { Entry(roomID: $0.roomID, emissions: $0.emissions) }
+        }
+    }
+}

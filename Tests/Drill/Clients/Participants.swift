@@ -1,0 +1,80 @@
+import JSON
+import Reactor
+import TestClients
+
+/// The people of the drill and their rooms, all of them made before anything goes wrong.
+///
+/// The clients sit in a ring: each shares a room with the next. Every fourth also has one with somebody who never opens it.
+struct Participants {
+    /// Who is in which room, as it is before clients make more.
+    struct Roles: Sendable {
+        var rooms: [String: [String]] = [:]
+        /// People who never connect.
+        var absentees: Set<String> = []
+    }
+
+    let clients: [SimulatedClient]
+    let roles: Roles
+    private let people: [Person]
+
+    static func make(clients: Int, absentees: Int, cluster: Cluster, on loop: EventLoop) async throws -> Participants {
+        guard let address = await cluster.gatewayAddress else { throw ClientError("there is no gateway") }
+        let fixture = Fixture(server: address, loop: loop)
+        let people = try await fixture.register(clients + absentees)
+        var roles = Roles(absentees: Set(people[clients...].map(\.id)))
+        var rooms: [String: [String]] = [:]
+        func share(_ owner: Person, _ other: Person) async throws {
+            let id = try await fixture.makeRooms(1, of: owner, with: other)[0]
+            roles.rooms[id] = [owner.id, other.id]
+            for person in [owner, other] { rooms[person.id, default: []].append(id) }
+        }
+        for index in 0..<clients {
+            try await share(people[index], people[(index + 1) % clients])
+            if index.isMultiple(of: 4) { try await share(people[index], people[clients + index / 4 % absentees]) }
+        }
+        let simulated = (0..<clients).map { index in
+            SimulatedClient(
+                people[index], rooms: rooms[people[index].id] ?? [], friend: people[(index + 1) % clients],
+                cluster: cluster,
+                on: loop)
+        }
+        return Participants(clients: simulated, roles: roles, people: people)
+    }
+
+    /// What each person is shown of their rooms, by person and room; people who cannot be asked are left out.
+    func shownRooms(of cluster: Cluster, on loop: EventLoop) async -> [String: [String: ShownRoom]] {
+        var shown: [String: [String: ShownRoom]] = [:]
+        for person in people {
+            // Whoever is missing in it fails the audit.
+            guard let address = await cluster.gatewayAddress,
+                let client = try? await HTTPClient.connect(to: address, on: loop)
+            else { continue }
+            let call = HTTPCall("GET", "/api/rooms/my-rooms", token: person.token)
+            let answers = try? await HTTPBatch([call], on: [client]).run()
+            client.close()
+            guard let rooms = try? answers?.first?.data().array else { continue }
+            shown[person.id] = Dictionary(
+                rooms.compactMap(ShownRoom.init).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        return shown
+    }
+}
+
+/// The counters of a room, as one person is shown them.
+struct ShownRoom: Sendable {
+    let id: String
+    let elementCount: Int
+    let unread: Int
+    let unseen: Int
+
+    init?(_ json: JSONValue) {
+        guard let room = json.object, let id = room["id"]?.string, let elementCount = room["elementCount"]?.int,
+            let badges = room["badges"]?.object, let unread = badges["messages"]?.int,
+            let unseen = badges["elements"]?.int
+        else { return nil }
+        self.id = id
+        self.elementCount = elementCount
+        self.unread = unread
+        self.unseen = unseen
+    }
+}

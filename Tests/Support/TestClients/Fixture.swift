@@ -1,0 +1,75 @@
+import JSON
+import Reactor
+import Security
+
+/// Makes what a measurement needs through the public interface: people, rooms, and what is in them.
+package struct Fixture {
+    package let server: ServerAddress
+    package let loop: EventLoop
+
+    /// How many requests of a set-up are on their way at once.
+    private static let connections = 8
+
+    package init(server: ServerAddress, loop: EventLoop) {
+        self.server = server
+        self.loop = loop
+    }
+
+    package func connect() async throws(ClientError) -> HTTPClient {
+        try await HTTPClient.connect(to: server, on: loop)
+    }
+
+    package func connect(as person: Person) async throws(ClientError) -> SocketIOClient {
+        try await SocketIOClient.connect(to: server, token: person.token, on: loop)
+    }
+
+    /// New people; their names are random, so that a server may be measured again.
+    package func register(_ count: Int) async throws(ClientError) -> [Person] {
+        let requests = (0..<count).map { _ in
+            HTTPCall(
+                "POST", "/api/auth/register",
+                body: JSONWriter.object {
+                    $0.member("username", "load-" + Self.randomName())
+                    $0.member("password", Self.randomName())
+                })
+        }
+        return try await data(of: requests).map { answer throws(ClientError) in
+            guard let token = answer["token"]?.string, let id = answer["user"]?["id"]?.string else {
+                throw ClientError("registering was answered with \(answer)")
+            }
+            return Person(id: id, token: token)
+        }
+    }
+
+    /// `count` rooms that two people share; their ids.
+    package func makeRooms(_ count: Int, of owner: Person, with other: Person) async throws(ClientError) -> [String] {
+        let call = HTTPCall(
+            "POST", "/api/rooms", token: owner.token, body: JSONWriter.object { $0.member("otherUserId", other.id) })
+        return try await data(of: Array(repeating: call, count: count)).map { answer throws(ClientError) in
+            guard let id = answer["id"]?.string else { throw ClientError("a new room was answered with \(answer)") }
+            return id
+        }
+    }
+
+    /// Sends all of them, in any order, and gives what was answered under `data` in theirs.
+    @discardableResult
+    package func data(of calls: [HTTPCall]) async throws(ClientError) -> [JSONValue] {
+        var clients: [HTTPClient] = []
+        for _ in 0..<min(Self.connections, calls.count) { clients.append(try await connect()) }
+        defer { for client in clients { client.close() } }
+        let answers = try await HTTPBatch(calls, on: clients).run()
+        return try answers.map { answer throws(ClientError) in try answer.data() }
+    }
+
+    private static func randomName() -> String {
+        SystemRandomness().bytes(10).reduce(into: "") { name, byte in
+            name += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+    }
+}
+
+/// Someone with a token to call with.
+package struct Person: Sendable {
+    package let id: String
+    package let token: String
+}

@@ -1,0 +1,164 @@
+import Contracts
+import JSON
+import ParlorTesting
+import Security
+import TestSupport
+import Testing
+import Workers
+
+/// Where the services keep what they know.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case sqlite = "SQLite"
+    case postgres = "PostgreSQL"
+
+    var testDescription: String { rawValue }
+}
+
+/// All of Parlor in this process, as its clients meet it, with four people and two rooms.
+final class AccessHarness: Sendable {
+    struct Person: Sendable {
+        let id: String
+        let username: String
+        let token: String
+        let refreshToken: String
+    }
+
+    struct Session: Sendable {
+        let id: String
+        let token: String
+        let refreshToken: String
+    }
+
+    let port: UInt16
+    /// What the services have announced.
+    let manifests: [Manifest]
+    let alice: Person
+    let bob: Person
+    /// In a room with Dave, and a stranger to Alice and Bob.
+    let carol: Person
+    let dave: Person
+    /// Of Alice and Bob.
+    let room: String
+    /// Of Carol and Dave.
+    let otherRoom: String
+    /// Of a session of Alice's that she has ended.
+    let endedToken: String
+    private let key: JSONWebKey
+    private let workers: WorkerPool
+
+    static func run(on engine: Engine, _ test: (AccessHarness) async throws -> Void) async throws {
+        let server = try engine == .postgres ? PostgresServer(named: "access") : nil
+        let workers = WorkerPool(threads: 4, maxWaiting: 64)
+        let outcome: Result<Void, any Error>
+        do {
+            try await ParlorHarness.run(databaseURL: server?.address) { parlor in
+                try await test(try await AccessHarness(parlor, workers))
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await workers.close()
+        try server?.stop()
+        try outcome.get()
+    }
+
+    private init(_ parlor: ParlorHarness, _ workers: WorkerPool) async throws {
+        (port, manifests, key) = (parlor.port, parlor.manifests, parlor.key)
+        self.workers = workers
+        let calls = AccessCalls(port: port, workers)
+        alice = try await calls.register("alice")
+        bob = try await calls.register("bob")
+        carol = try await calls.register("carol")
+        dave = try await calls.register("dave")
+        room = try await calls.makeRoom(alice, with: bob)
+        otherRoom = try await calls.makeRoom(carol, with: dave)
+        let session = try await calls.signIn(alice)
+        let logout = try await calls.http(
+            "POST", "/api/auth/logout", token: session.token, body: #"{"refreshToken":"\#(session.refreshToken)"}"#)
+        try #require(logout.status == 204)
+        endedToken = session.token
+        try await calls.waitUntilRefused(session.token)
+    }
+
+    var calls: AccessCalls { AccessCalls(port: port, workers) }
+
+    /// A person's token that was good until a minute ago.
+    func expiredToken(of person: Person) -> String {
+        let now = SystemClock().now().milliseconds / 1000
+        let caller = Caller(id: person.id, username: person.username, firstName: nil)
+        return JSONWebToken.sign(
+            AccessClaims(caller: caller, expiresAt: now - 60).json(issuedAt: now - 120), with: key)
+    }
+
+    // MARK: What there is
+
+    /// Ids that are somebody's, all of one room.
+    func ids(in room: String, of person: Person, and other: Person) async throws -> Ids {
+        let message = try await calls.created("/api/rooms/\(room)/messages", #"{"text":"secret"}"#, as: person)
+        let element = try await calls.created(
+            "/api/rooms/\(room)/elements", #"{"type":"note","content":{"secret":1}}"#, as: person)
+        return Ids(
+            room: room, message: message, element: element, person: other.id, device: try await device(of: person),
+            refreshToken: person.refreshToken)
+    }
+
+    private func device(of person: Person) async throws -> String {
+        let token = Base16.encode(Array(person.id.utf8))
+        let body = #"{"token":"\#(token)","platform":"ios","environment":"production"}"#
+        let answer = try await calls.http("POST", "/api/devices", token: person.token, body: body)
+        try #require(answer.status < 300)
+        return token
+    }
+}
+
+/// What a call names.
+struct Ids: Sendable {
+    var room: String
+    var message: String
+    var element: String
+    var person: String
+    var device: String
+    var refreshToken: String
+    /// Of the list of sessions.
+    var session = "00000000-0000-7000-8000-000000000005"
+
+    /// Such as there never were.
+    static let missing = Ids(
+        room: "00000000-0000-7000-8000-000000000001", message: "00000000-0000-7000-8000-000000000002",
+        element: "00000000-0000-7000-8000-000000000003", person: "00000000-0000-7000-8000-000000000004",
+        device: String(repeating: "0a", count: 32), refreshToken: "none")
+
+    /// As they stand in JSON; no database need take them.
+    static let nul = Ids(
+        room: "\\u0000", message: "\\u0000", element: "\\u0000", person: "\\u0000", device: "%00",
+        refreshToken: "\\u0000")
+
+    /// These, but the things in the room another's.
+    func withThings(of other: Ids) -> Ids {
+        var ids = self
+        ids.message = other.message
+        ids.element = other.element
+        return ids
+    }
+
+    func path(_ pattern: String) -> String {
+        pattern.split(separator: "/").map { part in
+            switch part {
+            case ":roomId": room
+            case ":messageId": message
+            case ":elementId": element
+            case ":userId": person
+            case ":token": device
+            case ":id": session
+            default: String(part)
+            }
+        }.reduce("") { $0 + "/" + $1 }
+    }
+}
+
+private enum Base16 {
+    static func encode(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

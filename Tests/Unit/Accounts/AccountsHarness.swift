@@ -1,0 +1,148 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Security
+import ServiceKit
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+import Workers
+
+@testable import Accounts
+
+/// The service's logic on a database of its own, with a clock that the test moves.
+struct AccountsHarness {
+    let clock = ManualClock()
+    let partners = FakePartners()
+    let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
+    let accounts: Accounts
+
+    init(emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests) throws {
+        let randomness = SeededRandomness(seed: 1)
+        accounts = Accounts(
+            database: try SQLiteDatabase(.temporary, migrations: AccountsSchema.migrations),
+            passwords: PasswordChecker(
+                WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
+            tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
+            ids: UUIDv7Generator(randomness: randomness), clock: clock, randomness: randomness,
+            emailVisibility: emailVisibility, partners: partners)
+    }
+
+    /// Registers, and gives back what a client would keep.
+    func person(
+        _ username: String, firstName: String? = nil, email: String? = nil, password: String = "password"
+    ) async throws -> SignedIn {
+        let reply = try await accounts.register(
+            try RequestFields.writing {
+                $0.member("username", username)
+                $0.member("password", password)
+                $0.member("firstName", firstName)
+                $0.member("email", email)
+            })
+        return try SignedIn(reply)
+    }
+
+    /// - Parameter address: where from, as a gateway that counts says it; nil: nothing is counted.
+    func login(_ name: String, _ password: String = "password", from address: String? = nil) async throws -> SignedIn {
+        let reply = try await accounts.login(
+            try RequestFields.writing {
+                $0.member("username", name)
+                $0.member("password", password)
+                if let address { $0.member("client", client(at: address).json) }
+            })
+        return try SignedIn(reply)
+    }
+
+    func refresh(_ token: String, from address: String? = nil) async throws -> SignedIn {
+        try SignedIn(
+            await accounts.refresh(
+                try RequestFields.writing {
+                    $0.member("refreshToken", token)
+                    if let address { $0.member("client", client(at: address).json) }
+                }))
+    }
+
+    func client(at address: String, session: String? = nil) -> ClientInfo {
+        ClientInfo(address: address, userAgent: "Test/1", sessionID: session, isLimited: true)
+    }
+
+    /// As the gateway describes this session's requests.
+    func fields(of person: SignedIn, _ write: (inout JSONWriter) -> Void = { _ in }) throws -> RequestFields {
+        let client = ClientInfo(
+            address: "10.0.0.1", userAgent: "Test/1", sessionID: try session(of: person), isLimited: false)
+        return try RequestFields.writing {
+            write(&$0)
+            $0.member("client", client.json)
+        }
+    }
+
+    /// The session that an access token names.
+    func session(of person: SignedIn) throws -> String {
+        let claims = try JSONWebToken.verify(
+            person.token, keys: JSONWebKeySet([key]), at: clock.now().milliseconds / 1000)
+        return try #require(AccessClaims(claims)?.sessionID)
+    }
+
+    /// What the log has for gateways: the ids of sessions that ended, in order.
+    func ended() async throws -> [String] {
+        try await EventLog(accounts.database).entries(since: 0, limit: 1000).flatMap { entry in
+            entry.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs)
+        }
+    }
+
+    func withoutRooms(
+        for person: SignedIn, _ query: KeyValuePairs<String, String> = [:]
+    ) async throws -> (people: [Person], next: String?) {
+        let reply = try await accounts.peopleWithoutRooms(
+            try RequestFields.writing { for (name, value) in query { $0.member(name, value) } }, person.caller,
+            BusContext(requestID: "test"))
+        return (reply.data.array?.compactMap(Person.init) ?? [], reply.page?.string)
+    }
+}
+
+/// A grant, read as a client reads it.
+struct SignedIn {
+    let status: Reply.Status
+    let token: String
+    let expiresAt: String
+    let refreshToken: String
+    let person: Person
+
+    init(_ reply: Reply) throws {
+        let grant = try #require(reply.data.object)
+        status = reply.status
+        token = try #require(grant["token"]?.string)
+        expiresAt = try #require(grant["expiresAt"]?.string)
+        refreshToken = try #require(grant["refreshToken"]?.string)
+        person = try #require(grant["user"].flatMap(Person.init))
+    }
+
+    var caller: Caller { Caller(id: person.id, username: person.username, firstName: person.firstName) }
+}
+
+/// Who shares a room with whom, as a test says; it can be away.
+final class FakePartners: PartnerDirectory {
+    private struct State {
+        var pairs: [(String, String)] = []
+        var isAway = false
+    }
+
+    private let state = Mutex(State())
+
+    func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
+    func goAway() { state.withLock { $0.isAway = true } }
+
+    func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
+        let state = state.withLock { $0 }
+        if state.isAway { throw .unavailable("Rooms") }
+        return Set(state.pairs.flatMap { $0 == personID ? [$1] : $1 == personID ? [$0] : [] })
+    }
+}
+
+extension RequestFields {
+    static func writing(_ write: (inout JSONWriter) -> Void) throws -> RequestFields {
+        try RequestFields(JSONWriter.object(write))
+    }
+}

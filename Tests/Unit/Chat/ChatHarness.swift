@@ -1,0 +1,78 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+import class TestSupport.TemporaryFolder
+
+@testable import Chat
+
+/// Ada at parlor-chat, on a scripted server: what she presses, and what she sees.
+@MainActor
+final class ChatHarness {
+    let clock = TestClock()
+    let server: ScriptedServer
+    let device: ScriptedDevice
+    let (ada, ben): (Person, Person)
+    let roomID: String
+    let display = PaperDisplay()
+    let client: RoomsClient
+    private let folder = TemporaryFolder()
+    private let keys: AsyncStream<Key>.Continuation
+    private let running: Task<Void, Never>
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "http://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
+        )
+        let stream: AsyncStream<Key>
+        (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test's few
+        let app = ChatApp(client, StatusLine(client), on: display, clock: clock)
+        running = Task { await app.run(keys: stream) }
+    }
+
+    func press(_ pressed: Key...) { for key in pressed { keys.yield(key) } }
+
+    func write(_ text: String) {
+        for character in text { keys.yield(.character(character)) }
+        keys.yield(.enter)
+    }
+
+    /// Until the screen has it. The time stands still meanwhile.
+    func untilShown(_ isShown: @escaping @MainActor (String) -> Bool) async { await display.until(isShown) }
+
+    func untilShown(_ text: String) async { await untilShown { $0.contains(text) } }
+
+    func untilOver() async { await running.value }
+
+    /// Until the program is over; nothing of it is left then.
+    func end() async {
+        await untilOver()
+    }
+}
+
+/// A display that keeps what was drawn last.
+@MainActor
+final class PaperDisplay: Display {
+    let window = WindowSize(columns: 60, rows: 12)
+    private(set) var text = ""
+    private var watchers: [(isShown: @MainActor (String) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func show(_ lines: [String], cursor: (column: Int, row: Int)?) {
+        text = lines.map { $0.replacing(#/\u{1b}\[[0-9]*m/#, with: "") }.joined(separator: "\n")
+        for watcher in watchers where watcher.isShown(text) { watcher.continuation.resume() }
+        watchers.removeAll { $0.isShown(text) }
+    }
+
+    func forget() { text = "" }
+
+    func until(_ isShown: @escaping @MainActor (String) -> Bool) async {
+        if isShown(text) { return }
+        await withCheckedContinuation { watchers.append((isShown, $0)) }
+    }
+}

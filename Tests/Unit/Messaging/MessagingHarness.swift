@@ -1,0 +1,94 @@
+import Contracts
+import JSON
+import ServiceKit
+import ServiceKitTesting
+import Storage
+import Testing
+
+@testable import Messaging
+
+/// The service, with rooms that the test makes.
+struct MessagingHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<MessagingService>
+    let database: CountedReads
+    let rooms: FakeRooms
+
+    /// Runs the body while the service is on the bus.
+    static func serving(_ body: (MessagingHarness) async throws -> Void) async throws {
+        let harness = try MessagingHarness()
+        try await harness.serviceHarness.run { try await body(harness) }
+    }
+
+    private init() throws {
+        database = CountedReads(try SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
+        serviceHarness = try ServiceHarness(on: database)
+        rooms = try FakeRooms(on: serviceHarness.bus)
+    }
+
+    func send(_ text: String = "hello", by person: String, in room: String, tempID: String? = nil) async throws -> Reply
+    {
+        try await ask("messaging.send", by: person) {
+            $0.member("roomId", room)
+            $0.member("text", text)
+            if let tempID { $0.member("tempId", tempID) }
+        }
+    }
+
+    /// Sends, and gives back the message's id.
+    func sent(_ text: String = "hello", by person: String, in room: String) async throws -> String {
+        try #require(try await send(text, by: person, in: room).data["id"]?.string)
+    }
+
+    func delete(_ message: String, by person: String, in room: String) async throws -> Reply {
+        try await ask("messaging.delete", by: person) {
+            $0.member("roomId", room)
+            $0.member("messageId", message)
+        }
+    }
+
+    func read(_ messages: [String], by person: String, in room: String) async throws -> Reply {
+        try await ask("messaging.read", by: person) {
+            $0.member("roomId", room)
+            $0.member("messageIds", array: { for id in messages { $0.string(id) } })
+        }
+    }
+
+    /// The query as a gateway passes it on: as texts.
+    func list(
+        by person: String, in room: String, _ query: KeyValuePairs<String, String> = [:]
+    ) async throws -> (messages: [JSONValue], next: String?) {
+        let reply = try await ask("messaging.list", by: person) {
+            $0.member("roomId", room)
+            for (name, value) in query { $0.member(name, value) }
+        }
+        return (try #require(reply.data.array), try #require(reply.page).string)
+    }
+
+    func conversation(
+        of person: String, with other: String, _ query: KeyValuePairs<String, String> = [:]
+    ) async throws -> (messages: [JSONValue], next: String?) {
+        let reply = try await ask("messaging.conversation", by: person) {
+            $0.member("userId", other)
+            for (name, value) in query { $0.member(name, value) }
+        }
+        return (try #require(reply.data.array), try #require(reply.page).string)
+    }
+
+    /// What the rooms show a person: for each room `[messagesUpdatedAt, lastMessage, badges.messages]`, or null.
+    func contribution(to rooms: [String], for person: String) async throws -> [JSONValue] {
+        let reply = try await ask("messaging.contribute", by: nil) {
+            $0.member("userId", person)
+            $0.member("roomIds", array: { for room in rooms { $0.string(room) } })
+        }
+        return try #require(reply.data["rooms"]?.array)
+    }
+
+    func unread(of person: String, in room: String) async throws -> Int? {
+        try await contribution(to: [room], for: person).first?.array?.last?.int
+    }
+}
+
+extension [JSONValue] {
+    func strings(_ name: String) -> [String?] { map { $0[name]?.string } }
+    func ints(_ name: String) -> [Int?] { map { $0[name]?.int } }
+}

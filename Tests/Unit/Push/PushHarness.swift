@@ -1,0 +1,251 @@
+import Contracts
+import EventLog
+import JSON
+import ServiceKit
+import ServiceKitTesting
+import Storage
+import Synchronization
+import Testing
+
+@testable import Push
+
+/// The service, with a provider that notes what it is given, and the other services as far as push may ask them.
+final class PushHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<OnlyRequests>
+    let database: ForgetfulDatabase
+    let provider: FakeProvider
+    let messaging: FakeMessaging
+    /// Where it has come to in messaging's log.
+    private let position = Mutex<LogPosition?>(nil)
+
+    static let room = "room"
+    static let (ada, ben, eve) = ("ada", "ben", "eve")
+
+    var service: PushService { serviceHarness.service.service }
+
+    private init(_ flags: [String], on base: (any Database)?) throws {
+        let provider = FakeProvider()
+        database = ForgetfulDatabase(try base ?? SQLiteDatabase(.temporary, migrations: PushService.migrations))
+        serviceHarness = try ServiceHarness(flags, on: database) { context in
+            OnlyRequests(
+                service: try PushService(context, provider: provider, learningTime: .seconds(86_400)))
+        }
+        self.provider = provider
+        messaging = FakeMessaging(clock: serviceHarness.clock)
+        try messaging.answer(on: serviceHarness.bus)
+    }
+
+    /// Runs the body while the service is on the bus. Nothing of what it does by itself happens: the test takes the turns.
+    ///
+    /// - Parameter database: SQLite in memory by default.
+    static func serving(
+        _ flags: String..., on database: (any Database)? = nil, body: (PushHarness) async throws -> Void
+    ) async throws {
+        let harness = try PushHarness(flags, on: database)
+        try await harness.serviceHarness.run { try await body(harness) }
+    }
+
+    // MARK: People
+
+    func register(
+        _ token: String, by person: String = ben, environment: String = "production"
+    ) async throws -> Reply.Status {
+        try await ask("push.register", by: person) {
+            $0.member("token", token)
+            $0.member("platform", "ios")
+            $0.member("environment", environment)
+        }.status
+    }
+
+    func unregister(_ token: String, by person: String = ben) async throws {
+        let reply = try await ask("push.unregister", by: person) { $0.member("token", token) }
+        #expect(reply.status == .noContent)
+    }
+
+    /// The error that a request is refused with; nil if it succeeds.
+    func refusal(_ subject: String, by person: String?, json: String) async throws -> ServiceError? {
+        await refusal(subject, by: person.map { Caller($0) }, try JSONValue(parsing: json))
+    }
+
+    /// The tokens of a person's devices, in their order.
+    func devices(of person: String = ben) async throws -> [String] {
+        try await database.read { connection in
+            try connection.all("SELECT token FROM devices WHERE user_id = $1 ORDER BY token", person) { $0.text(0) }
+        }
+    }
+
+    // MARK: Messages
+
+    /// - Returns: the message's id.
+    func send(_ text: String = "hello", from sender: String = ada, to others: [String] = [ben]) -> String {
+        messaging.send(text, from: sender, to: others, in: Self.room)
+    }
+
+    func read(_ id: String, by person: String = ben) { messaging.read(id, by: person) }
+    func delete(_ id: String) { messaging.delete(id) }
+    func forgetLog(before seq: Int) { messaging.forgetLog(before: seq) }
+    func replaceMessaging() { messaging.becomeAnother() }
+    /// Called when messaging was asked what is unread, before it answers.
+    func whenAsked(_ hook: @escaping @Sendable () async -> Void) { messaging.whenAsked(hook) }
+    var isMessagingAway: Bool {
+        get { messaging.isAway }
+        set { messaging.isAway = newValue }
+    }
+
+    // MARK: Turns
+
+    /// Reads messaging's log to its end.
+    func follow() async throws {
+        var isBehind = true
+        while isBehind {
+            let read = try await service.reader.step(from: position.withLock { $0 })
+            position.withLock { $0 = read.0 }
+            isBehind = read.isBehind
+        }
+    }
+
+    /// Works on what is due, in both of the provider's worlds, and waits for what becomes of it to be written.
+    func work() async throws {
+        try await takeTurns()
+        try await settle()
+    }
+
+    func takeTurns() async throws {
+        for worker in service.worker.workers { _ = try await worker.takeTurn() }
+    }
+
+    /// Returns when what was handed to the provider has come back and is written down.
+    func settle() async throws {
+        while service.worker.workers.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
+        try await service.worker.results.write()
+    }
+
+    func health(_ environment: Device.Environment = .production) throws -> ProviderHealth {
+        try #require(service.worker.workers.map(\.health).first { $0.environment == environment })
+    }
+
+    /// Proves the provider, so that many may be under way.
+    func prove() { for worker in service.worker.workers { worker.health.note(.delivered) } }
+
+    func jobs(for token: String) async throws -> Int {
+        try await database.read { connection in
+            try connection.first("SELECT count(*) FROM jobs WHERE token = $1", token) { $0.int(0) } ?? 0
+        }
+    }
+
+    func jobs() async throws -> JobCounts { try await database.read { try JobsStore($0).counts() } }
+}
+
+extension JobCounts {
+    var all: Int { held + watching + retrying + sending }
+}
+
+/// The service without what it begins by itself.
+struct OnlyRequests: Service {
+    static let name = PushService.name
+    static let settings = PushService.settings
+    static let migrations = PushService.migrations
+    static let limits = PushService.limits
+    let service: PushService
+
+    init(service: PushService) { self.service = service }
+    init(_ context: ServiceContext) throws { service = try PushService(context) }
+    func register(in requests: inout RequestTable) { service.register(in: &requests) }
+}
+
+/// Notes what it is given, and answers as it is told.
+final class FakeProvider: PushProvider {
+    static let name = "fake"
+    static let settings: [any AnySetting] = []
+    static let concurrency = 8
+    let identity = "fake"
+
+    private struct State {
+        var sent: [Notification] = []
+        var outcomes: [String: [PushOutcome]] = [:]
+        var heldBack: Set<Device.Environment> = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+    init(_ context: ServiceContext) throws {}
+
+    func send(_ notification: Notification) async -> PushOutcome {
+        let outcome = outcome(of: notification)
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                guard state.heldBack.contains(notification.device.environment) else { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+        return outcome
+    }
+
+    private func outcome(of notification: Notification) -> PushOutcome {
+        state.withLock { state in
+            state.sent.append(notification)
+            let token = notification.device.token.text
+            guard let next = state.outcomes[token]?.first else { return .delivered }
+            state.outcomes[token]?.removeFirst()
+            return next
+        }
+    }
+
+    func stop() async {}
+
+    /// Answers nothing in this world until `goOn`.
+    func holdBack(_ environment: Device.Environment) { state.withLock { _ = $0.heldBack.insert(environment) } }
+
+    func goOn() {
+        let waiting = state.withLock { state in
+            defer { (state.waiting, state.heldBack) = ([], []) }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// What the next attempts for a device come to; those after them are delivered.
+    func answer(_ outcomes: PushOutcome..., for token: String) { state.withLock { $0.outcomes[token] = outcomes } }
+
+    /// How many were sent since the last `take`.
+    var sent: Int { state.withLock { $0.sent.count } }
+
+    /// What was sent since the last time.
+    func take() -> [Notification] {
+        state.withLock { state in
+            defer { state.sent = [] }
+            return state.sent
+        }
+    }
+}
+
+/// A database whose commits are not answered now and then.
+final class ForgetfulDatabase: Database {
+    private let base: any Database
+    private let isForgetful = Atomic(false)
+
+    init(_ base: any Database) { self.base = base }
+
+    var databaseID: String { base.databaseID }
+    var statistics: DatabaseStatistics { base.statistics }
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
+    func close() async { await base.close() }
+
+    /// The next write is committed, and not answered.
+    func forgetNextCommit() { isForgetful.store(true, ordering: .relaxed) }
+
+    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+        try await base.snapshot(body)
+    }
+
+    func transaction(
+        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+    ) async throws {
+        try await base.transaction(holding: bytes, durability, body)
+        if isForgetful.exchange(false, ordering: .relaxed) { throw StorageError.io("the commit was not answered") }
+    }
+}

@@ -1,0 +1,77 @@
+import Contracts
+import JSON
+import ServiceKit
+import ServiceKitTesting
+import Testing
+
+@testable import Rooms
+
+/// The service as others see it, with Accounts and Messaging played by fakes.
+struct RoomsHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<RoomsService>
+    let accounts: FakeAccounts
+    /// Whether somebody has written to whoever Messaging is asked about, and how often it was.
+    let messaging: FakeMessaging
+    let alice = Caller(id: "00000000-0000-7000-8000-00000000000a", username: "alice", firstName: "Alice")
+    let bob = Caller(id: "00000000-0000-7000-8000-00000000000b", username: "bob", firstName: nil)
+    let carol = Caller(id: "00000000-0000-7000-8000-00000000000c", username: "carol", firstName: "Carol")
+
+    /// Runs the body while the service is on the bus.
+    ///
+    /// - Parameter settings: as flags.
+    static func serving(_ settings: [String] = [], _ body: (RoomsHarness) async throws -> Void) async throws {
+        let harness = try RoomsHarness(settings)
+        try await harness.serviceHarness.run { try await body(harness) }
+    }
+
+    private init(_ settings: [String]) throws {
+        serviceHarness = try ServiceHarness(settings)
+        accounts = try FakeAccounts(on: serviceHarness.bus)
+        messaging = try FakeMessaging(on: serviceHarness.bus)
+        for person in [alice, bob, carol] { accounts.add(person) }
+    }
+
+    func create(
+        _ caller: Caller, with other: Caller, name: String? = nil, clientRequestID: String? = nil
+    ) async throws -> Reply {
+        try await ask("rooms.create", by: caller) {
+            $0.member("otherUserId", other.id)
+            $0.member("name", name)
+            $0.member("clientRequestId", clientRequestID)
+        }
+    }
+
+    /// A room's id.
+    func room(_ caller: Caller, with other: Caller, name: String? = nil) async throws -> String {
+        try await create(caller, with: other, name: name).roomID
+    }
+
+    func get(_ roomID: String, by caller: Caller) async throws -> Reply {
+        try await ask("rooms.get", by: caller) { $0.member("roomId", roomID) }
+    }
+
+    func rename(_ roomID: String, _ name: String, by caller: Caller) async throws -> Reply {
+        try await ask("rooms.rename", by: caller) {
+            $0.member("roomId", roomID)
+            $0.member("name", name)
+        }
+    }
+
+    func list(of caller: Caller, cursor: String? = nil) async throws -> Reply {
+        try await ask("rooms.list", by: caller) { $0.member("cursor", cursor) }
+    }
+
+    func expectNothingHappened() async throws {
+        #expect(try await list(of: alice).roomIDs.isEmpty)
+        #expect(try await entries().isEmpty)
+    }
+}
+
+extension Reply {
+    var roomID: String {
+        get throws { try #require(data["id"]?.string) }
+    }
+
+    /// Of the rooms in a list.
+    var roomIDs: [String] { data.array?.compactMap { $0["id"]?.string } ?? [] }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+/// A socket, and everything around it in a test's hands.
+@MainActor
+struct SocketHarness {
+    let server: FakeSockets
+    let tokens: ListedTokens
+    let clock = TestClock()
+    let received = Received()
+    let socket: RoomsSocket
+
+    /// - Parameter random: half, so that pauses are told from other sleeps.
+    init(
+        failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
+    ) throws {
+        server = FakeSockets(failures: failures)
+        tokens = ListedTokens(replacements: replacements)
+        let url = try #require(URL(string: "https://chat.example/"))
+        socket = RoomsSocket(
+            server: url, transport: server, tokens: tokens, clock: clock, random: { random },
+            handler: { [received] in await received.take($0) })
+    }
+
+    /// Started and connected.
+    func admitted(since cursor: String = "none") async -> FakeConnection {
+        await socket.start()
+        let connection = await server.accepted(since: cursor)
+        #expect(await received.next() == .connected)
+        return connection
+    }
+
+    /// Started, connected, synchronised.
+    func connected(cursor: String = "c1") async -> FakeConnection {
+        let connection = await admitted()
+        await connection.synchronises(false, cursor: cursor)
+        #expect(await received.next() == .recovered(false))
+        return connection
+    }
+
+    /// The 20 seconds after which a silent server would be taken for one that knows no recovery, with an event in them.
+    func passTalkatively(_ connection: FakeConnection) async {
+        await clock.untilSleeping(for: RoomsSocket.syncTimeout)
+        #expect(received.isEmpty)
+        await clock.advance(by: .seconds(15))
+        await connection.sends("room:nothing", "{}")
+        #expect(await received.next() == .event(.unknown(name: "room:nothing")))
+        await clock.advance(by: .seconds(5))
+    }
+}
+
+extension TestClock {
+    /// Wakes one who sleeps for so long, as soon as there is one.
+    func wake(_ length: Duration) async {
+        await untilSleeping(for: length)
+        await advance(by: length)
+    }
+}

@@ -1,0 +1,110 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import ServiceKitTesting
+import Storage
+import TestSupport
+
+/// A service of a test's own handlers.
+struct HostHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<TestService>
+    let bus = FakeBus()
+    let database: SQLiteDatabase
+    /// What the service did beside requests.
+    let life = Collector<String>()
+
+    var host: ServiceHost { serviceHarness.host }
+
+    init(
+        maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
+        at location: SQLiteDatabase.Location = .temporary, lookingEvery interval: Duration = ServiceHost.lookInterval,
+        _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
+    ) throws {
+        database = try SQLiteDatabase(location, migrations: [], configuration: storage)
+        let life = life
+        serviceHarness = try ServiceHarness(on: database, bus: bus, maxInFlight: maxInFlight, lookingEvery: interval) {
+            _ in
+            TestService(life: life, handlers: register)
+        }
+        try bus.respond(to: "rooms.membership", queue: "rooms") { request in
+            let isThere = request.data["roomId"]?.string == "room"
+            request.reply(isThere ? Reply(.ok, Self.room.json).json : ServiceError.roomNotFound.json)
+        }
+    }
+
+    static func started(
+        maxInFlight: Int = ServiceHost.maxInFlight, storage: DatabaseConfiguration = DatabaseConfiguration(),
+        _ register: @escaping @Sendable (inout RequestTable) -> Void = { _ in }
+    ) async throws -> HostHarness {
+        let harness = try HostHarness(maxInFlight: maxInFlight, storage: storage, register)
+        try await harness.serviceHarness.start()
+        return harness
+    }
+
+    func stop(within deadline: Duration = .seconds(30)) async { await serviceHarness.stop(within: deadline) }
+
+    static let ada = Caller(id: "ada", username: "ada", firstName: nil)
+    static let stranger = Caller(id: "eve", username: "eve", firstName: nil)
+    static let room = Membership(
+        roomID: "room",
+        participants: [
+            Participant(userID: "ada", username: "ada", firstName: nil, joinedAt: Timestamp(milliseconds: 0))
+        ])
+
+    @discardableResult
+    func ask(
+        _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada,
+        timeout: Duration = BusContext.defaultTimeout
+    ) async throws -> Reply {
+        try await ask(subject, by: caller, data, timeout: timeout)
+    }
+
+    /// The error that it answers with.
+    func error(_ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada) async -> ServiceError? {
+        await refusal(subject, by: caller, data)
+    }
+
+    static func inRoom(_ roomID: String = "room") -> JSONValue { JSONWriter.object { $0.member("roomId", roomID) } }
+
+    /// What its clock shows: an older entry would be pruned.
+    static let now = Timestamp(milliseconds: 1_700_000_000_000)
+
+    /// A commit with an entry.
+    @discardableResult
+    func append(_ emissions: [Emission] = []) async throws -> Int {
+        try await database.write { connection in
+            try EventLog.append(
+                at: Self.now, roomID: "room", participants: ["ada"], emissions: emissions, on: connection)
+        }
+    }
+}
+
+struct TestService: Service {
+    static let name = "test"
+    static let migrations: [Migration] = []
+
+    let life: Collector<String>
+    static let log: LogContents = .clientEvents
+    let handlers: @Sendable (inout RequestTable) -> Void
+
+    init(life: Collector<String>, handlers: @escaping @Sendable (inout RequestTable) -> Void) {
+        self.life = life
+        self.handlers = handlers
+    }
+
+    init(_ context: ServiceContext) { self.init(life: Collector(), handlers: { _ in }) }
+
+    func register(in requests: inout RequestTable) { handlers(&requests) }
+    func start(on loop: EventLoop) { life.add("started") }
+    func stop() async { life.add("stopped") }
+}
+
+/// By their subjects alone: the endpoints of these tests have no routes.
+extension RequestTable {
+    mutating func on(_ subject: String, _ handler: @escaping Handler) { on(Endpoint(subject), handler) }
+    mutating func onRead(_ subject: String, _ handler: @escaping ReadHandler) { onRead(Endpoint(subject), handler) }
+    mutating func onRoom(_ subject: String, _ handler: @escaping RoomHandler) { onRoom(Endpoint(subject), handler) }
+}

@@ -1,0 +1,81 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Testing
+
+@Suite("Asking a service", .timeLimit(.minutes(1)))
+struct RequestTests {
+    private static let context = BusContext(requestID: "test", timeout: .milliseconds(50))
+    private let bus = InProcessBus()
+
+    private func ask(_ data: JSONValue = .emptyObject) async throws(ServiceError) -> Reply {
+        try await bus.ask("stars.count", data, Self.context, of: "Stars")
+    }
+
+    private func serve(_ answer: @escaping @Sendable (JSONValue) -> JSONValue?) throws {
+        try bus.respond(to: "stars.count", queue: "stars") { request in
+            if let answer = answer(request.data) { request.reply(answer) }
+        }
+    }
+
+    @Test("the reply is read, and an error that the service answered with is thrown as it is")
+    func answers() async throws {
+        try serve { $0["fails"] == nil ? Reply(.created, $0).json : ServiceError.roomNotFound.json }
+        let reply = try await ask(JSONWriter.object { $0.member("n", 1) })
+        #expect(reply.status == .created && reply.data["n"]?.int == 1)
+        await #expect(throws: ServiceError.roomNotFound) {
+            try await ask(JSONWriter.object { $0.member("fails", true) })
+        }
+    }
+
+    @Test("an answer that is no reply is our fault")
+    func nonsense() async throws {
+        try serve { _ in JSONValue(7) }
+        await #expect(throws: ServiceError.noAnswer) { try await ask() }
+    }
+
+    @Test("nobody there, nothing in time, and a closed bus: try again in a moment, and who is away has a name")
+    func away() async throws {
+        await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
+        try serve { _ in nil }
+        await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
+        await bus.close()
+        await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
+    }
+
+    @Test("a question too long for the bus is the asker's fault, an answer too long for it is ours")
+    func tooLong() async throws {
+        let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
+        try serve { _ in Reply(.ok, long).json }
+        let question = JSONWriter.object { $0.member("text", long) }
+        #expect(await #expect(throws: ServiceError.self) { try await ask(question) }?.code == .payloadTooLarge)
+        #expect(await #expect(throws: ServiceError.self) { try await ask() }?.code == .internal)
+    }
+
+    @Test("a list is asked for page by page, each with the members of the question")
+    func pages() async throws {
+        try serve { question in
+            guard question["who"]?.string == "ada" else { return ServiceError.userNotFound.json }
+            let first = question["cursor"]?.string.flatMap { Int($0) } ?? 0
+            let items = JSONWriter.value { $0.array(of: first..<min(first + 3, 8)) { $0.number($1) } }
+            return Reply(.ok, items, page: first + 3 < 8 ? JSONValue("\(first + 3)") : nil).json
+        }
+        let all = try await bus.askForAll("stars.count", Self.context, of: "Stars") { $0.member("who", "ada") }
+        #expect(all.compactMap(\.int) == Array(0..<8))
+        await #expect(throws: ServiceError.userNotFound) {
+            try await bus.askForAll("stars.count", Self.context, of: "Stars") { $0.member("who", "ben") }
+        }
+    }
+
+    @Test("a list without an end is given up at the deadline, and one that is none at once")
+    func endless() async throws {
+        try serve { $0["none"] == nil ? Reply(.ok, .emptyArray, page: JSONValue("again")).json : Reply().json }
+        await #expect(throws: ServiceError.unavailable("Stars")) {
+            try await bus.askForAll("stars.count", Self.context, of: "Stars") { _ in }
+        }
+        await #expect(throws: ServiceError.noAnswer) {
+            try await bus.askForAll("stars.count", Self.context, of: "Stars") { $0.member("none", true) }
+        }
+    }
+}
