@@ -34,7 +34,7 @@ public struct PendingMessage: Equatable, Sendable, Identifiable {
 
 /// The reason why a message will not be sent unless the person retries.
 public struct SendFailure: Error, Codable, Equatable, Sendable {
-    /// The server's, as api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
+    /// The server's, as docs/api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
     public var code: String
     /// For a person.
     public var message: String
