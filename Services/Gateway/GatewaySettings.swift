@@ -112,11 +112,11 @@ struct GatewaySettings: Sendable {
 
     /// What the limit counts, and its default in the form that `--help` shows for every setting.
     private static func description(of limit: String) -> String {
-        let counted = "\(counted(by: limit)), \(scope(of: limit))"
+        let line = "\(counted(by: limit)), \(scope(of: limit))"
         guard let own = OwnLimits.all.first(where: { $0.name == limit }) else {
-            return "\(counted); default: the service's"
+            return "\(line); default: the service's"
         }
-        return "\(counted) [\(text(of: own))]"
+        return "\(line) [\(text(of: own))]"
     }
 
     private static func counted(by limit: String) -> String {
