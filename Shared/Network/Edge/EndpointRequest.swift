@@ -116,7 +116,7 @@ extension HTTPResponse {
             ], body: body)
     }
 
-    /// What a browser asks before a script of another origin may send its request (Fetch standard, section 3.2).
+    /// The answer to a browser's question before a script of another origin may send its request (Fetch standard, section 3.2).
     fileprivate static func preflight(of request: HTTPRequest) -> HTTPResponse {
         var headers: HTTPHeaders = [
             "Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "86400",
