@@ -15,7 +15,7 @@ public struct AccountsService: Service {
         "How long a session lasts without a visit from its client")
     static let emailVisibility = Setting(
         "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
-        "Who can see other people's e-mail addresses; shared: people who share a room")
+        "Who can see other people's e-mail addresses: everyone, shared (people who share a room) or nobody")
 
     public static let settings: [any AnySetting] = [
         Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,

@@ -1,3 +1,4 @@
+import Contracts
 import Delivery
 import Edge
 import GatewayLimits
@@ -36,7 +37,7 @@ struct GatewaySettings: Sendable {
 
     static let globalScope = Setting(
         "GLOBAL_SCOPE", .choice(GlobalScope.self), default: "everyone",
-        "Receivers of `:global` events: everyone connected, or the room's participants")
+        "Receivers of `:global` events: everyone (all connected sockets) or participants (of the room)")
     static let pingInterval = Setting(
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
         "Interval between pings to a socket; above 30s, push may notify people who have the room open")
@@ -114,35 +115,51 @@ struct GatewaySettings: Sendable {
         Setting("RATE_" + limit.uppercased(), .rate, description(of: limit))
     }
 
+    /// What the limit counts, and its default in the form that `--help` shows for every setting.
     private static func description(of limit: String) -> String {
+        let line = "\(counted(by: limit)), \(scope(of: limit))"
+        guard let own = OwnLimits.all.first(where: { $0.name == limit }) else {
+            return "\(line); default: the service's"
+        }
+        return "\(line) [\(text(of: own))]"
+    }
+
+    private static func counted(by limit: String) -> String {
         switch limit {
-        case "bytes": "Bytes that a person and an address may write, such as 64m/1h,640m/1h, the default"
-        case "lists":
-            "Rooms that the lists of a person and of an address may contain together, such as 10000/10s,100000/10s, the default"
-        default:
-            "How often a person and an address may \(purpose(of: limit)), such as 60/10s,600/10s; default: set by the service"
+        case "rooms": "Rooms created or renamed"
+        case "sends": "Messages sent"
+        case "elements": "Changes of elements"
+        case "devices": "Devices registered or removed"
+        case "register": "Registrations"
+        case "login": "Wrong passwords"
+        case "sign_ins": "Sign-ins and password changes, successful ones included"
+        case "refresh": "Token refreshes, and sessions listed or ended"
+        case "joins": "Joins of rooms"
+        case "typing": "Typing events"
+        case "sync": "Requests for missed events"
+        case "requests": "HTTP requests"
+        case "reads": "Reads without a limit of their own"
+        case "writes": "Changes without a limit of their own"
+        case "connects": "Connects of sockets"
+        case "unknown": "Requests for what does not exist"
+        case "lists": "Rooms in lists composed in full"
+        default: "Bytes written"
         }
     }
 
-    private static func purpose(of limit: String) -> String {
+    private static func scope(of limit: String) -> String {
         switch limit {
-        case "rooms": "make or rename rooms"
-        case "sends": "send messages"
-        case "joins": "join rooms"
-        case "typing": "send typing events"
-        case "sync": "ask for what they missed"
-        case "requests": "make HTTP requests (counted for the address alone)"
-        case "reads": "read what has no limit of its own"
-        case "writes": "change what has no limit of its own"
-        case "connects": "connect a socket"
-        case "unknown": "request what does not exist"
-        case "elements": "change elements"
-        case "devices": "register or remove devices"
-        case "register": "register"
-        case "login": "give a wrong password; without a session only the address counts"
-        case "sign_ins": "log in or change the password, also with the right one; only the address counts"
-        default: "refresh tokens, and show or end sessions"
+        case "requests": "per address; the part per person is not used"
+        case "login", "sign_ins": "per person and per address; without a session only the address counts"
+        default: "per person and per address"
         }
+    }
+
+    /// A limit as its setting is written: `60/10s,600/10s`.
+    private static func text(of limit: RateLimit) -> String {
+        let window = limit.seconds % 3600 == 0 ? "\(limit.seconds / 3600)h" : "\(limit.seconds)s"
+        func count(_ number: Int) -> String { number % (1 << 20) == 0 ? "\(number >> 20)m" : "\(number)" }
+        return "\(count(limit.perPerson))/\(window),\(count(limit.perAddress))/\(window)"
     }
 
     init(_ configuration: Configuration) {

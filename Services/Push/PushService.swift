@@ -12,7 +12,7 @@ public struct PushService: Service {
 
     static let provider = Setting(
         "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
-        "Service that delivers notifications; log only writes them out")
+        "Service that delivers notifications: apns, webhook, or log (only writes them out)")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
         "Delay before a notification, in which the message may still be read or deleted")

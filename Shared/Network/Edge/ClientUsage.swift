@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// What clients hold of a server, over all its loops: in all, by address, and of their bytes by person.
+/// The resources that clients hold, over all loops: in total, by address, and bytes also by person.
 final class ClientUsage: Sendable {
     /// Which limit a client is over.
     enum Excess: Error {
@@ -10,7 +10,7 @@ final class ClientUsage: Sendable {
         case perPerson
     }
 
-    /// How far a client's bytes may grow.
+    /// The limit of a client's bytes.
     enum Standing: Equatable {
         /// Has neither connected nor signed in. All strangers together may have half of the total, an address an eighth of its share.
         case stranger
@@ -30,7 +30,7 @@ final class ClientUsage: Sendable {
         fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
-    /// What is counted as buffered for one client.
+    /// The bytes that are buffered for one client.
     struct Buffered: Equatable {
         var bytes = 0
         /// nil counts in all only.
@@ -234,7 +234,7 @@ struct WaitingList<Member: Waiting> {
     }
 }
 
-/// What may be in a `WaitingList`.
+/// A member of a `WaitingList`.
 protocol Waiting: AnyObject {
     var link: WaitingLink<Self> { get set }
 }

@@ -2,7 +2,7 @@ import HTTP
 import Reactor
 import SocketIO
 
-/// What an `EdgeServer` serves, and its limits.
+/// The endpoints of an `EdgeServer`, and its limits.
 public struct EdgeConfiguration: Sendable {
     public var endpoints: [EdgeEndpoint]
     public var http = HTTPLimits()
@@ -14,12 +14,12 @@ public struct EdgeConfiguration: Sendable {
     /// Between two requests. Longer than the minute that proxies keep their side open.
     public var idleTimeout: Duration = .seconds(75)
 
-    /// What clients may hold at once: connections, sockets, memory.
+    /// The limits of connections, sockets and memory that clients hold at once.
     public var limits = EdgeLimits()
 
     /// The memory, about, of what may wait to be sent to one client; over it, the client is a slow reader and is cut off.
     public var maxUnsentBytes = 1 << 20
-    /// How long a client may take nothing of what waits for it.
+    /// The longest time in which a client may read nothing of its queued output.
     public var writeTimeout: Duration = .seconds(10)
 
     /// Whose `X-Forwarded-For` is believed. All others' is not looked at: anyone can send it.
@@ -119,7 +119,7 @@ final class ServedEndpoint {
     /// nil: Socket.IO takes the messages.
     var takeMessage: (@Sendable (Socket, EnginePacket) -> Void)? { settings.content.takeMessage }
 
-    /// Whether a socket has to connect to a namespace.
+    /// True if a socket has to connect to a namespace.
     var needsConnect: Bool { takeMessage == nil }
 
     func matches(_ path: String) -> Bool {

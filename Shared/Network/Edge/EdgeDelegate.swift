@@ -3,7 +3,7 @@ import JSON
 import Reactor
 import SocketIO
 
-/// What an application does with requests and sockets. There is one for each loop, and it is called on that loop only.
+/// The application behind requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
     /// A request came, to an endpoint or elsewhere, and nothing was done for it yet.
     ///

@@ -2,7 +2,7 @@ import JSON
 import Security
 import SocketIO
 
-/// What an Engine.IO message says, and what the application does about it.
+/// Engine.IO messages as Socket.IO packets, and the application's answers.
 extension EngineConnection {
     /// A message of more bytes is looked at before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
     private static let largeMessage = 16 * 1024

@@ -29,9 +29,9 @@ final class EngineConnection: Waiting {
     private(set) var isUnconnected = false
     private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
-    /// What the application keeps for the client, as events that it works on.
+    /// Bytes that the application holds for the client, such as events in progress.
     private var heldBytes = 0
-    /// Who has connected, as the application says.
+    /// The connected person, as set by the application.
     var person: String?
     var link = WaitingLink<EngineConnection>()
 
@@ -117,7 +117,7 @@ final class EngineConnection: Waiting {
         return unconnectedMessages <= edge.configuration.limits.maxUnconnectedMessages
     }
 
-    /// What its client may send in one message or POST.
+    /// The largest message or POST that its client may send.
     var maxMessageBytes: Int {
         let limit = endpoint.settings.maxMessageBytes
         return isUnconnected ? min(limit, edge.configuration.limits.maxUnconnectedMessageBytes) : limit

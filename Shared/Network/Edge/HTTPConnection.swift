@@ -6,7 +6,7 @@ import Reactor
 /// What a client can make this hold is bounded: no request is taken while it has not read the answers to those before, nor more than a
 /// few in a turn, and what is buffered is counted (`EdgeLimits`).
 final class HTTPConnection: ChannelHandler, Waiting {
-    /// What a client may send ahead while its request is answered; then it is no longer read from.
+    /// The most bytes that a client may pipeline while its request is answered; beyond it, reading stops.
     private static let maxPipelinedBytes = 64 * 1024
     /// What of its answers a client may leave unread, and still have its next request taken.
     private static let maxUnreadCost = 64 * 1024

@@ -3,7 +3,7 @@ import Reactor
 
 /// By when a client has to send what is awaited of it, and to read what it was answered: one timer for both.
 struct HTTPDeadline {
-    /// What there is to say when the timer fires.
+    /// The result when the timer fires.
     enum Outcome {
         case notYet
         /// Nothing of an answer was taken for `EdgeConfiguration.writeTimeout`.
@@ -58,7 +58,7 @@ struct HTTPDeadline {
         return true
     }
 
-    /// What was awaited has come.
+    /// Ends the wait: the awaited bytes have come.
     mutating func end() { instant = nil }
 
     /// Has `fired` asked after this time, and not before.

@@ -23,7 +23,7 @@ public struct Socket: Sendable, Hashable {
         nonmutating set { connection.object.context = newValue }
     }
 
-    /// Who has connected. What is buffered for all sockets and requests of a person counts together.
+    /// The connected person. What is buffered for all sockets and requests of a person counts together.
     public var person: String? {
         get { connection.object.person }
         nonmutating set { connection.object.person = newValue }
@@ -101,7 +101,7 @@ public enum BufferRefusal: Sendable {
     case total
 }
 
-/// What is kept of the request that opened a socket: as little as an idle socket should hold.
+/// The kept part of the request that opened a socket: as little as an idle socket should hold.
 public struct SocketHandshake: Sendable {
     /// The `token` of the query.
     public let token: String?

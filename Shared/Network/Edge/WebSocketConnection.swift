@@ -15,7 +15,7 @@ final class WebSocketConnection: ChannelHandler {
         case tryAgainLater = 1013
     }
 
-    /// Who receives its messages.
+    /// The receiver of its messages.
     private enum Receiver {
         /// Whose transport it is, or is to become.
         case session(EngineConnection)

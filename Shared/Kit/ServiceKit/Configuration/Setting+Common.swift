@@ -74,7 +74,7 @@ extension Setting where Value == Logger.Level {
     static var logLevel: Setting {
         Setting(
             "LOG_LEVEL", .choice(Logger.Level.allCases) { $0.name }, default: "info",
-            "Lowest level to log, to standard error")
+            "Lowest level to log, to standard error: debug, info, warning or error")
     }
 }
 
@@ -82,6 +82,6 @@ extension Setting where Value == Logger.FormatChoice {
     static var logFormat: Setting {
         Setting(
             "LOG_FORMAT", .choice(Logger.FormatChoice.self), default: "auto",
-            "auto: text on a terminal, JSON lines otherwise")
+            "Form of log lines: text, json, or auto (text on a terminal, JSON lines otherwise)")
     }
 }
