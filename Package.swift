@@ -351,12 +351,19 @@ let package = Package(
                 "WebClient", "Workers",
             ])
         + [
+            .target(
+                name: "Demo",
+                dependencies: [
+                    "Contracts", "EventLog", "GatewayPresence", "JSON", "MessageBus", "Reactor", "Security",
+                    "ServiceClient", "ServiceKit",
+                ],
+                path: "Services/Parlor/Demo", swiftSettings: settings),
             .executableTarget(
                 name: "parlor",
                 dependencies: [
-                    "Accounts", "Elements", "Gateway", "Messaging", "Operations", "Push", "Rooms", "ServiceKit",
+                    "Accounts", "Demo", "Elements", "Gateway", "Messaging", "Operations", "Push", "Rooms", "ServiceKit",
                 ],
-                path: "Services/Parlor/Main", swiftSettings: settings)
+                path: "Services/Parlor/Main", swiftSettings: settings),
         ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,5 @@
 extension RoomsClient {
-    /// How the socket stands, for a line above the list.
+    /// The state of the connection, for a line above the list.
     public enum Connection: Equatable, Sendable {
         /// Not started, or stopped.
         case idle

@@ -1,5 +1,5 @@
 extension RoomsClient {
-    /// What an app may want otherwise.
+    /// Settings that an app may change.
     public struct Settings: Sendable {
         /// In which order the rooms come at first.
         public var order = RoomOrder.activity

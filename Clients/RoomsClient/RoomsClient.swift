@@ -16,7 +16,8 @@ public final class RoomsClient {
     public private(set) var isPolling = false
     /// Unsent messages that could not be read from the disk, and were put aside.
     public private(set) var failures: [OutboxFailure] = []
-    /// Why unsent messages cannot be kept on this device; each says so too, and can be sent again.
+    /// The reason why unsent messages cannot be stored on this device. Each message has it too, and
+    /// can be sent again.
     public private(set) var outboxFailure: String?
 
     public let user: Person
@@ -105,7 +106,7 @@ public final class RoomsClient {
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
-    /// What the socket is given before there is a client.
+    /// Receives the socket's updates before there is a client.
     private final class EventRelay {
         weak var client: RoomsClient?
     }
@@ -208,7 +209,7 @@ public final class RoomsClient {
     /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
     /// or is kept by this client again, and rooms opened from now on stay empty.
     ///
-    /// - Throws: what the file system says; the rest is done.
+    /// - Throws: the error of the file system; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()

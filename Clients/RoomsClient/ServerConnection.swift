@@ -1,9 +1,10 @@
 import Foundation
 
-/// What conversations and lists ask of the server: over the socket while it is connected, and over HTTP otherwise.
+/// The server for conversations and lists: over the socket while it is connected, and over HTTP
+/// otherwise.
 ///
-/// What was asked over the socket and got no answer is asked again over HTTP, where that does no harm: a message under the same
-/// `tempID`, a deletion, receipts.
+/// A request over the socket that gets no reply is repeated over HTTP if that does no harm: a
+/// message with the same `tempID`, a deletion, receipts.
 public struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
@@ -69,7 +70,7 @@ extension ServerConnection: MessageServer {
         if try await ask("messages:mark-read", payload) == nil { try await api.markRead(ids, in: roomID) }
     }
 
-    /// Without a connection nobody is told: there is no such call over HTTP.
+    /// Sends nothing without a connection: there is no such request over HTTP.
     public func setTyping(_ isTyping: Bool, in roomID: String) async {
         await socket.send("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
     }

@@ -9,13 +9,13 @@ public struct AccountsService: Service {
 
     static let tokenLifetime = Setting(
         "TOKEN_LIFETIME", .duration(.seconds(1) ... .seconds(86_400)), default: "1h",
-        "How long an access token lasts; it ends with its session, if that ends before")
+        "Lifetime of an access token; it ends earlier if its session does")
     static let sessionLifetime = Setting(
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
-        "How long a client may stay away and still be signed in")
+        "How long a session lasts without a visit from its client")
     static let emailVisibility = Setting(
         "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
-        "Who sees others' e-mail addresses; shared: people who share a room")
+        "Who can see other people's e-mail addresses: everyone, shared (people who share a room) or nobody")
 
     public static let settings: [any AnySetting] = [
         Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,
@@ -120,7 +120,8 @@ struct Accounts: Sendable {
     }
 }
 
-/// Who sees others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always shown.
+/// The people who see others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always
+/// shown.
 enum EmailVisibility: String, Sendable, CaseIterable {
     case everyone
     /// People one shares a room with.

@@ -15,7 +15,7 @@ struct Account: Sendable {
     var personWithoutEmail: Person { Person(id: id, username: username, firstName: firstName, email: nil) }
 }
 
-/// What signing in gives: a token for the gateway, one to renew it with, and who one is.
+/// The result of a sign-in: a token for the gateway, a refresh token, and the person.
 struct Grant {
     let account: Account
     let token: String
@@ -32,12 +32,12 @@ struct Grant {
     }
 }
 
-/// How long tokens last, and what signs them.
+/// The lifetime of tokens, and the key that signs them.
 struct TokenPolicy: Sendable {
     let key: JSONWebKey
     /// A token is good for this long if nothing ends its session.
     let accessLifetime: Duration
-    /// How long a client may stay away and still be signed in.
+    /// The time that a session lasts without a visit from its client.
     let sessionLifetime: Duration
 
     /// When a token of now ends: in whole seconds, as a token says it, and not after its session.

@@ -16,7 +16,7 @@ struct GuessesStore {
     /// The networks of an account that are remembered, the latest; and for how long, in milliseconds: 90 days.
     private static let maxNetworksOfPerson = 20
     private static let networkMemory = 90 * 86_400_000
-    /// How often it is written down that a network is still in use.
+    /// The interval at which the use of a network is stored, in milliseconds.
     private static let networkRefresh = 86_400_000
 
     let connection: any Connection

@@ -3,7 +3,7 @@ import ServiceKit
 
 // What a person is known by, and signs in with: each a value that cannot be one against its rules.
 
-/// What people sign in with and are found by: 3 to 32 of `A-Za-z0-9_.-`.
+/// The name with which people sign in and are found: 3 to 32 of `A-Za-z0-9_.-`.
 struct Username: Sendable {
     let text: String
 
@@ -29,8 +29,9 @@ struct Username: Sendable {
     }
 }
 
-/// What friends call a person, stored as sent. It stands in lists, titles and notifications beside others' texts, so it has to
-/// stay on its line, leave them as they are, and look different from a different name.
+/// A person's display name, stored as sent. It appears in lists, titles and notifications beside
+/// others' texts. So it has to stay on its line, leave them unchanged, and look different from a
+/// different name.
 struct FirstName: Sendable {
     let text: String
 
@@ -47,7 +48,7 @@ struct FirstName: Sendable {
         self.text = text
     }
 
-    /// What a search compares.
+    /// The text that a search compares.
     var key: String { text.lowercased() }
 }
 

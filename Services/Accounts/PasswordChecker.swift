@@ -69,7 +69,7 @@ struct PasswordChecker: Sendable {
         try PasswordHash(of: password, cost: cost, randomness: randomness).text
     }
 
-    /// Where nobody waits for an answer for a set time, as in tests.
+    /// The deadline of callers without one, as in tests.
     private static let maxWait: Duration = .seconds(60)
 
     private func run<T: Sendable>(

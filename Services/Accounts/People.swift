@@ -64,7 +64,7 @@ extension Accounts {
     }
 }
 
-/// Where a list of people goes on: after a username. Opaque to clients.
+/// The cursor of a list of people: after a username. Opaque to clients.
 private struct PeopleCursor {
     let usernameKey: String
 

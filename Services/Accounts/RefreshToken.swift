@@ -1,9 +1,10 @@
 import Security
 
-/// What a client trades for a new access token: the name of its session, and a secret that is good for one trade.
+/// A client exchanges it for a new access token: the name of its session, and a secret that is
+/// valid for one exchange.
 ///
-/// The session keeps only a hash of the newest secret. A token with the name of a session and any other secret is one
-/// that has been used: stolen, or its successor is.
+/// The session stores only a hash of the newest secret. A token with a session's name and another
+/// secret was used before: it is stolen, or its successor is.
 struct RefreshToken: Sendable {
     let sessionID: [UInt8]
     private let secret: [UInt8]

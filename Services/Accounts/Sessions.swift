@@ -42,7 +42,8 @@ extension Accounts {
         return Reply(.noContent)
     }
 
-    /// Where the caller is signed in, in the order it happened: `[{id, createdAt, lastUsedAt, userAgent, address, current}]`.
+    /// The caller's sessions, the oldest first: `[{id, createdAt, lastUsedAt, userAgent, address,
+    /// current}]`.
     func showSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let (current, now) = (SigningClient(fields).sessionID, clock.now())
         let sessions = try await database.read { try SessionsStore($0).sessions(of: caller.id, at: now) }

@@ -196,7 +196,8 @@ struct SessionsStore {
 /// A session that begins or goes on, with its next refresh token.
 struct NewSession: Sendable {
     let token: RefreshToken
-    /// What people and access tokens call it; of one that goes on, the database knows better.
+    /// The session's name in access tokens and for people; for a session that continues, the
+    /// database knows better.
     let publicID: String
     let now: Timestamp
     let expiry: Timestamp

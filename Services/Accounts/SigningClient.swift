@@ -3,7 +3,7 @@ import Reactor
 import ServiceKit
 import Workers
 
-/// Who signs in, or uses a session: from where, and with what.
+/// The client that signs in or uses a session: its address and its software.
 struct SigningClient: Sendable {
     /// As its person sees it; `""` if it is not known.
     let address: String
@@ -12,9 +12,10 @@ struct SigningClient: Sendable {
     /// The session of the caller's access token.
     let sessionID: String?
     let isLimited: Bool
-    /// What one subscriber has: the address, of IPv6 its first 64 bits (RFC 6177). `""` if it is not known.
+    /// The network of one subscriber: the address, or the first 64 bits of IPv6 (RFC 6177). `""` if
+    /// it is not known.
     let network: String
-    /// Who its work is counted for; nil if it is not.
+    /// The party for which its work is counted; nil if it is not counted.
     let party: Party?
 
     static let maxUserAgent = 200

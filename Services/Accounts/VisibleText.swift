@@ -3,8 +3,8 @@
 // a flag.
 
 extension String {
-    /// Whether every scalar shows something, or has its use where it stands. False for controls, separators of lines, marks of direction
-    /// (CVE-2021-42574), zero-width spaces, fillers and noncharacters.
+    /// True if every scalar is visible, or has its use at its position. False for controls, line
+    /// separators, direction marks (CVE-2021-42574), zero-width spaces, fillers and noncharacters.
     var hasOnlyVisibleScalars: Bool {
         let scalars = Array(unicodeScalars)
         return scalars.indices.allSatisfy { index in

@@ -57,8 +57,9 @@ extension Broker {
 
     // MARK: Rights
 
-    /// Whether the peer may; if not, it has been notified. It stays connected: a service that lacks one right still serves all else. Where the
-    /// bus has no table of peers, anyone may do anything.
+    /// True if the peer has the right; if not, it is notified. It stays connected: a service that
+    /// lacks one right still serves all else. On a bus without a table of peers everybody may do
+    /// everything.
     func allows(
         _ operation: BusRights.Operation, on subject: String, by peer: BrokerPeer, id: UInt64? = nil, sub: UInt64? = nil
     ) -> Bool {
@@ -67,8 +68,9 @@ extension Broker {
         return false
     }
 
-    /// Whether the peer may share a subject's events in a queue group. Each event of it goes to one member alone, so a group is its
-    /// own service's: whoever joined another's would take a part of its events away.
+    /// True if the peer may share a subject's events in a queue group. Each event goes to one
+    /// member alone, so a group belongs to its own service: a member of another service would take
+    /// some of its events.
     func allows(sharing pattern: String, as queue: String, by peer: BrokerPeer, sub: UInt64) -> Bool {
         guard peer.rights != nil, queue != peer.name else { return true }
         forbid(.subscribe, on: pattern, "share `\(pattern)` as `\(queue)`", peer, id: nil, sub: sub)

@@ -1,10 +1,10 @@
 import MessageBus
 import Security
 
-/// Routes lines between peers. It knows no sockets and no clock: it is told what came and when, and leaves what is to be
-/// sent in the peers' outboxes.
+/// Routes lines between peers. It has no sockets and no clock: its host passes it the input and the
+/// time, and it leaves the output in the peers' outboxes.
 ///
-/// `data` is carried from one line to the other as the bytes it is. A line that makes no sense is answered with `err`.
+/// `data` is copied from one line to the other as bytes. A malformed line is answered with `err`.
 final class Broker {
     let settings: BrokerSettings
     var counters = BrokerCounters()
@@ -29,7 +29,7 @@ final class Broker {
         self.notify = notify
     }
 
-    /// Whether anyone still waits for a reply.
+    /// True while a reply is awaited.
     var hasRequests: Bool { !requests.isEmpty }
     /// When `expire` is to be called.
     var nextExpiry: Duration? { requests.nextExpiry }

@@ -2,11 +2,11 @@ import MessageBus
 import Security
 import ServiceKit
 
-/// Who may be on a bus, and as whom.
+/// The peers that may join a bus, and their rights.
 public enum BrokerAccess: Sendable {
     /// Anyone, with all rights: for a bus that only this machine reaches.
     case open
-    /// Who has the token, with all rights.
+    /// Peers with the token, with all rights.
     case token(String)
     /// Each with a token of its own, and its own rights.
     case peers(BusPeerTable)
@@ -53,7 +53,7 @@ struct BrokerRights {
     }
 }
 
-/// How many refusals a minute are worth a line of the log. A peer that is not what it should be makes as many as it likes.
+/// Bounds the refusals that are logged in a minute. A faulty peer can cause any number.
 struct NoticeBudget {
     private static let perMinute = 20
 

@@ -3,10 +3,10 @@ import MessageBus
 /// One connection as the broker sees it.
 final class BrokerPeer {
     enum Phase {
-        /// It has not said hello.
+        /// It has not sent its hello.
         case new
         case open
-        /// It is to be closed once its output is written; nothing of it is heard any more.
+        /// It closes once its output is written; its input is ignored.
         case closing
     }
 
@@ -30,11 +30,11 @@ final class BrokerPeer {
 
     /// Whole lines that wait to be handed over.
     private(set) var outbox: [UInt8] = []
-    /// What was handed over and is not in the kernel's hands.
+    /// The bytes that were handed over and that the kernel has not taken.
     var handedOver = 0
     var isReady = false
 
-    /// Whom its last event went to: publishers tend to repeat themselves.
+    /// The route of its last event: publishers often use the same subject again.
     var lastRoute: BrokerRoute?
 
     init(id: UInt64, at now: Duration) {

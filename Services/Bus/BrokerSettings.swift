@@ -1,17 +1,17 @@
 import MessageBus
 
-/// What a broker allows its peers.
+/// A broker's limits for its peers.
 public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
-    /// How many bytes may wait for one peer before it is cut off as a slow consumer.
+    /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
     /// A peer that was silent this long is pinged; after three times as long it is dead.
     public var pingInterval: Duration = .seconds(15)
-    /// How long a connection may take to say hello: strangers must not hold descriptors.
+    /// The time for a connection's hello: strangers must not hold descriptors.
     public var helloTimeout: Duration = .seconds(5)
     /// A service has tens, a gateway hundreds.
     public var maxSubscriptionsPerPeer = 4096
-    /// How many requests of one peer may wait for their replies.
+    /// The maximum of one peer's requests without a reply.
     public var maxRequestsPerPeer = 65_536
     /// A deadline beyond this counts as this.
     public var maxTimeout: Duration = .seconds(3600)
@@ -19,7 +19,7 @@ public struct BrokerSettings: Sendable {
     public init() {}
 }
 
-/// What a broker has done since it was made, and what it holds now.
+/// A broker's counters since its start, and its present state.
 public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var peers = 0
     public internal(set) var subscriptions = 0
@@ -37,7 +37,7 @@ public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var forbidden = 0
 }
 
-/// What an operator wants to see in the log: who came, who went and why.
+/// An event for the operator's log: who connected, who disconnected and why.
 public enum BrokerNotice: Sendable, Equatable {
     case joined(peer: String)
     case left(peer: String)

@@ -60,10 +60,10 @@ final class BrokerSubscription {
     }
 }
 
-/// Who gets the events on a subject, as long as subscriptions stay as they are.
+/// The receivers of a subject's events, as long as the subscriptions do not change.
 struct BrokerRoute {
     let match: SubscriptionIndex<BrokerSubscription>.Match
-    /// What stands in each of their lines between the subscription's number and the data.
+    /// The part of each of their lines between the subscription's number and the data.
     let middle: [UInt8]
     private let subject: [UInt8]
     private let version: Int

@@ -20,11 +20,11 @@ extension ComponentFactory {
 
     fileprivate static let peersFile = Setting(
         "BUS_PEERS_FILE", .path,
-        "A file with a line for each peer, its token's digest and what it may do; in the place of one token for all")
+        "File with a line for each peer: its token's digest and its rights; replaces one token for all")
     private static let port = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
     private static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
-        "How many bytes may wait for one peer before it is cut off")
+        "Maximum bytes queued for one peer; beyond it the peer is disconnected")
 }
 
 extension Configuration {
@@ -79,11 +79,11 @@ extension BusServer {
         counter("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
         counter("bus_delivered_bytes_total", "Bytes of their data", \.deliveredBytes)
         counter("bus_requests_total", "Requests", \.requests)
-        counter("bus_no_responders_total", "Requests that nobody served", \.noResponders)
+        counter("bus_no_responders_total", "Requests without a responder", \.noResponders)
         counter("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)
         counter("bus_malformed_total", "Lines that made no sense", \.malformed)
         counter("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
         counter("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
-        counter("bus_forbidden_total", "Lines of peers that may not do what they say", \.forbidden)
+        counter("bus_forbidden_total", "Lines of peers without the right for them", \.forbidden)
     }
 }

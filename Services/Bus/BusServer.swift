@@ -13,7 +13,7 @@ public final class BusServer: Sendable {
     private let bound: LoopBound<BrokerHost>
     private let latest: Counters
 
-    /// What the loop shows of its counters.
+    /// The counters that the loop publishes.
     private final class Counters: Sendable {
         let value = Mutex(BrokerCounters())
     }
@@ -67,7 +67,7 @@ public final class BusServer: Sendable {
         port = listener.port
     }
 
-    /// What clients connect to.
+    /// The address for clients.
     public var url: String { host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)" }
 
     /// As of the last turn.
@@ -100,7 +100,7 @@ public final class BusServer: Sendable {
     }
 }
 
-/// Why a broker did not start, in words for whoever started it.
+/// The reason why a broker did not start, in words for the operator.
 public enum BusServerError: Error, Equatable, CustomStringConvertible {
     /// Anyone who reaches the bus can be any service.
     case openWithoutToken(String)

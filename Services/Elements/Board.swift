@@ -66,7 +66,7 @@ struct Board {
     func deleteAll() throws -> [Charge] { try store.deleteAll(in: room.roomID) }
 }
 
-/// What a room's board has come to with a change.
+/// A board's state after a change.
 struct BoardState: Sendable, Equatable {
     let elementCount: Int
     /// Rises by one with each change.
@@ -75,9 +75,10 @@ struct BoardState: Sendable, Equatable {
     let changedAt: Timestamp
 }
 
-/// How much more, or less, lies on boards on a person's account.
+/// A change of a person's total on all boards.
 ///
-/// An element is on the account of whoever made it, or has made it larger since: nobody can fill up another's.
+/// An element counts for the person who created it, or has enlarged it since: nobody can use up
+/// another's limit.
 struct Charge: Sendable, Equatable {
     let userID: String
     let elements: Int

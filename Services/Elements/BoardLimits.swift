@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-/// How much lies on boards at most: on one room's, and on all of them together on the account of one person.
+/// The limits of one room's board, and of one person's elements on all boards.
 struct BoardLimits: Sendable {
     let room: Amount
     let person: Amount
@@ -16,16 +16,17 @@ struct BoardLimits: Sendable {
 
     // A client shows all of them, and loads them whole when it opens the room.
     static let maxRoomElements = Setting(
-        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "How many elements a room may have")
+        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "Maximum number of elements in a room")
     static let maxRoomBytes = Setting(
-        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m", "How many bytes a room's elements may have in all"
+        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m",
+        "Maximum total size of a room's elements, in bytes"
     )
     static let maxPersonElements = Setting(
         "MAX_PERSON_ELEMENTS", .number(1...1_000_000_000), default: "100000",
-        "How many elements a person may have in all rooms")
+        "Maximum number of a person's elements in all rooms")
     static let maxPersonBytes = Setting(
         "MAX_PERSON_BYTES", .size(128 << 10...1 << 40), default: "512m",
-        "How many bytes a person's elements may have in all rooms")
+        "Maximum total size of a person's elements in all rooms, in bytes")
 
     static let settings: [any AnySetting] = [
         Setting.rateLimits, maxRoomElements, maxRoomBytes, maxPersonElements, maxPersonBytes,

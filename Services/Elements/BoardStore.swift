@@ -125,7 +125,7 @@ struct BoardStore {
         Charge(userID: row.text(0), elements: -1, bytes: -row.int(1))
     }
 
-    /// What the elements of one page come to, at most: an answer has to fit a line of the bus.
+    /// The maximum size of a page's elements: a reply has to fit into a line of the bus.
     private static let maxPageBytes = 512 * 1024
 
     /// Elements in the order of their creation, after a rank.

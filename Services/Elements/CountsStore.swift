@@ -8,7 +8,7 @@ struct CountsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// What the elements of a room say.
+    /// The totals of a room's elements.
     struct Rows {
         let count: Int
         /// Their sizes together.
@@ -44,9 +44,10 @@ struct CountsStore {
         try connection.first("SELECT bytes FROM boards WHERE room_id = $1", roomID) { $0.int(0) }
     }
 
-    /// An element of which another size or person is kept than its row says.
+    /// An element whose stored size or person differs from its row.
     ///
-    /// Instances of a version that kept neither insert 0 and nobody, and leave the size alone when they change the content.
+    /// Instances of an older version store neither: they insert 0 and nobody, and leave the size
+    /// unchanged when they change the content.
     struct Misjudged {
         let id: String
         let keptSize: Int
@@ -55,7 +56,7 @@ struct CountsStore {
         let person: String
     }
 
-    /// Of a room, oldest first.
+    /// The room's elements with wrong values, oldest first.
     func misjudgedElements(of roomID: String) throws -> [Misjudged] {
         // Both engines count characters: most contents have no others than of one byte, and are left where they are. That number is
         // right in any case, as elements from before sizes were kept have it.
@@ -111,7 +112,7 @@ struct CountsStore {
         Set(try connection.all("SELECT user_id FROM open_rooms WHERE room_id = $1", roomID) { $0.text(0) })
     }
 
-    /// How much is on somebody's account.
+    /// A person's totals.
     struct Account: Equatable {
         let elements: Int
         let bytes: Int

@@ -60,7 +60,7 @@ struct Element: Sendable, Equatable {
     }
 }
 
-/// What kind of thing an element is, in a client's own words: `[a-z][a-z0-9_-]{0,31}`.
+/// An element's kind, in a client's own words: `[a-z][a-z0-9_-]{0,31}`.
 struct ElementType: Sendable, Equatable {
     let text: String
 
@@ -88,7 +88,7 @@ struct ElementType: Sendable, Equatable {
     }
 }
 
-/// Where an element stands: `{x, y}`, each number as it was written.
+/// An element's position: `{x, y}`, each number as it was written.
 struct ElementPosition: Sendable, Equatable {
     let json: JSONValue
 

@@ -6,7 +6,7 @@ import JSON
 struct ElementContent: Sendable, Equatable {
     let json: JSONValue
 
-    /// Of the text that is kept: how a client indents its JSON does not count.
+    /// The maximum size of the stored text: a client's indentation of its JSON does not count.
     static let maxBytes = 64 * 1024
     /// An element travels inside an answer, a log entry and a list of entries, and what reads those takes 512 levels.
     static let maxDepth = 256
@@ -28,7 +28,7 @@ struct ElementContent: Sendable, Equatable {
     init(stored json: JSONValue) { self.json = json }
 }
 
-/// What a JSON text comes to without the white space between its tokens.
+/// The size and depth of a JSON text without the white space between its tokens.
 private struct Shape {
     private(set) var size = 0
     private(set) var depth = 0

@@ -1,7 +1,8 @@
 import Contracts
 import JSON
 
-/// What a change tells: the room first, then everyone, whom no content, position or name may reach.
+/// The events of a change: first to the room, then to everyone. Those to everyone have no content,
+/// position or name.
 enum ElementEvents {
     static func created(_ element: Element, _ json: JSONValue, _ state: BoardState) -> [Emission] {
         [

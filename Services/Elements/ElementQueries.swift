@@ -24,7 +24,7 @@ extension Elements {
     }
 }
 
-/// Where a list of elements goes on: after a rank. Opaque to clients.
+/// The cursor of a list of elements: after a rank. Opaque to clients.
 private struct ElementsCursor {
     let rank: Int
 
@@ -41,7 +41,7 @@ private struct ElementsCursor {
 }
 
 extension Elements {
-    /// What a person's rooms show of their boards.
+    /// The fields of boards in a person's rooms.
     static let contribution = RoomContribution<BoardSummary>(
         "elements.contribute",
         [

@@ -85,6 +85,6 @@ struct Elements: Sendable {
         }
     }
 
-    /// Where in the event log an answer belongs: after this entry.
+    /// The position in the event log to which an answer belongs: after this entry.
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

@@ -53,7 +53,7 @@ final class GatewayMonitor: Sendable {
         for task in [closing, finding] { await task?.value }
     }
 
-    /// A gateway has spoken, whatever it said. Called before what it said is written.
+    /// Notes a sign of life of a gateway. Called before its message is stored.
     func renew(_ gateway: String) { membership.renew(gateway) }
 
     /// Those that had rooms open when the service last ran. They may have died since.
@@ -90,7 +90,7 @@ final class GatewayMonitor: Sendable {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
             // The bus is going: gateways say it again when it is back.
-            log.warning("a gateway was not asked what is open", ["gateway": gateway, "error": "\(error)"])
+            log.warning("list of open rooms not requested from a gateway", ["gateway": gateway, "error": "\(error)"])
         }
     }
 
@@ -120,7 +120,7 @@ final class GatewayMonitor: Sendable {
             let closed = try await database.write { [membership] connection in
                 membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
             }
-            log.info("a gateway is gone", ["gateway": gateway, "roomsClosed": closed])
+            log.info("gateway lost", ["gateway": gateway, "roomsClosed": closed])
             return true
         } catch {
             log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])

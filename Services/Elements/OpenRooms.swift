@@ -4,10 +4,11 @@ import ServiceKit
 import Storage
 
 extension Elements {
-    /// For gateways: `{gateway, rooms: [{roomId, userId}], isOpen}`: who has a room open there from now on, or has no more.
+    /// For gateways: `{gateway, rooms: [{roomId, userId}], isOpen}`: the people who opened rooms
+    /// there, or closed them.
     ///
-    /// Opening a room makes all in it seen, and what is created while it is open never counts. All of a person's sockets
-    /// are told if that changes their badge.
+    /// Opening a room marks all in it as seen, and elements that are created while it is open never
+    /// count. If a person's badge changes, all of the person's sockets get it.
     func notePresence(_ request: Request) async throws -> Reply {
         let gateway = try request.fields.string("gateway")
         let isOpen = try request.fields.bool("isOpen")

@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// What is kept beside the elements: each one's size and whose it is, a board's count, bytes, revision and last change, everyone's
-/// count of the unseen, and how much is on everyone's account.
+/// The numbers that are stored beside the elements: each one's size and person; a board's count,
+/// bytes, revision and last change; everyone's count of the unseen, and everyone's totals.
 extension ElementsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)

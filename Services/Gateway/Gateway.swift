@@ -16,8 +16,9 @@ public struct Gateway: Component {
     private let host: String
     let parts: GatewayParts
 
-    /// It speaks for clients: it may ask anything, and hears every service's log, those of services that it has never heard of, too.
-    /// It serves nothing but the questions to gateways.
+    /// A gateway sends requests for clients, so it may request anything. It subscribes to every
+    /// service's log, also of services that it does not know yet. It answers only the requests to
+    /// gateways.
     public static let peer = BusPeer(
         "gateway",
         BusRights(
@@ -80,6 +81,8 @@ public struct Gateway: Component {
         configuration.maxUnsentBytes = settings.maxUnsentBytes
         configuration.writeTimeout = settings.writeTimeout
         configuration.trustedProxies = settings.trustedProxies
+        configuration.allowedOrigins = settings.allowedOrigins
+        configuration.sharedPaths = ["/api"]
         configuration.instance = gatewayID.filter { $0 != "-" }
         return configuration
     }
@@ -91,13 +94,13 @@ public struct Gateway: Component {
         }
         metrics.gauge("parlor_sockets", "Open Engine.IO sessions.") { Double(counters.sockets.value) }
         metrics.counter("parlor_http_requests_total", "HTTP requests.") { counters.requests.value }
-        metrics.counter("parlor_slow_closes_total", "Clients cut off because they did not read.") {
+        metrics.counter("parlor_slow_closes_total", "Clients disconnected because they read too slowly.") {
             counters.slowCloses.value
         }
-        metrics.counter("parlor_dropped_packets_total", "Signs of typing not sent to clients that were behind.") {
+        metrics.counter("parlor_dropped_packets_total", "Typing and presence updates dropped for slow clients.") {
             counters.dropped.value
         }
-        metrics.gauge("parlor_pending_sockets", "Open sockets that have not connected to a namespace.") {
+        metrics.gauge("parlor_pending_sockets", "Sockets that have not connected to a namespace.") {
             Double(counters.unconnectedSockets)
         }
         metrics.gauge("parlor_buffered_bytes", "Unfinished requests and unread answers, in bytes.") {

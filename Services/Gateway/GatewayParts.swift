@@ -128,11 +128,10 @@ struct GatewayParts: Sendable {
         self.sessions = sessions
         questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
 
-        node.metrics.gauge("parlor_kept_list_bytes", "Lists of rooms that are kept for those who ask again, in bytes.")
-        {
+        node.metrics.gauge("parlor_kept_list_bytes", "Size of cached lists of rooms, in bytes.") {
             Double(cache.size)
         }
-        node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are remembered and refused.") {
+        node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are refused.") {
             Double(ended.count)
         }
     }

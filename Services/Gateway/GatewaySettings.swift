@@ -1,3 +1,4 @@
+import Contracts
 import Delivery
 import Edge
 import GatewayLimits
@@ -16,16 +17,17 @@ struct GatewaySettings: Sendable {
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
     let showsPage: Bool
+    let allowedOrigins: AllowedOrigins
     private let connections: EdgeLimits.Limit
     private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
     private let loopTimePerAddress: Int
-    /// Whether what is counted for each person and address is limited.
+    /// True if rate limits apply to people and addresses.
     let isLimiting: Bool
     let maxRequestsPerPerson: Int
     let maxHeavyRequestsPerPerson: Int
     let maxSocketsPerPerson: Int
-    /// What is set in place of the limits' own numbers, by name.
+    /// Overrides of the limits' own numbers, by name.
     let rateOverrides: [String: Rate]
 
     /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
@@ -35,64 +37,67 @@ struct GatewaySettings: Sendable {
 
     static let globalScope = Setting(
         "GLOBAL_SCOPE", .choice(GlobalScope.self), default: "everyone",
-        "Who receives `:global` events: everyone connected, or a room's participants")
+        "Receivers of `:global` events: everyone (all connected sockets) or participants (of the room)")
     static let pingInterval = Setting(
         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
-        "How often a socket is pinged; with more than 30s push may wake who reads")
+        "Interval between pings to a socket; above 30s, push may notify people who have the room open")
     static let pingTimeout = Setting(
         "PING_TIMEOUT", .duration(.milliseconds(100)...(.seconds(3600))), default: "20s",
-        "How long its answer may take")
+        "How long a client may take to answer a ping")
     static let requestTimeout = Setting(
         "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
-        "How long a request may take; then it is 503 or an ack that says it may be tried again")
+        "Deadline of a request; after it the answer is 503, or an ack marked retryable")
     static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
-        "Unsent bytes: what may wait for one socket before it is cut off as a slow reader")
+        "Maximum bytes queued for one socket; beyond it the slow reader is disconnected")
     static let writeTimeout = Setting(
         "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
-        "How long a socket may take nothing of what waits for it")
+        "How long a socket may accept no data before it is disconnected")
     static let maxConnections = Setting(
         "MAX_CONNECTIONS", .number(0...1_000_000), default: "0",
-        "Open connections; 0: as the system's limits for descriptors and memory allow")
+        "Maximum open connections; 0: as descriptors and memory allow")
     static let maxConnectionsPerAddress = Setting(
         "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-        "Connections of one address whose sockets have not connected; 0: a quarter of all, 1000 at most")
+        "Maximum connections of one address without a connected socket; 0: a quarter of all, at most 1000")
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
-        "Unconnected sockets, which have not connected to a namespace yet; 0: half as many as connections")
+        "Maximum sockets without a namespace; 0: half of the connections")
     static let maxPendingSocketsPerAddress = Setting(
         "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-        "Of these, those of one address; 0: an eighth of all connections, 500 at most")
+        "The same for one address; 0: an eighth of all connections, at most 500")
     static let maxBufferedBytes = Setting(
         "MAX_BUFFERED_BYTES", .size(0...(1 << 40)), default: "0",
-        "What may be buffered for all clients together: unfinished requests, unread answers; 0: a quarter of the memory, 128m at most"
+        "Maximum bytes buffered for all clients: unfinished requests and unread answers; 0: a quarter of the memory, at most 128m"
     )
     static let maxBufferedBytesPerAddress = Setting(
         "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
-        "Of this, for one address; 0: a quarter")
+        "The same for one address; 0: a quarter of that")
     static let maxLoopTimePerAddress = Setting(
         "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
-        "Percent of each event loop's time that one address's requests and messages may take")
+        "Maximum share of each event loop's time for one address, in percent")
     static let trustedProxies = Setting(
         "TRUSTED_PROXIES", .networks,
-        "Proxies whose X-Forwarded-For is believed, as 10.0.0.1,10.1.0.0/16; none by default")
+        "Proxies whose X-Forwarded-For is trusted, such as 10.0.0.1,10.1.0.0/16; default: none")
     static let showsOperations = Setting(
         "PUBLIC_OPERATIONS", .onOrOff, default: "on",
-        "Whether /readyz and /metrics are on the clients' port, too, and not on OPS_PORT alone")
+        "Serve /readyz and /metrics on the clients' port as well as on OPS_PORT")
     static let webClient = Setting(
-        "WEB_CLIENT", .onOrOff, default: "on", "Whether the web client is at /")
+        "WEB_CLIENT", .onOrOff, default: "on", "Serve the web client at /")
+    static let allowedOrigins = Setting(
+        "ALLOWED_ORIGINS", .origins, default: "*",
+        "Origins whose pages may use /api and /socket.io/, such as https://app.example,https://beta.example; *: all")
     static let maxSocketsPerPerson = Setting(
         "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100",
-        "How many sockets one person may have at this gateway; one more ends the oldest")
+        "Maximum sockets of one person on a gateway; one more disconnects the oldest")
     static let requiredServices = Setting(
         "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
-        "The services that /readyz waits for")
+        "Services that /readyz requires")
     static let maxRequestsPerPerson = Setting(
         "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
-        "HTTP requests of one person that may be under way at once on a gateway")
+        "Maximum HTTP requests of one person in progress on a gateway")
     static let maxHeavyRequestsPerPerson = Setting(
         "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
-        "Of those that answer at length, replays to sockets among them; the next ones wait")
+        "Maximum heavy requests of one person in progress, including replays to sockets; further ones wait")
 
     static let all: [any AnySetting] = own + limits.map { rate(of: $0) }
 
@@ -100,7 +105,8 @@ struct GatewaySettings: Sendable {
         Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
         requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
-        trustedProxies, showsOperations, webClient, maxSocketsPerPerson, requiredServices, maxRequestsPerPerson,
+        trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
+        maxRequestsPerPerson,
         maxHeavyRequestsPerPerson, Setting.rateLimits,
     ]
 
@@ -109,35 +115,51 @@ struct GatewaySettings: Sendable {
         Setting("RATE_" + limit.uppercased(), .rate, description(of: limit))
     }
 
+    /// What the limit counts, and its default in the form that `--help` shows for every setting.
     private static func description(of limit: String) -> String {
+        let line = "\(counted(by: limit)), \(scope(of: limit))"
+        guard let own = OwnLimits.all.first(where: { $0.name == limit }) else {
+            return "\(line); default: the service's"
+        }
+        return "\(line) [\(text(of: own))]"
+    }
+
+    private static func counted(by limit: String) -> String {
         switch limit {
-        case "bytes": "How many bytes a person and an address may write, as 64m/1h,640m/1h, which is the default"
-        case "lists":
-            "How many rooms the lists of a person and of an address may have together, as 10000/10s,100000/10s, which is the default"
-        default:
-            "How often a person and an address may \(purpose(of: limit)), as 60/10s,600/10s; as the service says by default"
+        case "rooms": "Rooms created or renamed"
+        case "sends": "Messages sent"
+        case "elements": "Changes of elements"
+        case "devices": "Devices registered or removed"
+        case "register": "Registrations"
+        case "login": "Wrong passwords"
+        case "sign_ins": "Sign-ins and password changes, successful ones included"
+        case "refresh": "Token refreshes, and sessions listed or ended"
+        case "joins": "Joins of rooms"
+        case "typing": "Typing events"
+        case "sync": "Requests for missed events"
+        case "requests": "HTTP requests"
+        case "reads": "Reads without a limit of their own"
+        case "writes": "Changes without a limit of their own"
+        case "connects": "Connects of sockets"
+        case "unknown": "Requests for what does not exist"
+        case "lists": "Rooms in lists composed in full"
+        default: "Bytes written"
         }
     }
 
-    private static func purpose(of limit: String) -> String {
+    private static func scope(of limit: String) -> String {
         switch limit {
-        case "rooms": "make or rename rooms"
-        case "sends": "send messages"
-        case "joins": "join rooms"
-        case "typing": "say that they type"
-        case "sync": "ask for what they missed"
-        case "requests": "ask for anything over HTTP (the address alone counts)"
-        case "reads": "read whatever has no limit of its own"
-        case "writes": "change whatever has no limit of its own"
-        case "connects": "connect a socket"
-        case "unknown": "ask for what is not there"
-        case "elements": "change elements"
-        case "devices": "register or remove devices"
-        case "register": "register"
-        case "login": "give a wrong password; where nobody is logged in, only the address counts"
-        case "sign_ins": "log in or change the password, also rightly; only the address counts, likewise"
-        default: "refresh tokens, and show or end sessions"
+        case "requests": "per address; the part per person is not used"
+        case "login", "sign_ins": "per person and per address; without a session only the address counts"
+        default: "per person and per address"
         }
+    }
+
+    /// A limit as its setting is written: `60/10s,600/10s`.
+    private static func text(of limit: RateLimit) -> String {
+        let window = limit.seconds % 3600 == 0 ? "\(limit.seconds / 3600)h" : "\(limit.seconds)s"
+        func count(_ number: Int) -> String { number % (1 << 20) == 0 ? "\(number >> 20)m" : "\(number)" }
+        return "\(count(limit.perPerson))/\(window),\(count(limit.perAddress))/\(window)"
     }
 
     init(_ configuration: Configuration) {
@@ -152,6 +174,7 @@ struct GatewaySettings: Sendable {
         trustedProxies = configuration[Self.trustedProxies] ?? []
         showsOperations = configuration[Self.showsOperations]
         showsPage = configuration[Self.webClient]
+        allowedOrigins = configuration[Self.allowedOrigins]
         isLimiting = configuration[.rateLimits]
         maxRequestsPerPerson = configuration[Self.maxRequestsPerPerson]
         maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]
@@ -167,7 +190,7 @@ struct GatewaySettings: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// What clients may hold at once: as it is set, and the rest as the machine allows.
+    /// The limits of the edge: the settings, and defaults from the machine's resources.
     func edgeLimits(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
         var limits = EdgeLimits.fitting(descriptors: descriptors, memory: memory, loops: loops)
         func set(_ limit: inout EdgeLimits.Limit, to given: EdgeLimits.Limit) {
@@ -184,5 +207,11 @@ struct GatewaySettings: Sendable {
         set(&limits.bufferedBytes, to: bufferedBytes)
         limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil
         return limits
+    }
+}
+
+extension SettingKind where Value == AllowedOrigins {
+    static var origins: SettingKind {
+        SettingKind("has to be * or origins such as https://app.example,https://beta.example") { AllowedOrigins($0) }
     }
 }

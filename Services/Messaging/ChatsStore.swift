@@ -52,7 +52,8 @@ struct ChatsStore {
         return summaries
     }
 
-    /// Whether anybody else has ever written in one of the rooms. A count of the unread is made by another's first message, and stays.
+    /// True if anybody else has ever written in one of the rooms. Another person's first message
+    /// creates the count of unread messages, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.first(
             "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",
@@ -60,7 +61,7 @@ struct ChatsStore {
         ) { _ in true } ?? false
     }
 
-    /// How many messages a person has not read, over all rooms.
+    /// A person's unread messages over all rooms.
     func unreadTotal(of userID: String) throws -> Int {
         try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
     }

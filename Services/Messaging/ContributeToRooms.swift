@@ -3,7 +3,7 @@ import JSON
 import ServiceKit
 
 extension Messaging {
-    /// What a person's rooms show of their messages.
+    /// The fields of messages in a person's rooms.
     static let contribution = RoomContribution<ChatSummary>(
         "messaging.contribute", bytesOfRoom: 256,
         [

@@ -2,11 +2,12 @@ import Contracts
 import Security
 import ServiceKit
 
-/// Where a message stands in the conversation of two people over all rooms they share, and the cursor that says so.
+/// A message's position in the conversation of two people over all rooms that they share. Its
+/// encoding is the cursor of a page.
 struct ConversationCursor: Sendable, Equatable, Comparable {
     let createdAt: Timestamp
     let seq: Int
-    /// Tells messages of different rooms apart that agree in the rest.
+    /// Orders messages of different rooms that are equal otherwise.
     let messageID: String
 
     init(_ message: Message) {

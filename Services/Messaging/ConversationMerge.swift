@@ -6,21 +6,21 @@
 /// message costs the logarithm of the rooms that were begun. A value: one read of the database leaves it to the next, and
 /// others' reads have their turn in between.
 struct ConversationMerge: Sendable {
-    /// What is known of a room.
+    /// The messages of a room that have been read so far.
     struct Room: Sendable {
         fileprivate let id: String
         /// None of its messages that are not on the page comes after this.
         fileprivate var bound: ConversationCursor
         /// Those from here on were read, or do not count.
         fileprivate var end: Int
-        /// How many messages to read next, and how many were read.
+        /// The number of messages to read next, and of those read.
         fileprivate var step = 0
         fileprivate var total = 0
         /// Read and not on the page yet, the latest last.
         fileprivate var read: [Message] = []
         fileprivate var isRead = false
 
-        /// A room of which the newest message is known.
+        /// A room whose newest message is known.
         init(_ head: ConversationHead) {
             id = head.roomID
             bound = head.cursor
@@ -97,7 +97,8 @@ struct ConversationMerge: Sendable {
         }
     }
 
-    /// Sets the bound of the first room anew, which is no later than before; a room that has no more goes.
+    /// Updates the bound of the first room, which is no later than before. A room without further
+    /// messages is removed.
     private mutating func settleFirst() {
         if let next = started[0].read.last {
             started[0].bound = ConversationCursor(next)

@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// What is told of messages, as the contract has it.
+/// The contract's events of messages.
 extension Emission {
     /// The sender has stopped typing by sending.
     static func messageNew(_ message: JSONValue, from senderID: String) -> Emission {

@@ -83,7 +83,7 @@ extension Messaging {
         return merge.page
     }
 
-    /// Where each room's newest message before a place stands.
+    /// The position of each room's newest message before a cursor.
     private func heads(
         of roomIDs: [String], before cursor: ConversationCursor, until deadline: ContinuousClock.Instant
     ) async throws -> [ConversationHead] {

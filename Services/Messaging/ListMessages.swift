@@ -34,12 +34,13 @@ extension Messaging {
 
     // MARK: The length of a page
 
-    /// What the messages of a page may take: an answer has to fit into one line of the bus.
+    /// The maximum size of a page's messages: a reply has to fit into one line of the bus.
     private static let maxPageBytes = 1_000_000
-    /// What a message takes beside its text, receipts included.
+    /// The size of a message without its text, including receipts.
     private static let messageOverhead = 800
 
-    /// How many of these, from the first on, go into one page: `limit`, or fewer long ones, but at least one.
+    /// The number of these messages, from the first, that fit into one page: `limit`, or fewer long
+    /// ones, but at least one.
     static func pageLength(_ candidates: [Message], limit: Int) -> Int {
         var bytes = 0
         for (index, message) in candidates.prefix(limit).enumerated() {

@@ -10,7 +10,7 @@ struct MessagesStore {
 
     // MARK: Reads
 
-    /// What was sent with a `tempId`; nil if it was deleted since, or nothing was.
+    /// The message that was sent with a `tempId`; nil if there is none, or it is deleted.
     func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Message? {
         try connection.first(
             """
@@ -79,7 +79,7 @@ struct MessagesStore {
 
     // MARK: Writes
 
-    /// Leaves the row, without what was said.
+    /// Deletes a message's text. The row stays.
     func erase(_ messageID: String) throws {
         try connection.execute("UPDATE messages SET text = NULL WHERE id = $1", messageID)
     }

@@ -40,9 +40,9 @@ extension Messaging {
         return reply
     }
 
-    /// Answers a retry with the message as it is now: nothing is written or told again.
+    /// Answers a retry with the message as it is now, and writes and emits nothing.
     ///
-    /// - Returns: nil if it was deleted.
+    /// - Returns: nil if the message is deleted.
     private static func repeated(
         _ tempID: String?, by sender: String, in room: Membership, on connection: any Connection
     ) throws -> Reply? {

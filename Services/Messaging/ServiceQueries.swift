@@ -18,9 +18,10 @@ extension Messaging {
     private static let maxPeople = 64
     private static let maxTextBytes = 4096
 
-    /// For services that tell people of messages outside the app: `{people: [{userId, messageIds}]}` → for each, in their order,
-    /// `{unread, messages: [{senderId, text}|null]}`: how much they have not read, over all rooms, and of the messages asked for
-    /// those that they have yet to read. A long text is cut off.
+    /// For services that notify people outside the app: `{people: [{userId, messageIds}]}` → for
+    /// each person, in order, `{unread, messages: [{senderId, text}|null]}`. `unread` is the total
+    /// over all rooms; of the requested messages those that the person has not read are included.
+    /// Long texts are cut.
     static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
         guard people.count <= maxPeople else { throw ServiceError.invalid("people", "has at most \(maxPeople)") }

@@ -2,8 +2,9 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// What is kept beside the messages: a room's last `seq` and change, and everyone's count of unread messages. The last message
-/// that a room shows and who has read one are read from the rows themselves.
+/// The numbers that are stored beside the messages: a room's last `seq` and change, and everyone's
+/// count of unread messages. The last message that a room shows and its readers are read from the
+/// rows themselves.
 extension MessagingService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
@@ -58,7 +59,7 @@ extension MessagingService: Verifiable {
     }
 }
 
-/// What the rows of some messages of a room come to.
+/// The totals over some messages of a room.
 struct Tally {
     let count: Int
     let lastSeq: Int

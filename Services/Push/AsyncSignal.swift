@@ -5,7 +5,7 @@ final class AsyncSignal: Sendable {
     private struct State {
         var isSignalled = false
         var waiting: CheckedContinuation<Void, Never>?
-        /// Tells the timer of an earlier wait from that of this one.
+        /// Distinguishes the timer of an earlier wait from the current one.
         var round = 0
 
         mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {

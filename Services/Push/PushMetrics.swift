@@ -2,7 +2,8 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// What operators see of push. Several instances on one database share the jobs, and each of them shows all.
+/// The metrics of push. Several instances on one database share the jobs, and each of them shows
+/// all.
 final class PushMetrics: Sendable {
     let logRestarts: Counter
     let latency: Histogram
@@ -14,9 +15,10 @@ final class PushMetrics: Sendable {
         self.metrics = metrics
         self.provider = provider
         logRestarts = metrics.counter(
-            "parlor_push_log_restarts_total", "Times that messaging's log was another one than push had followed.")
+            "parlor_push_log_restarts_total",
+            "Times that push found a different log of messaging and restarted at its end.")
         latency = metrics.histogram(
-            "parlor_push_provider_seconds", "From an attempt to the provider's answer.",
+            "parlor_push_provider_seconds", "Time from an attempt to the provider's answer, in seconds.",
             labels: ["provider": provider])
         let states: KeyValuePairs<String, @Sendable (JobCounts) -> Int> = [
             "held": \.held, "watching": \.watching, "retrying": \.retrying, "sending": \.sending,
@@ -27,7 +29,7 @@ final class PushMetrics: Sendable {
             }
         }
         metrics.gauge(
-            "parlor_push_oldest_job_seconds", "How long ago the oldest message that waits was sent; 0 without any."
+            "parlor_push_oldest_job_seconds", "Age of the oldest waiting message, in seconds; 0 if none waits."
         ) {
             [weak self] in
             guard let oldest = self?.jobs.oldest else { return 0 }
@@ -52,14 +54,15 @@ final class PushMetrics: Sendable {
 
     func dropped(_ reason: DeliveryDecision.Reason, count: Int = 1) {
         metrics.counter(
-            "parlor_push_dropped_total", "Jobs that were not worth being sent any more, by reason.",
+            "parlor_push_dropped_total", "Jobs dropped without sending, by reason.",
             labels: ["reason": reason.rawValue]
         ).add(count)
     }
 
     func watchHealth(_ health: ProviderHealth) {
         metrics.gauge(
-            "parlor_push_paused", "1 while nothing gets through: a setting is wrong, or the provider is away.",
+            "parlor_push_paused",
+            "1 while deliveries are paused because a setting is wrong or the provider is unavailable.",
             labels: ["environment": health.environment.rawValue]
         ) { health.isFailing ? 1 : 0 }
     }

@@ -12,12 +12,12 @@ public struct PushService: Service {
 
     static let provider = Setting(
         "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
-        "Who brings notifications to devices; log: nobody, they are written down")
+        "Service that delivers notifications: apns, webhook, or log (only writes them out)")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
-        "How long a message may be read or deleted before anyone is woken for it")
+        "Delay before a notification, in which the message may still be read or deleted")
     static let preview = Setting(
-        "PUSH_PREVIEW", .onOrOff, default: "on", "Whether notifications have the message's text in them")
+        "PUSH_PREVIEW", .onOrOff, default: "on", "Include the message's text in notifications")
 
     public static let settings =
         [provider, hold, preview] as [any AnySetting] + PushProviders.all.flatMap { $0.settings }
@@ -41,7 +41,7 @@ public struct PushService: Service {
     private let gateways: LiveGateways
     private let membership: GatewayMembership
     let worker: PushWorker
-    /// How long gateways may take to be heard of.
+    /// The time in which gateways announce themselves.
     private let learningTime: Duration
     /// All that goes on beside requests. One thread: many notifications at once are the network's work, and not a core's.
     private let background = TaskThread(named: "push", priority: PushService.priority)
@@ -105,7 +105,7 @@ extension Endpoint {
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
 }
 
-/// What a service does beside requests, from its start to its stop.
+/// The tasks of a service besides requests, from its start to its stop.
 private final class RunningTasks: Sendable {
     private struct State {
         var subscriptions: [BusSubscription] = []

@@ -13,10 +13,11 @@ extension Rooms {
         case needsAnswer
     }
 
-    /// `{otherUserId, name?, clientRequestId?}` → the new room, always another one, however many the two share.
+    /// `{otherUserId, name?, clientRequestId?}` → the new room, always another one, however many
+    /// the two share.
     ///
-    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key: coming again it brings back the room that it
-    /// made, whatever else is asked, and nobody is told.
+    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key. Repeated, it
+    /// returns the room that it created, whatever else the request has, and emits nothing.
     func createRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let otherID = try request.fields.id("otherUserId", orThrow: .userNotFound)
@@ -60,9 +61,10 @@ extension Rooms {
         }
     }
 
-    /// Whether the other has written to a person who creates a room with them.
+    /// True if the other has written to a person who creates a room with them.
     ///
-    /// - Returns: nil if that doesn't matter: Messaging is only asked about who has created many rooms with somebody who created none.
+    /// - Returns: nil if that does not matter. Messaging is asked only about people who have
+    ///   created many rooms with somebody who created none.
     private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool? {
         let roomIDs = try await database.read { [quota] connection -> [String]? in
             let store = RoomsStore(connection)
@@ -87,7 +89,8 @@ extension Rooms {
         return [creator, other]
     }
 
-    /// Their lists of rooms show the name, too. There is no event for that: whoever keeps such a list goes by the log.
+    /// Writes an entry for the other participants, whose lists of rooms show the name, too. There
+    /// is no event for that: caches of such lists follow the log.
     private static func logNewName(of personID: String, in room: Room, on connection: any Connection) throws {
         var last: String?
         repeat {

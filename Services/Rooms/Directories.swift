@@ -7,10 +7,11 @@ import ServiceKit
 struct PeopleDirectory: Sendable {
     let bus: any MessageBus
 
-    /// Those of the ids that are people's, in no order.
+    /// The ids that belong to people, in no order.
     ///
-    /// - Parameter asRoommates: whether they share a room with whoever asks, and so may show their address.
-    /// - Throws: `service_unavailable` if Accounts is away.
+    /// - Parameter asRoommates: true if they share a room with the caller, so their address may be
+    ///   shown.
+    /// - Throws: `service_unavailable` if Accounts does not reply.
     func people(
         _ ids: [String], asRoommates: Bool, _ context: BusContext
     ) async throws(ServiceError) -> [Person] {
@@ -28,9 +29,9 @@ struct PeopleDirectory: Sendable {
 struct AnswerDirectory: Sendable {
     let bus: any MessageBus
 
-    /// Whether anybody else has ever written in one of these rooms of a person's.
+    /// True if anybody else has ever written in one of these rooms of a person's.
     ///
-    /// - Throws: `service_unavailable` if Messaging is away.
+    /// - Throws: `service_unavailable` if Messaging does not reply.
     func hasAnswer(to personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool
     {
         let question = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {

@@ -4,7 +4,7 @@ import MessageBus
 import ServiceKit
 
 extension Rooms {
-    /// How long e-mail addresses are waited for, which are all that Accounts adds.
+    /// The time to wait for e-mail addresses, which are all that Accounts adds.
     private static let maxWait: Duration = .seconds(1)
 
     /// `{cursor?}` → `{rooms, people}`: a page as `listRooms` has it, and who but the caller is in those rooms.

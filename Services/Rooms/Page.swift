@@ -7,7 +7,7 @@ struct Page<Item: Sendable>: Sendable {
     let items: [Item]
     /// The items, as they are answered.
     let json: JSONValue
-    /// Where the next page begins; nil on the last one.
+    /// The cursor of the next page; nil on the last one.
     let cursor: JSONValue?
 
     /// Takes from the first ones what fits.
@@ -38,18 +38,19 @@ struct Page<Item: Sendable>: Sendable {
     var reply: Reply { Reply(.ok, json, page: cursor) }
 }
 
-/// How much is looked for, and answered, at once. An answer has to stay below the bus' line of 1 MiB.
+/// The limits of one page. A reply has to stay below the bus's line of 1 MiB.
 enum PageLimits {
     /// Room for a thousand ordinary rooms. With the people in them, who take up to 1.2 times as much, and the last item, an
     /// answer stays below the line.
     static let maxBytes = 448 * 1024
-    /// What is looked for beyond what fits is read for nothing: ordinary rooms take 400 bytes.
+    /// Rooms beyond those that fit are read in vain: ordinary rooms take 400 bytes.
     static let maxRooms = 1200
     /// At 250 bytes for who is in one.
     static let maxMemberships = 2000
     /// At 39 bytes for an id.
     static let maxIDs = 12_000
-    /// Of an entry that has no emissions, at 39 bytes for an id: a small part of a page of entries.
+    /// The maximum of participants in an entry without emissions, at 39 bytes for an id: a small
+    /// part of a page of entries.
     static let maxParticipants = 2000
     /// At 400 bytes for a name of 100 characters.
     static let maxNames = 1000

@@ -4,7 +4,8 @@ import ServiceKit
 import Storage
 
 extension Rooms {
-    /// `{roomId, name}` → the room. The name that it already has changes nothing and tells nobody.
+    /// `{roomId, name}` → the room. If the name is the same, nothing changes and nothing is
+    /// emitted.
     func renameRoom(_ request: RoomRequest) async throws -> Reply {
         let name = try RoomName.required(in: request.fields)
         let (roomID, callerID) = (request.room.roomID, request.caller.userID)

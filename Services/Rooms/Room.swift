@@ -64,7 +64,7 @@ struct RoomName: Sendable, Equatable {
         fields["name"] == nil ? nil : try required(in: fields)
     }
 
-    /// What was a name before; nil for the empty text.
+    /// A stored name; nil for the empty text.
     init?(stored text: String) {
         guard !text.isEmpty else { return nil }
         self.text = text

@@ -32,7 +32,8 @@ extension Rooms {
         return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
     }
 
-    /// For other services: `{roomId}` → who is in the room. Whoever asks decides what it lets its caller do.
+    /// For other services: `{roomId}` → the room's participants. The asking service decides on its
+    /// caller's rights.
     static func findMembership(_ request: Request, on connection: any Connection) throws -> Reply {
         Reply(.ok, try room(try request.fields.string("roomId"), on: connection).membership.json)
     }

@@ -1,16 +1,19 @@
 import Contracts
 import ServiceKit
 
-/// How many rooms a person may make: nobody can leave one, and whoever is in many has long lists.
+/// The maximum of rooms that a person may create: nobody can leave one, and people in many rooms
+/// have long lists.
 struct RoomQuota: Sendable {
     let maxRooms: Int
     let maxUnanswered: Int
 
     static let maxRooms = Setting(
-        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000", "How many rooms a person may make")
+        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000",
+        "Maximum number of rooms that a person may create")
     static let maxUnanswered = Setting(
         "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20",
-        "How many rooms a person may make with another who has never written to them, nor made one with them")
+        "Maximum number of rooms that a person may create with someone who has never written to them or created a room with them"
+    )
 
     init(_ configuration: Configuration) {
         let isOn = configuration[.rateLimits]
@@ -28,7 +31,7 @@ struct RoomQuota: Sendable {
         let byOther: Int
     }
 
-    /// Whether the other has to have written for one more.
+    /// True if the other must have written before one more room is created.
     func needsAnswer(_ made: Made) -> Bool { made.withOther >= maxUnanswered && made.byOther == 0 }
 
     /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.

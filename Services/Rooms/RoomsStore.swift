@@ -60,7 +60,8 @@ struct RoomsStore {
             room.id, room.name?.text, room.updatedAt.milliseconds)
     }
 
-    /// How many rooms a person has made, with another or, under `""`, with anybody.
+    /// The number of rooms that a person has created, with another person or, under `""`, with
+    /// anybody.
     struct Made {
         let creatorID: String
         let otherID: String
@@ -83,7 +84,7 @@ struct RoomsStore {
 
     // MARK: Reads
 
-    /// Those of whom another number is kept than there are rooms, which are all read.
+    /// The people whose stored number differs from their rooms, all of which are read.
     func miscounted() throws -> [Made] {
         try connection.all(
             """
@@ -228,7 +229,7 @@ struct RoomsStore {
         return names
     }
 
-    /// Whether a person was ever in a room.
+    /// True if a person was ever in a room.
     func isKnown(_ personID: String) throws -> Bool {
         try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false
     }

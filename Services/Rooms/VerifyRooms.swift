@@ -1,7 +1,8 @@
 import ServiceKit
 import Storage
 
-/// What is kept beside the rooms: how many a person has made, in all and with each other person.
+/// The numbers that are stored beside the rooms: how many a person has created, in all and with
+/// each other person.
 extension RoomsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try RoomsStore(connection).roomIDs(after: id, limit: limit)

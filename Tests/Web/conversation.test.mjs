@@ -16,6 +16,20 @@ test("a message shows at once, keeps its id, and goes from sending over sent to 
   assert.equal(mine.send(" \n "), null);
 });
 
+test("a room that is opened before the rooms have come shows who has read, once they have", async () => {
+  const { network, clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  const fresh = await network.device(a.user);
+  assert.equal(fresh.parlor.rooms.get(roomId), undefined);
+  const mine = fresh.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  mine.send("hello");
+  await clock.until("it has come", () => theirs.snapshot.items.length === 1);
+  theirs.noteVisible(theirs.snapshot.items.map((item) => item.id));
+  await clock.advance(1_000);
+  await clock.until("it is read", () => states(mine)[0] === "read");
+});
+
 test("a listener runs once for the changes of a turn, and a snapshot without a change is the same object", async () => {
   const { clock, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;

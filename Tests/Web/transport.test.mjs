@@ -150,3 +150,19 @@ test("badges and names are shown as lists show them", () => {
   assert.deepEqual([0, 1, 99, 100].map(badgeText), ["", "1", "99", "99+"]);
   assert.equal(personName({ firstName: " ", username: "ada" }), "ada");
 });
+
+test("a browser that says that its network is gone is offline at once, and connected as soon as it is back", async () => {
+  const network = new Network();
+  const { clock } = network;
+  const { parlor, wires } = await network.device(network.parlor.addPerson("ada"));
+  await caughtUp(clock, { parlor });
+  parlor.wake();
+  await clock.advance(100);
+  assert.equal(parlor.connection.snapshot.state, "connected");
+  wires.isOffline = true;
+  parlor.wake();
+  await clock.until("offline", () => parlor.connection.snapshot.state === "offline", 1_000);
+  wires.isOffline = false;
+  parlor.wake();
+  await clock.until("back", () => parlor.connection.snapshot.isCaughtUp, 1_000);
+});

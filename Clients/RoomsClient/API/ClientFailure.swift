@@ -42,7 +42,7 @@ public enum ClientFailure: Error, Hashable, Sendable {
 
 /// The server's own words for a failure.
 public struct Refusal: Error, Hashable, Sendable {
-    /// As api.md lists them, `room_not_found` for one; new ones may come.
+    /// As docs/api.md lists them, `room_not_found` for one; new ones may come.
     public var code: String
     /// For a person.
     public var message: String

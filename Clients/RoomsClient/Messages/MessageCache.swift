@@ -7,7 +7,7 @@ import Foundation
 public actor MessageCache {
     private static let format = 1
 
-    /// Of each room.
+    /// The maximum of messages of each room.
     public nonisolated let messageLimit: Int
     private let roomLimit: Int
     private let files: RoomFiles
@@ -31,7 +31,7 @@ public actor MessageCache {
         self.roomLimit = roomLimit
     }
 
-    /// What is kept of a room that is opened now, ascending.
+    /// The cached messages of a room that is opened now, ascending.
     public func openRoom(_ roomID: String) -> [Message] {
         if isRemoved { return [] }
         open.insert(roomID)

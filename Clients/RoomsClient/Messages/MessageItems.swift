@@ -30,7 +30,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
             && (lhs.starts == rhs.starts ? lhs.chunks == rhs.chunks : lhs.elementsEqual(rhs))
     }
 
-    /// Where a stored message stands, or would.
+    /// The position at which a stored message is, or would be.
     struct Slot {
         fileprivate var chunk: Int
         fileprivate var offset: Int

@@ -1,4 +1,5 @@
-/// What conversations ask of the server. `RoomsClient` gives it over the socket while that is connected, and over HTTP otherwise.
+/// The requests of conversations. `RoomsClient` sends them over the socket while that is connected,
+/// and over HTTP otherwise.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol MessageServer: Sendable {
@@ -24,7 +25,8 @@ public protocol MessageServer: Sendable {
     /// gets all that has happened in it since then.
     func connectionCursor() async -> String?
 
-    /// Told once, and not repeated: where it does not arrive, the server stops by itself after three seconds.
+    /// Sent once and not repeated. If it is lost, the server ends the typing by itself after three
+    /// seconds.
     func setTyping(_ isTyping: Bool, in roomID: String) async
 }
 

@@ -1,4 +1,4 @@
-/// What a page was asked for: where nothing is on it, nothing is on the server.
+/// The position for which a page was requested. If nothing is on it, nothing is on the server.
 public enum PagePosition: Equatable, Sendable {
     case newest
     case before(Int)
@@ -7,7 +7,7 @@ public enum PagePosition: Equatable, Sendable {
 }
 
 extension MessageStore {
-    /// What was kept from another time: shown, but the server may say otherwise.
+    /// Shows cached messages. The server may correct them.
     public mutating func showCached(_ messages: [Message]) {
         noteChange { store in
             var hasChanged = false

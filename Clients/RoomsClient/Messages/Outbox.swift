@@ -1,8 +1,9 @@
 import Foundation
 
-/// What happens to a message of one's own on its way.
+/// A change of an own message on its way.
 public enum OutboxChange: Equatable, Sendable {
-    /// These are all that the room has, in the order typed; told to who begins to follow.
+    /// All unsent messages of the room, in the order in which they were typed; the first change for
+    /// a new follower.
     case all([PendingMessage])
     case added(PendingMessage)
     case state(tempID: String, PendingMessage.State)
@@ -28,7 +29,7 @@ public actor Outbox {
         /// A pause is a random part of this, which doubles with every failure, so that devices don't come back all at once.
         public var firstPause: Duration = .milliseconds(500)
         public var longestPause: Duration = .seconds(30)
-        /// Whether a message outlives the loss of power too, not the end of the app alone.
+        /// True if a message survives a loss of power too, not only the end of the app.
         public var isForced = true
 
         public init() {}
@@ -61,13 +62,14 @@ public actor Outbox {
     let files: OutboxFiles
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
-    /// How often the connection has come.
+    /// The number of connections so far.
     var connections = 0
     private(set) var isStopped = false
-    /// Why what is kept could not be read, the last time; nil once it has been.
+    /// The reason why the stored messages could not be read at the last attempt; nil once they have
+    /// been.
     var keptFailure: (any Error)? = NotTakenOver()
     var failures: [OutboxFailure] = []
-    /// Of the last message that was typed.
+    /// The number of the last message that was typed.
     var lastNumber = 0
 
     /// - Parameters:
@@ -84,10 +86,13 @@ public actor Outbox {
         self.random = random
     }
 
-    /// Reads what is kept, and goes on sending. Everything else here does so too, if this was not called before.
+    /// Reads the stored messages and continues to send them. All other calls do so too, if this was
+    /// not called before.
     ///
-    /// - Returns: the files that could not be read, for the app to tell; each once, also those of calls that threw.
-    /// - Throws: what the file system says of the folder; nothing is taken over then, and the next call tries again.
+    /// - Returns: the files that could not be read, for the app to report; each once, also those of
+    ///   calls that threw.
+    /// - Throws: the file system's error of the folder. Then nothing is taken over, and the next
+    ///   call tries again.
     public func start() throws -> [OutboxFailure] {
         takeOverKept()
         if let keptFailure, !isStopped { throw keptFailure }
@@ -168,9 +173,10 @@ public actor Outbox {
 
     public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
-    /// Tells of a room's messages: all that there are first, then every change, in order.
+    /// Calls the follower with a room's messages: all that there are first, then every change, in
+    /// order.
     ///
-    /// - Returns: by what ``unfollow(_:in:)`` knows it.
+    /// - Returns: the id for ``unfollow(_:in:)``.
     public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
         takeOverKept()
         var seen: Int

@@ -3,7 +3,7 @@ import Foundation
 /// An outbox file that this version cannot read. Nothing of it is lost: it stands aside, for support or a newer version.
 public struct OutboxFailure: Equatable, Sendable {
     public var roomID: String
-    /// Where the file is now.
+    /// The file's present location.
     public var keptAt: URL
     public var reason: String
 }

@@ -32,9 +32,9 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     }
 }
 
-/// Why a message will not be sent unless one asks again.
+/// The reason why a message will not be sent unless the person retries.
 public struct SendFailure: Error, Codable, Hashable, Sendable {
-    /// The server's, as api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
+    /// The server's, as docs/api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
     public var code: String
     /// For a person.
     public var message: String
@@ -50,7 +50,8 @@ extension PendingMessage: Codable {
         case tempID, text, createdAt, failure
     }
 
-    /// What was on its way when it was written is waiting when it is read: whether it arrived is not known.
+    /// A message that was being sent when it was stored is waiting when it is read: it may have
+    /// arrived or not.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         tempID = try container.decode(String.self, forKey: .tempID)

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Tells the server what was read, in few calls.
+/// Sends read receipts to the server, in few requests.
 ///
-/// Ids are gathered until none has come for ``Settings/pause``, at most for ``Settings/longestWait``. Those that could not be
-/// told are kept, and told with the next connection, the next message read, or after a pause. They are not kept
-/// on disk: who enters the room again reads again.
+/// Ids are collected until none has come for ``Settings/pause``, at most for
+/// ``Settings/longestWait``. Receipts that could not be sent are kept, and sent with the next
+/// connection, the next message read, or after a pause. They are not stored on disk: a person who
+/// enters the room again reads again.
 public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
@@ -16,13 +17,13 @@ public actor ReadReceipts {
         public init() {}
     }
 
-    /// What the server takes at once.
+    /// The server's maximum of ids in one request.
     private static let callLimit = 500
     /// The room is no longer one's own, or the server will never take these ids: nobody will ever want them.
     private static let finalCodes: Set<String> = [
         "room_not_found", "message_not_found", "route_not_found", "forbidden", "invalid_field", "malformed_request",
     ]
-    /// Enough not to tell twice what is on the screen.
+    /// Enough to avoid sending receipts twice for all that is on the screen.
     private static let rememberedIDs = 2_000
 
     private struct PendingReceipts {
@@ -31,7 +32,7 @@ public actor ReadReceipts {
         private var known: Set<String> = []
         var backoff: Backoff
         var firstAt: Date?
-        /// The wait until they are told.
+        /// The wait until they are sent.
         var wait: Task<Void, Never>?
         var flushing: Task<Void, Never>?
 
@@ -51,7 +52,7 @@ public actor ReadReceipts {
     private let random: @Sendable () -> Double
     private var rooms: [String: PendingReceipts] = [:]
     private var isRemoved = false
-    /// Gathered or told before.
+    /// Ids that were collected or sent before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
 
     /// - Parameter random: from 0 up to 1.
@@ -65,7 +66,7 @@ public actor ReadReceipts {
         self.settings = settings
     }
 
-    /// Others' messages that were read. What was told before is not told again.
+    /// Adds others' messages that were read. Receipts that were sent before are not sent again.
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
         guard !new.isEmpty, !isRemoved else { return }
@@ -84,8 +85,8 @@ public actor ReadReceipts {
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
-    /// Tells all at once, and returns when the last is told: the app goes to the background, or a room is left. Rooms don't wait for
-    /// one another.
+    /// Sends all at once, and returns when the last is sent: for an app that goes to the
+    /// background, or a room that is left. Rooms do not wait for each other.
     public func flush() async {
         let flushes = rooms.keys.sorted().map { roomID in Task { await flush(roomID) } }
         for flushing in flushes { await flushing.value }
@@ -94,7 +95,7 @@ public actor ReadReceipts {
     /// The server can be reached again.
     public func noteConnection() async { await flush() }
 
-    /// Signed out: nothing is told any more.
+    /// Signed out: nothing is sent any more.
     public func removeAll() {
         isRemoved = true
         for pending in rooms.values { pending.wait?.cancel() }
@@ -145,7 +146,8 @@ public actor ReadReceipts {
         if let pause { wait(for: pause, in: roomID) }
     }
 
-    /// Told, or of no more use. While a call is under way ids are only added, unless all were removed.
+    /// Removes ids that were sent or are not needed. During a request ids are only added, unless
+    /// all were removed.
     private func drop(_ count: Int, in roomID: String) {
         rooms[roomID]?.removeFirst(count)
     }

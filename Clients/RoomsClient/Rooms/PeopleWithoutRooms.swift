@@ -9,12 +9,12 @@ import Observation
 public final class PeopleWithoutRooms {
     /// By username.
     public private(set) var people: [Person] = []
-    /// What was searched for last: the beginning of a username or first name.
+    /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
     public private(set) var isLoading = false
-    /// Why the last request failed; what is shown stays.
+    /// The failure of the last request; all that is shown stays.
     public private(set) var failure: ClientFailure?
-    /// Whether there are more than are shown.
+    /// True if there are more people than are shown.
     public var hasMore: Bool { cursor != nil }
 
     private var cursor: String?

@@ -1,4 +1,4 @@
-/// What a room's row counts.
+/// The counts of a room's row.
 public struct RoomCount: Hashable, Sendable {
     /// All elements in the room.
     public var elements: Int

@@ -1,15 +1,16 @@
 import Observation
 
-/// The counts of all rooms, for whoever shows them.
+/// The counts of all rooms, for views.
 ///
-/// Any thread may tell it events and ask for the ``latest(of:)``. What it shows, ``rooms``, belongs to the main actor and changes
-/// at most once in 100 ms, however many events come: the first change is shown at once, those that follow together.
+/// Any thread may `apply` events and ask for the ``latest(of:)``. The shown counts, ``rooms``,
+/// belong to the main actor. They change at most once in 100 ms, however many events arrive: the
+/// first change is shown at once, and those that follow together.
 ///
-/// A ``RoomList`` tells its own what it loads and which events come. Without one, `load` it with the rooms, and `apply` events in
-/// the order in which they come.
+/// A ``RoomList`` updates its own from what it loads and from events. Without one, `load` it with
+/// the rooms, and `apply` events in their order.
 @MainActor @Observable
 public final class RoomCountManager {
-    /// What a person can follow. More often is work without anyone to see it.
+    /// The shortest interval that a person can follow.
     public nonisolated static let interval: Duration = .milliseconds(100)
 
     private struct State: Sendable {
@@ -34,7 +35,7 @@ public final class RoomCountManager {
     public var unreadMessages: Int { rooms.values.reduce(0) { $0 + $1.unreadMessages } }
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
-    /// What will be shown next, if not yet; nil if the room is none of one's own.
+    /// The count that will be shown next; nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
     /// Takes an answer with all rooms; what is not among them is forgotten.

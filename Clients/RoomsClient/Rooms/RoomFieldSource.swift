@@ -1,4 +1,5 @@
-/// What other services add to a room, by the name that an answer's `degraded` has for each. Others yet add nothing that is shown.
+/// The services that add fields to a room, by their names in an answer's `degraded`. Other services
+/// add nothing that is shown.
 enum RoomFieldSource: String, Sendable {
     case messages = "messaging"
     case elements

@@ -8,17 +8,18 @@ extension RoomList {
         let name: String?
     }
 
-    /// What a wish was asked for with, and when last.
+    /// The request of a room's creation, and the time of the last attempt.
     struct Attempt {
         let requestID: String
         var askedAt: Date
     }
 
-    /// So long somebody who has heard of no answer wants the same room, and later another: that one has long been shown.
+    /// The time in which a repeated creation means the same room. Later it means another one: the
+    /// first has long been shown.
     private static let creationLifetime: TimeInterval = 5 * 60
 
-    /// Makes a room. Asked for again while it is on its way, or within five minutes after no answer has come, the same brings the
-    /// same room: there is one for each that was heard of.
+    /// Creates a room. A second call with the same arguments while the first is in progress, or
+    /// within five minutes after it got no answer, brings the same room.
     ///
     /// - Throws: `ClientFailure`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {

@@ -19,7 +19,7 @@ extension RoomList {
         /// There is nothing more to ask.
         case done
         case answered
-        /// Likewise.
+        /// There was no answer. With the time that the server asked to wait.
         case failed(Duration?)
     }
 
@@ -113,6 +113,6 @@ extension RoomList {
 }
 
 extension ClientFailure {
-    /// What a call of a server threw.
+    /// Converts the error of a call.
     init(_ error: any Error) { self = error as? ClientFailure ?? .offline("The call was ended.") }
 }

@@ -1,26 +1,30 @@
 import Foundation
 import Observation
 
-/// The rooms of one person, live: in order, by person, and with the people one could begin a room with.
+/// The rooms of one person, live: in order, by person, and with the people who share no room with
+/// them yet.
 ///
-/// It is told everything through ``apply(_:)``, in the order in which it happens. What an event says is shown at once, and what
-/// follows it within 100 ms together; what it does not say, a message's text for one, is asked for that room alone and together
-/// for many events. What is shown stays when the server can't be reached, with the ``failure`` beside it.
+/// All changes arrive through ``apply(_:)``, in their order. An event's data is shown at once, and
+/// later events within 100 ms together. Data that an event lacks, such as a message's text, is
+/// fetched for that room alone, once for many events. If the server cannot be reached, all that is
+/// shown stays, with the ``failure`` beside it.
 ///
-/// An answer never undoes an event that came while it was on its way. An event about a room of somebody else's leaves no trace.
+/// An answer never undoes an event that came during its request. Events of other people's rooms
+/// leave no trace.
 @MainActor @Observable
 public final class RoomList {
     /// On coming to the foreground, what is older is asked for again.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
     var shown: SortedRooms
-    /// Whether all rooms are being asked for.
+    /// True while all rooms are being fetched.
     public private(set) var isLoading = false
-    /// Whether there has been an answer: without one, rooms are those of the last time, and none does not mean that there are none.
+    /// True once there has been an answer. Until then the rooms are cached ones, and an empty list
+    /// does not mean that there are none.
     public private(set) var isLoaded = false
-    /// Why the last try to load failed; nil once one has succeeded.
+    /// The failure of the last attempt to load; nil once one has succeeded.
     public private(set) var failure: ClientFailure?
-    /// What the rooms' rows count.
+    /// The counts of the rooms' rows.
     public let counts: RoomCountManager
     public let peopleWithoutRooms: PeopleWithoutRooms
 
@@ -52,7 +56,8 @@ public final class RoomList {
     @ObservationIgnored let cache: RoomListCache?
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
-    /// What is shown lacks something that only an answer with all rooms brings: it is tried until there is one.
+    /// True if the list lacks something that only an answer with all rooms brings; it is repeated
+    /// until there is one.
     var needsRefresh: Bool { pendingLoads > settled }
     /// Rises with each reason for it.
     @ObservationIgnored private var pendingLoads = 1
@@ -161,10 +166,10 @@ public final class RoomList {
 
     // MARK: What happens
 
-    /// Takes what the socket tells.
+    /// Applies the socket's updates.
     ///
-    /// After each time it was away, rooms are asked for again, also if it is told all that was missed: presence is never told again,
-    /// and badges that are may be old.
+    /// After each reconnect all rooms are fetched again, even after a full replay: presence is not
+    /// replayed, and replayed badges may be old.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
@@ -212,7 +217,8 @@ public final class RoomList {
         show()
     }
 
-    /// The server is about to be told that the person leaves. Until ``leave(_:)`` the room is open.
+    /// Call before the server learns that the person leaves. The room counts as open until
+    /// ``leave(_:)``.
     public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
 
     /// The server has left the room: what others make from now on is unseen.
@@ -241,7 +247,7 @@ public final class RoomList {
         noteMissingFields(missingFields)
     }
 
-    /// The server has said that the room is none of one's own.
+    /// Removes a room that the server reports as not the person's.
     func forget(_ roomID: String) {
         store.forget(roomID)
         counts.forget(roomID)

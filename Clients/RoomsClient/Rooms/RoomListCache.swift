@@ -9,7 +9,7 @@ import Foundation
 /// forgotten. All work is done off the main actor.
 public actor RoomListCache {
     private static let format = 1
-    /// The one file's, in the place of a room's.
+    /// The name of the only file, instead of a room's.
     private static let name = "rooms"
     static let pause: Duration = .milliseconds(500)
 
@@ -45,7 +45,7 @@ public actor RoomListCache {
         self.clock = clock
     }
 
-    /// What is kept. Who is where was true then: nobody is present in it.
+    /// The cached rooms. Nobody is present in them: that was true only then.
     public func rooms() -> [Room] {
         // One that cannot be read now, before the device is unlocked for one, can be the next time.
         guard let data = try? files.read(Self.name) else { return [] }

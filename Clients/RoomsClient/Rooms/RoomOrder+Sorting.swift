@@ -1,8 +1,8 @@
 import Foundation
 
 extension RoomOrder {
-    /// Whether a room stands before another. Of the same time, the later made comes first, as with the server: so any two rooms
-    /// have one order.
+    /// True if a room sorts before another. At the same time the newer room comes first, as on the
+    /// server, so any two rooms have one order.
     func sorts(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
 
     /// The greater comes first.

@@ -1,4 +1,4 @@
-/// What lists of rooms ask of the server.
+/// The requests of lists of rooms.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol RoomServer: Sendable {

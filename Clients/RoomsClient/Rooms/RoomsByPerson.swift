@@ -1,4 +1,4 @@
-/// Rooms grouped by whom they are shared with.
+/// Rooms grouped by the other participant.
 struct RoomsByPerson {
     /// Latest activity first, of the same time the later person; rooms by content.
     let people: [PersonWithRooms]

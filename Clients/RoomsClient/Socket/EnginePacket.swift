@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one text message of an Engine.IO 4 connection says.
+/// A text message of an Engine.IO 4 connection.
 enum EnginePacket: Equatable, Sendable {
     case open(EngineHandshake)
     case close
@@ -26,7 +26,7 @@ enum EnginePacket: Equatable, Sendable {
     }
 }
 
-/// What the server says first.
+/// The server's first packet.
 struct EngineHandshake: Decodable, Equatable, Sendable {
     let sid: String
     /// In milliseconds.

@@ -1,5 +1,5 @@
 extension RoomsSocket {
-    /// What the contract takes for no cursor of anyone's.
+    /// A text that the contract never accepts as a cursor.
     private static let noCursor = "none"
 
     /// Has the server accept the token; one that it refuses is replaced once, on the same connection.

@@ -1,28 +1,33 @@
 import Foundation
 
-/// The socket: connected while it is started, and catching up whenever it comes back.
+/// The socket: connected while it is started, and catching up after each reconnect.
 ///
-/// **Nothing is lost.** Every `sync:done` brings a cursor: the position up to which everything has been told. Live events carry
-/// none, so it moves at each connect only, and the next connect has the server repeat all since then, in order, the live events
-/// of the last connection included. An event may so be told twice, and never out of the log's order after the last time. The
-/// first connect gives a cursor that is none, which the contract answers with a fresh one. An access token's life bounds a
-/// connection's, and with it how much is ever repeated; over 10,000 events the server says `recovered: false` instead.
+/// **Nothing is lost.** Every `sync:done` brings a cursor: the position up to which the client has
+/// all events. Live events carry none, so it advances only at each connect. The next connect has
+/// the server replay all entries since then, in order, including the live events of the last
+/// connection. So an event may be delivered twice, but the last delivery is always in the log's
+/// order. The first connect sends a cursor that is invalid, and the contract answers it with a
+/// fresh one. An access token's lifetime bounds a connection's, and with it the length of a replay.
+/// Beyond 10,000 events the server answers `recovered: false` instead.
 ///
-/// **Nothing piles up.** The handler is told one thing after the other, on the main actor; while it is busy, a bounded number of
-/// happenings wait, and then the connection is not read. So it should not wait for an answer of this very socket.
+/// **Every queue is bounded.** The handler gets one update after the other, on the main actor.
+/// While it is busy, a bounded number of updates wait, and then the connection is not read. So the
+/// handler should not wait for a reply of this socket.
 ///
-/// Rooms that were joined are joined again at each connect, until they are left or the server refuses.
+/// Joined rooms are joined again at each connect, until they are left or the server refuses.
 public actor RoomsSocket {
-    /// What `disconnected` says after `stop`.
+    /// The failure in `disconnected` after `stop`.
     static let stopped = ClientFailure.offline("stopped")
     /// For a token, and for the WebSocket.
     static let connectTimeout: Duration = .seconds(15)
     /// For the server's first word on it.
     static let handshakeTimeout: Duration = .seconds(12)
     public static let ackTimeout: Duration = .seconds(10)
-    /// A server that says no `sync:done`, and tells nothing else, in this time is taken for one that knows no recovery.
+    /// The time for the server's `sync:done`. A server that sends nothing in it is taken for one
+    /// without recovery.
     static let syncTimeout: Duration = .seconds(20)
-    /// So is one that says other things for so long: what it tells is no replay.
+    /// The time after which a server that sends other events, but no `sync:done`, counts as one
+    /// without recovery.
     static let longestSync: TimeInterval = 120
     /// A connection that held for so long was a good one, and the next attempts begin with short pauses.
     private static let goodConnection: TimeInterval = 2
@@ -54,13 +59,13 @@ public actor RoomsSocket {
     /// When the last event came.
     private var notifiedAt = Date.distantPast
     var rooms = JoinedRooms()
-    /// Of `link`, and ends with it.
+    /// Joins the rooms of `link`, and ends with it.
     var joiner: Task<Void, Never>?
 
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
-    ///   - random: from 0 up to 1; spreads the clients that come back.
-    ///   - handler: told one thing after the other.
+    ///   - random: from 0 up to 1; spreads the clients that reconnect.
+    ///   - handler: receives one update after the other.
     public init(
         server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -99,8 +104,8 @@ public actor RoomsSocket {
         running = Task { [run] in await stayConnected(run) }
     }
 
-    /// Ends the connection, in the background for one. What had arrived is still told, and then `disconnected`. A later `start`
-    /// catches up.
+    /// Ends the connection, for example when the app goes to the background. Updates that had
+    /// arrived are still delivered, and then `disconnected`. A later `start` catches up.
     public func stop() async {
         guard let running else { return }
         self.running = nil

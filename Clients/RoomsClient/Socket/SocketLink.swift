@@ -13,7 +13,7 @@ actor SocketLink {
     private static let maxWaitingBytes = 4 << 20
     private static let deaf = ClientFailure.offline("the server does not read")
 
-    /// What `next` has read.
+    /// The result of `next`.
     enum Incoming: Sendable, Equatable {
         case event(name: String, data: Data)
         /// The server wants this client not to come back.
@@ -25,7 +25,7 @@ actor SocketLink {
         case refused(message: String, code: String?)
     }
 
-    /// How it is told that the server wants this client not to come back.
+    /// The failure of a connection whose server wants this client not to reconnect.
     static let dismissal = ClientFailure.refused(
         Refusal(code: "disconnected", message: "The server has ended this session."))
 
@@ -37,7 +37,7 @@ actor SocketLink {
 
     private let connection: any SocketConnection
     private let clock: any ClientClock
-    /// Until the server has said otherwise, of its handshake.
+    /// The longest time between two packets: a default until the server's handshake.
     private var longestSilence: Duration
     private(set) var lastActiveAt: Date
     private var pingInterval: Duration = .seconds(25)
@@ -79,7 +79,8 @@ actor SocketLink {
         }
     }
 
-    /// Whether nothing was heard for longer than pings are apart: it is dead, though nobody has said so yet.
+    /// True if nothing arrived for longer than pings are apart: the connection is dead, even if
+    /// nobody has reported it.
     func isStale() -> Bool {
         clock.now.timeIntervalSince(lastActiveAt) > (pingInterval + .seconds(5)) / .seconds(1)
     }
@@ -208,7 +209,7 @@ actor SocketLink {
 
     // MARK: - Ending
 
-    /// Ends it; whoever waits for an ack is told. Only the first call counts.
+    /// Ends the link and fails all pending acks. Only the first call counts.
     func close(_ failure: ClientFailure) {
         guard end == nil else { return }
         end = failure

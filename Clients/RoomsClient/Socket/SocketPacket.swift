@@ -70,7 +70,7 @@ enum SocketPacket: Equatable, Sendable {
         .unreadable("no Socket.IO packet: \(text.prefix(100))")
     }
 
-    /// What stands between the brackets.
+    /// The text between the brackets.
     private static func arguments(_ bytes: Bytes, of text: Substring) throws(ClientFailure) -> Bytes {
         guard bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]"), bytes.count >= 2 else {
             throw unreadable(text)

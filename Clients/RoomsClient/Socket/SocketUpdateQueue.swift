@@ -1,9 +1,11 @@
-/// Hands happenings from the reader of a socket to the one who is told, in order.
+/// Passes updates from the reader of a socket to the handler, in order.
 ///
-/// Holds `capacity`: a reader that is further ahead waits, so that TCP holds the server back. Acks and pings do not pass here, and
-/// wait for the one who is told only when it is full, behind what they came with.
+/// It holds `capacity` updates. A reader that is further ahead waits, so that TCP slows the server
+/// down. Acks and pings do not pass here. They wait for the handler only if the queue is full,
+/// behind the updates that arrived with them.
 ///
-/// What is put has its place at once, without a turn to wait for: the order is that in which the socket's states follow each other.
+/// An update gets its position at once, without waiting for a turn: the order is that of the
+/// socket's states.
 final class SocketUpdateQueue: Sendable {
     /// A replay's page, so that one who catches up is not held up by every event.
     static let capacity = 512

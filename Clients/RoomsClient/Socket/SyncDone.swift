@@ -1,6 +1,6 @@
-/// Says that all that was missed has been told, or that it cannot be.
+/// The server's report that all missed events were sent, or that they cannot be.
 struct SyncDone: Decodable {
     let recovered: Bool
-    /// Where this was so.
+    /// The position of this report.
     let cursor: String
 }

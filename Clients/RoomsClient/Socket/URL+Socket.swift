@@ -1,7 +1,7 @@
 import Foundation
 
 extension URL {
-    /// Of the socket of the server that this is the address of.
+    /// The address of this server's socket.
     var socketAddress: URL {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
         parts.scheme = parts.scheme == "https" || parts.scheme == "wss" ? "wss" : "ws"

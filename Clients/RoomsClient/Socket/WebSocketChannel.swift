@@ -9,13 +9,13 @@
 
         /// Messages that nobody has received yet. Over it nothing is read, so that TCP holds the server back.
         private static let maxWaiting = 64
-        /// What may wait for a server that does not read.
+        /// The maximum of bytes that wait for a server that does not read.
         private static let maxPendingBytes = 4 << 20
         private static let maxHeadBytes = 16 * 1024
 
         private let channel: Channel
         private let handshake: WebSocketClientHandshake
-        /// What came of the answer's head; nil once it is there whole.
+        /// The received part of the response's head; nil once it is complete.
         private var head: [UInt8]? = []
         private var parser = WebSocketParser(role: .client, maxMessageBytes: 4 << 20)
         private var waiting: [String] = []

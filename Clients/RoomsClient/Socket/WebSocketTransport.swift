@@ -8,7 +8,7 @@ import Foundation
         /// - Parameter session: for `https` and `wss` alike; its delegate may check certificates.
         public init(session: URLSession = URLSession(configuration: .ephemeral)) { self.session = session }
 
-        /// Returns at once: whether somebody is there, the first `receive` tells.
+        /// Returns at once. A failure to connect is reported by the first `receive`.
         public func connect(to url: URL) async throws -> any SocketConnection {
             let task = session.webSocketTask(with: url)
             task.maximumMessageSize = 4 << 20

@@ -1,12 +1,14 @@
 import { h, fill, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
-import { t } from "./texts.js";
+import { t, failureText } from "./texts.js";
 import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { forgetDrafts } from "./composer.js";
 import { showUnread } from "./unread.js";
+import { followDemoLink } from "./demo.js";
+import { toast } from "./dialog.js";
 
 /** Shows `parlor` in the page: signing in, or the house with the list of rooms and one room. */
 export function begin(parlor) {
@@ -57,7 +59,9 @@ export function begin(parlor) {
     if (document.hidden) void parlor.flush();
     else parlor.wake();
   });
-  const started = parlor.start();
+  const follow = () => followDemoLink(parlor.session).catch((failure) => toast(failureText(failure)));
+  addEventListener("hashchange", follow);
+  const started = follow().then(() => parlor.start());
   started.then(() => draw(), () => draw());
   return started;
 }

@@ -30,7 +30,10 @@ export function itemDialog(type, content, isNew) {
         problem.hidden = false;
       },
       keydown: (event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        // Else the key would press the button that has the focus again.
+        event.preventDefault();
+        form.requestSubmit();
       },
     } }, body.elements, problem, foot);
     return form;

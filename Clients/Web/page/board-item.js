@@ -7,7 +7,9 @@ import { t } from "./texts.js";
 
 export const TYPES = ["note", "image", "link", "stroke"];
 const SIZES = { note: [208, 144], image: [264, 192], link: [248, 76], stroke: [120, 80] };
-export const SMALLEST = 48, LARGEST = 2400, FARTHEST = 20_000;
+export const SMALLEST = 48;
+export const LARGEST = 2400;
+export const FARTHEST = 20_000;
 
 const number = (value, low, high, otherwise) => (typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise);
 const words = (value) => (typeof value === "string" ? value : "");

@@ -34,7 +34,8 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const element = h("section", { class: "chat", "aria-label": t("chat") }, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
-  let lastAnnounced = 0;
+  /** The newest message's seq; null until the server has said what there is. */
+  let lastAnnounced = null;
   let seenTo = 0;
   let lastOwn = -1, lastRead = -1;
   const actions = {
@@ -98,9 +99,8 @@ export function chatView(parlor, conversation, { me, nameOf }) {
 
   function arrivals(items) {
     const newest = items.findLast((item) => item.message)?.message.seq ?? 0;
-    if (!conversation.snapshot.isVerified && lastAnnounced === 0) return;
-    if (lastAnnounced === 0) {
-      lastAnnounced = newest;
+    if (lastAnnounced === null) {
+      if (conversation.snapshot.isVerified) lastAnnounced = newest;
       return;
     }
     for (const item of items.slice(-20)) {

@@ -4,7 +4,7 @@ import { language, t } from "./texts.js";
 const formats = new Map();
 
 function format(name, make) {
-  const key = `${language}/${name}`;
+  const key = `${language()}/${name}`;
   let value = formats.get(key);
   if (!value) formats.set(key, (value = make()));
   return value;
@@ -17,7 +17,7 @@ export function relativeTime(time, now = Date.now()) {
   const date = new Date(time);
   const age = now - date.getTime();
   if (age < MINUTE) return t("justNow");
-  const relative = format("relative", () => new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "narrow" }));
+  const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: "narrow" }));
   if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");
   if (age < DAY) return relative.format(-Math.floor(age / HOUR), "hour");
   if (age < 7 * DAY) return relative.format(-Math.floor(age / DAY), "day");
@@ -28,12 +28,12 @@ export function shortDate(time) {
   const date = new Date(time);
   const isThisYear = date.getFullYear() === new Date().getFullYear();
   return isThisYear
-    ? format("day", () => new Intl.DateTimeFormat(language, { day: "numeric", month: "short" })).format(date)
-    : format("day-year", () => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" })).format(date);
+    ? format("day", () => new Intl.DateTimeFormat(language(), { day: "numeric", month: "short" })).format(date)
+    : format("day-year", () => new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", year: "numeric" })).format(date);
 }
 
 export function exactTime(time) {
-  return format("exact", () => new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })).format(new Date(time));
+  return format("exact", () => new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "medium" })).format(new Date(time));
 }
 
 /** Shows the exact time on hover over any `time` below `element`: written only then, for there are many. */
@@ -46,7 +46,7 @@ export function explainTimes(element) {
 }
 
 export function clockTime(time) {
-  return format("clock", () => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" })).format(new Date(time));
+  return format("clock", () => new Intl.DateTimeFormat(language(), { hour: "numeric", minute: "2-digit" })).format(new Date(time));
 }
 
 /** "Today", "Yesterday", or the date in words. */
@@ -56,7 +56,7 @@ export function dayName(time) {
   if (days === 0) return t("today");
   if (days === 1) return t("yesterday");
   const isThisYear = date.getFullYear() === new Date().getFullYear();
-  return format(isThisYear ? "words" : "words-year", () => new Intl.DateTimeFormat(language, {
+  return format(isThisYear ? "words" : "words-year", () => new Intl.DateTimeFormat(language(), {
     weekday: "long", day: "numeric", month: "long", ...(isThisYear ? {} : { year: "numeric" }),
   })).format(date);
 }
@@ -75,7 +75,7 @@ function startOfDay(date) {
 export function initials(person) {
   const words = (person.firstName || person.username || "?").trim().split(/[\s._-]+/).filter(Boolean);
   const first = (word) => [...word][0] ?? "";
-  return ((words.length > 1 ? first(words[0]) + first(words[1]) : first(words[0] ?? "?"))).toLocaleUpperCase(language);
+  return ((words.length > 1 ? first(words[0]) + first(words[1]) : first(words[0] ?? "?"))).toLocaleUpperCase(language());
 }
 
 /** The people of a room as "A & B", the creator first. */

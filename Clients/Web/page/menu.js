@@ -49,7 +49,7 @@ export function themeSegments() {
 }
 
 export function languageSegments(redraw) {
-  return segments(t("language"), languages.map(({ code, name }) => ({ id: code, name })), language, (code) => {
+  return segments(t("language"), languages.map(({ code, name }) => ({ id: code, name })), language(), (code) => {
     setLanguage(code);
     redraw();
   });

@@ -20,7 +20,7 @@ export function updateMessage(row, item, previous, { isFresh, showsState, isOnli
   const name = nameOf(item.senderId) ?? item.message?.sender.firstName ?? item.message?.sender.username ?? "";
   row.setAttribute("aria-posinset", position);
   row.setAttribute("aria-setsize", count);
-  const sign = `${isNewDay}${isFirst}${isFresh}${showsState}${item.state === "sending" && isOnline}${name}${language}${dayKey(Date.now())}`;
+  const sign = `${isNewDay}${isFirst}${isFresh}${showsState}${item.state === "sending" && isOnline}${name}${language()}${dayKey(Date.now())}`;
   if (row.item === item && row.sign === sign) return;
   const isHeld = row.contains(document.activeElement) && document.activeElement !== row;
   row.item = item;

@@ -10,7 +10,10 @@ import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 
-const FIRST_ROWS = 30;
+/** A row is no lower. */
+const LOWEST_ROW = 64;
+/** So many rows are made in one frame, once those in view are there. */
+const ROWS_A_FRAME = 30;
 
 /** The list of rooms, by activity or by person. */
 export function roomListView(parlor, redraw) {
@@ -85,10 +88,10 @@ export function roomListView(parlor, redraw) {
         return shown.length ? [{ key: `person/${person.id}`, person }, ...shown.map((room) => ({ key: room.id, room }))] : [];
       })
       : all.filter(matches).map((room) => ({ key: room.id, room }));
-    // The first screenful is painted first.
-    const isFirst = !rows.rows?.size && entries.length > FIRST_ROWS;
-    if (isFirst) later();
-    reconcile(rows, isFirst ? entries.slice(0, FIRST_ROWS) : entries, (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
+    const made = rows.rows?.size ?? 0;
+    const limit = made === 0 ? Math.ceil(innerHeight / LOWEST_ROW) : made + ROWS_A_FRAME;
+    if (entries.length > limit) later();
+    reconcile(rows, entries.slice(0, limit), (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
       (row, entry) => (entry.room ? updateRow(row, entry.room) : updatePerson(row, entry.person)));
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
   }

@@ -6,11 +6,15 @@ const TABLES = { en, de };
 
 export const languages = Object.keys(TABLES).map((code) => ({ code, name: TABLES[code].languageName }));
 
+let current = initialLanguage();
+let plurals = new Intl.PluralRules(current);
+let numbers = new Intl.NumberFormat(current);
+document.documentElement.lang = current;
+
 /** The language in use: chosen, else the browser's first that there is, else English. */
-export let language = initialLanguage();
-let plurals = new Intl.PluralRules(language);
-let numbers = new Intl.NumberFormat(language);
-document.documentElement.lang = language;
+export function language() {
+  return current;
+}
 
 function initialLanguage() {
   const code = chosen("language", "");
@@ -20,16 +24,16 @@ function initialLanguage() {
 
 /** Changes the language for this browser. The caller draws everything again. */
 export function setLanguage(code) {
-  language = code in TABLES ? code : "en";
-  plurals = new Intl.PluralRules(language);
-  numbers = new Intl.NumberFormat(language);
-  document.documentElement.lang = language;
-  keepChoice("language", language);
+  current = code in TABLES ? code : "en";
+  plurals = new Intl.PluralRules(current);
+  numbers = new Intl.NumberFormat(current);
+  document.documentElement.lang = current;
+  keepChoice("language", current);
 }
 
 /** The text of `key` with `values` filled in. */
 export function t(key, values = {}) {
-  let entry = TABLES[language][key] ?? en[key] ?? key;
+  let entry = TABLES[current][key] ?? en[key] ?? key;
   if (typeof entry === "object") entry = entry[plurals.select(values.count)] ?? entry.other;
   return entry.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = values[name];
@@ -39,6 +43,6 @@ export function t(key, values = {}) {
 
 /** What a person reads about a failure: the table's text if there is one, else the server's own. */
 export function failureText(failure) {
-  const known = TABLES[language][`error.${failure?.code}`];
+  const known = TABLES[current][`error.${failure?.code}`];
   return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");
 }

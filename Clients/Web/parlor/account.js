@@ -101,13 +101,13 @@ export class Account {
   open(roomId) {
     let room = this.#open.get(roomId);
     if (!room || room.isGone) {
-      const participantIds = this.rooms.get(roomId)?.participants.map(({ userId }) => userId) ?? [];
       room = {
-        conversation: new Conversation(roomId, this.#backing, { participantIds, isAway: this.#isAway }),
+        conversation: new Conversation(roomId, this.#backing, { isAway: this.#isAway }),
         board: new Board(roomId, this.#backing, { isAway: this.#isAway }),
         screens: 0,
       };
       this.#open.set(roomId, room);
+      this.#nameParticipants(roomId, room.conversation);
     }
     room.screens += 1;
     if (room.screens === 1 && !this.#isEnded) {
@@ -124,6 +124,19 @@ export class Account {
         if (isOpen) this.#close(roomId, room);
         isOpen = false;
       },
+    });
+  }
+
+  /** A room that is opened by its address is open before the rooms have come, and learns with them who is in it. */
+  #nameParticipants(roomId, conversation) {
+    const isNamed = () => {
+      const known = this.rooms.get(roomId);
+      if (known) conversation.setParticipants(known.participants.map(({ userId }) => userId));
+      return Boolean(known);
+    };
+    if (isNamed()) return;
+    const unsubscribe = this.rooms.subscribe(() => {
+      if (isNamed() || this.#open.get(roomId)?.conversation !== conversation) unsubscribe();
     });
   }
 

@@ -36,14 +36,14 @@ export class Conversation extends Observable {
   #sentAfter = new Map();
 
   /** @param backing what all of one person's conversations share: `{ platform, server, outbox, receipts, cache, ownId, onTyping }`. */
-  constructor(roomId, backing, { participantIds, isAway }) {
+  constructor(roomId, backing, { isAway }) {
     super();
     this.roomId = roomId;
     this.#backing = backing;
     this.#ownId = backing.ownId;
     this.#lane = messagesLane(roomId);
     const { platform, server } = backing;
-    this.#store = new MessageStore(this.#ownId, participantIds);
+    this.#store = new MessageStore(this.#ownId);
     this.#cacheWriter = new CacheWriter(platform, this.#store, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
     this.#loading = new Loading(platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
     this.#loader = new MessageLoader({
@@ -132,6 +132,11 @@ export class Conversation extends Observable {
   }
 
   // What the account says; not for a screen
+
+  setParticipants(ids) {
+    this.#store.setParticipants(ids);
+    this.#changed();
+  }
 
   enter() {
     const visit = ++this.#visit;

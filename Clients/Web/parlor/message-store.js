@@ -54,6 +54,12 @@ export class MessageStore {
     return this.#tempIds.has(tempId);
   }
 
+  /** Who has to have read a message for it to be read by all. Until they are known, only the server says that it is. */
+  setParticipants(ids) {
+    this.#participantIds = ids;
+    for (const { message } of [...this.#items]) this.#put(message);
+  }
+
   newest(count) {
     return this.#items.slice(-count).map((item) => item.message);
   }

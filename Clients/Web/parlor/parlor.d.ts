@@ -150,6 +150,8 @@ export function memoryStorage(): ParlorStorage;
 /** Everything that the library takes from its environment. Tests replace it. */
 export interface Platform {
   fetch: typeof fetch;
+  /** Whether the browser says that it has no network. False says nothing. */
+  isOffline(): boolean;
   /** Absent: long-polling only. */
   WebSocket?: typeof WebSocket;
   setTimeout(run: () => void, milliseconds: number): unknown;
@@ -215,8 +217,9 @@ export class Parlor {
   /** Disconnects. What is unsent stays, and is sent after the next `start()`. */
   stop(): Promise<void>;
   /**
-   * Connects at once, without waiting for the next attempt. Call it on `online`, and on `visibilitychange` to visible.
-   * A connection that has received nothing for longer than the ping interval is closed and opened again.
+   * Connects at once, without waiting for the next attempt. Call it on `online` and `offline`, and on `visibilitychange` to visible.
+   * A connection that has received nothing for longer than the ping interval is closed and opened again; any is, if the browser
+   * says that it has no network.
    */
   wake(): void;
   /** Call it on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */

@@ -8,6 +8,7 @@ export function browserPlatform(overrides = {}) {
     setTimeout: (run, milliseconds) => scope.setTimeout(run, milliseconds),
     clearTimeout: (timer) => scope.clearTimeout(timer),
     now: () => Date.now(),
+    isOffline: () => scope.navigator?.onLine === false,
     random: () => Math.random(),
     makeId: () => makeId(scope.crypto),
     locks: locks && { request: (name, run) => locks.request(name, run) },

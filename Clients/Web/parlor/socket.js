@@ -89,7 +89,8 @@ export class RoomsSocket {
     this.#backoff.reset();
     this.#skipsPause = this.#isRunning && this.#link === null;
     this.#pause?.cancel();
-    if (this.#link?.isStale) {
+    // A browser that has lost its network tells no socket: it would seem to be open until the server's ping is overdue.
+    if (this.#link?.isStale || (this.#link && this.#platform.isOffline())) {
       this.#skipsPause = true;
       this.#link.close(ClientFailure.offline("The server has fallen silent."));
     }

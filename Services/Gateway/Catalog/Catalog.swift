@@ -13,15 +13,16 @@ package final class Catalog: Sendable {
     package let batched: Set<String>
     /// Those that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The logs that together tell of each change of the lists of rooms that `Subject.rooms` is asked for; nil if one could go untold.
+    /// The logs that together have an entry for each change of the lists of rooms at
+    /// `Subject.rooms`; nil if a change could be missing from them.
     package let listLogs: [String]?
     /// Counts the announcements that changed it.
     package let revision: Int
     private let required: Set<String>
 
-    /// What is known before any announcement.
+    /// The catalog before any announcement.
     ///
-    /// - Parameter required: the services without which the product is not whole.
+    /// - Parameter required: the services without which the product is incomplete.
     package convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
 
     private init(_ manifests: [String: Manifest], required: Set<String>, revision: Int) {
@@ -66,7 +67,8 @@ package final class Catalog: Sendable {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
     }
 
-    /// Until every required service was heard from, what is unknown may be theirs.
+    /// True once every required service has announced itself. Until then an unknown route may
+    /// belong to one of them.
     package var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
 }
 
@@ -74,10 +76,11 @@ extension Catalog {
     /// Orders of rooms that the gateway itself knows.
     private static let ownClaims: Set = ["sort activity", "sort content"]
 
-    /// What a manifest wants for its service and another service has already. Whoever was first keeps it: otherwise a service that somebody
-    /// took over could draw others' requests to itself, passwords among them.
+    /// The first claim of a manifest that another service already has. The first owner keeps it:
+    /// otherwise a compromised service could redirect others' requests to itself, passwords among
+    /// them.
     ///
-    /// - Returns: nil if there is nothing; the gateway is a holder, too.
+    /// - Returns: nil if there is no conflict. The gateway is a holder, too.
     package func conflict(with manifest: Manifest) -> (claim: String, holder: String)? {
         let claims = manifest.claims
         if let claim = Self.ownClaims.intersection(claims).min() { return (claim, "gateway") }
@@ -89,7 +92,7 @@ extension Catalog {
 }
 
 extension Manifest {
-    /// What only one service can have, as operators read it.
+    /// The things that only one service can have, as operators read them.
     fileprivate var claims: Set<String> {
         var claims: Set<String> = []
         for route in routes {

@@ -20,19 +20,21 @@ package final class Directory: Sendable {
         var catalog: Catalog
         var followers: [String: LogFollower] = [:]
         var subscriptions: [BusSubscription] = []
-        /// The services that were ever heard from, and of whose log, if there is one, it is known where it is followed from.
+        /// The services that announced themselves and, if they have a log, are followed from a
+        /// known position.
         var settled: Set<String> = []
-        /// What the file holds, to write it only when it changes.
+        /// The file's content, so that it is written only after a change.
         var saved: [String: JSONValue] = [:]
         /// When each service was last announced, as known at the last sweep or by a change.
         var announcedAt: [String: Timestamp] = [:]
         /// Those that were announced since the last sweep.
         var announcedNames: Set<String> = []
-        /// Whether all have been asked to announce themselves since the last sweep, and the bus was there all the time.
+        /// True if all services were asked to announce themselves since the last sweep, and the bus
+        /// was connected all the time.
         var wasAsked = false
         var sweeping: Task<Void, Never>?
 
-        /// What goes into the file.
+        /// The manifests to write into the file.
         var known: [KnownManifest] {
             catalog.services.compactMap { manifest in
                 announcedAt[manifest.service].map { KnownManifest(manifest: manifest, announcedAt: $0) }
@@ -55,17 +57,20 @@ package final class Directory: Sendable {
     static let maxServices = 256
     /// A service that nobody has announced for so long is forgotten: what it offered is not there any more, and not down.
     static let lifetime: Duration = .seconds(86_400)
-    /// How often services are asked to announce themselves, and who was silent for too long is looked for.
+    /// The interval at which services are asked to announce themselves, and silent ones are
+    /// removed.
     private static let sweepInterval: Duration = .seconds(600)
 
     private static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
-    ///   - file: where manifests are kept over restarts; nil where all services are in this process.
-    ///   - logs: takes the entries of every service's log, on the loop.
-    ///   - onAnnouncement: told of each, also of one that changes nothing; any thread.
-    ///   - onHead: takes the place where the service's log stands, after `onAnnouncement`; also of a log that is not followed here.
-    ///   - onForgotten: called with a service that is forgotten; any thread.
+    ///   - file: the cache of manifests over restarts; nil if all services are in this process.
+    ///   - logs: receives the entries of every service's log, on the loop.
+    ///   - onAnnouncement: called with each announcement, also one that changes nothing, on any
+    ///     thread.
+    ///   - onHead: receives the end of the service's log, after `onAnnouncement`, also of a log
+    ///     that is not followed here.
+    ///   - onForgotten: called with a service that was removed, on any thread.
     package init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
@@ -88,7 +93,7 @@ package final class Directory: Sendable {
 
     package var catalog: Catalog { state.withLock { $0.catalog } }
 
-    /// Whether a subject's service has said that it takes questions in batches.
+    /// True if a subject's service accepts requests in batches.
     package func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
 
     package func start() throws(BusError) {
@@ -120,10 +125,11 @@ package final class Directory: Sendable {
         discover()
     }
 
-    /// Returns once these services, and all that are known to have a log, were heard from and are followed, so that nobody is refused for want
-    /// of that; or when the time is over, or the task cancelled.
+    /// Returns once these services, and all that are known to have a log, announced themselves and
+    /// are followed, so that no request fails for lack of them. Also returns when the time is over
+    /// or the task is cancelled.
     ///
-    /// - Returns: those it was in vain for.
+    /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
         let end = LoopInstant.now() + limit
         while true {
@@ -144,12 +150,12 @@ package final class Directory: Sendable {
         await file?.close()
     }
 
-    /// Somebody was told that this entry exists.
+    /// Notes that this entry exists: a client or service already knows of it.
     package func expect(_ position: StreamPosition) {
         state.withLock { $0.followers[position.stream] }?.expect(position.seq)
     }
 
-    /// Every service is asked to announce itself, which also tells where its log stands.
+    /// Asks every service to announce itself. The announcement also has the end of its log.
     func discover() {
         do throws(BusError) {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
@@ -182,7 +188,8 @@ package final class Directory: Sendable {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
             log.error(
-                "a service is refused that offers what another does", ["name": name, "what": claim, "of": holder])
+                "service rejected: another one has the same routes or events",
+                ["name": name, "what": claim, "of": holder])
             return false
         }
         let hasRoom = state.withLock { state in
@@ -208,7 +215,7 @@ package final class Directory: Sendable {
             follower?.stop()
             return learn(manifest)
         }
-        if isUnknown { log.info("a service is there", ["name": name]) }
+        if isUnknown { log.info("service discovered", ["name": name]) }
         onAnnouncement(manifest)
         return true
     }
@@ -272,7 +279,7 @@ package final class Directory: Sendable {
             return (forgotten, state.known)
         }
         for name in forgotten {
-            log.info("a service is forgotten that nobody has announced for a day", ["name": name])
+            log.info("service forgotten: not announced for a day", ["name": name])
             onForgotten(name)
         }
         file?.save(known)

@@ -21,7 +21,7 @@ package struct EntryFetcher: Sendable {
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string)
     }
 
-    /// Where each of these logs ends; without those whose owner does not answer.
+    /// The end of each of these logs, without those whose owner does not reply.
     package func heads(of streams: [String], by deadline: LoopInstant) async -> [String: LogPosition] {
         await client.heads(of: streams, within: deadline - .now())
     }

@@ -49,7 +49,7 @@ package final class ManifestFile: Sendable {
         do throws(BlockingQueueError) {
             try unsaved.push(manifests, bytes: 0)
         } catch {
-            log.warning("manifests are not kept", ["path": path, "error": "\(error)"])
+            log.warning("manifest cache not written", ["path": path, "error": "\(error)"])
         }
     }
 
@@ -72,12 +72,12 @@ package final class ManifestFile: Sendable {
             }
         }
         guard let file = fopen(temporary, "w") else {
-            return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
+            return log.warning("manifest cache not written", ["path": path, "error": String(cString: strerror(errno))])
         }
         let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
         guard fclose(file) == 0, isWritten, rename(temporary, path) == 0 else {
             unlink(temporary)
-            return log.warning("manifests are not kept", ["path": path, "error": String(cString: strerror(errno))])
+            return log.warning("manifest cache not written", ["path": path, "error": String(cString: strerror(errno))])
         }
     }
 }

@@ -12,10 +12,10 @@ package final class RequestForwarder: Sendable {
     private let direct: any MessageBus
     private let directory: Directory
     private let log: Logger
-    /// How long a request may take, from its arrival to its answer.
+    /// The deadline of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
-    /// What a person calls a service that the gateway knows nothing of.
+    /// The name, in messages for people, of a service that the gateway does not know.
     private static let anyService = "This part of the service"
 
     /// Questions that a service takes in batches go together (`BatchingBus`); sockets' events, which have to keep their order, do not.
@@ -27,9 +27,10 @@ package final class RequestForwarder: Sendable {
         self.log = log
     }
 
-    /// Of a request that came just now.
+    /// The origin of a request that arrives now.
     ///
-    /// - Parameter trace: the header `traceparent`; of a socket's event, which has no headers, that member of its payload.
+    /// - Parameter trace: the header `traceparent`; of a socket's event, which has no headers, that
+    ///   member of its payload.
     package func origin(_ id: String, trace: String? = nil) -> RequestOrigin {
         RequestOrigin(id: id, trace: trace.flatMap(TraceParent.init), deadline: .now() + requestTimeout)
     }

@@ -2,7 +2,7 @@ import Contracts
 import MessageBus
 import Reactor
 
-/// What goes with a request through all that is done for it.
+/// The context of a request, in all that is done for it.
 package struct RequestOrigin: Sendable {
     /// The caller's `X-Request-Id`, or one made at the edge: in the log lines of every service.
     package let id: String

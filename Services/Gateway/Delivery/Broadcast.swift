@@ -30,7 +30,7 @@ package final class Broadcast: Sendable {
     /// The place after it.
     func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
-    /// The person who has sent what they were typing, if this entry says so.
+    /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
 }
 

@@ -53,10 +53,10 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private var state = State.ready
     private var packets: [OutgoingPacket] = []
     private var byteCount = 0
-    /// How long the last broadcast took, and when its output was written.
+    /// The duration of the last broadcast, and the time at which its output was written.
     private var lastDuration: Duration = .zero
     private var lastEnd = LoopInstant(nanoseconds: 0)
-    /// Whether the end of this turn, or the loop's next idle turn, looks if the pause can end.
+    /// True if the end of this turn, or the loop's next idle turn, checks if the pause can end.
     private var isLooking = false
     private var awaitsIdleTurn = false
     /// The sockets are about to be closed: nothing can wait.
@@ -126,7 +126,8 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
 
-    /// Whether so many times of what the last broadcast took are over since then. Not while there is one.
+    /// True if the pause has lasted this many times as long as the last broadcast. False during a
+    /// broadcast.
     private func hasPaused(_ factor: Double) -> Bool {
         if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
     }

@@ -7,7 +7,7 @@ import Reactor
 package struct ClientLiveness {
     /// When it last answered a ping, connected or sent an event.
     private(set) var lastActiveAt: LoopInstant
-    /// How far each stream had been fanned out when the ping went out that has no answer yet.
+    /// The position of each stream's fan-out when the latest unanswered ping was sent.
     private var pinged: [String: Int]?
     private var confirmed: [String: Int] = [:]
 

@@ -3,7 +3,7 @@ import EventLog
 import ServiceKit
 import Synchronization
 
-/// How far each log is followed, and how long a change takes to clients.
+/// Metrics of delivery: the position in each log, and the time from a change to clients.
 package final class DeliveryMetrics: Sendable {
     private let fanout: Histogram
     private let metrics: Metrics
@@ -15,7 +15,8 @@ package final class DeliveryMetrics: Sendable {
         self.metrics = metrics
         self.clock = clock
         fanout = metrics.histogram(
-            "parlor_fanout_seconds", "From a change to its events on a loop's sockets, by the clocks of both machines.")
+            "parlor_fanout_seconds",
+            "Time from a change to its events on a loop's sockets, by both machines' clocks, in seconds.")
     }
 
     /// The log is followed up to there, from its start or a jump on. Lag is what the service's `parlor_log_seq` is ahead.
@@ -23,7 +24,7 @@ package final class DeliveryMetrics: Sendable {
         let isNew = followed.withLock { $0.updateValue(seq, forKey: stream) == nil }
         guard isNew else { return }
         metrics.gauge(
-            "parlor_followed_seq", "The last entry of a service's event log that was fanned out.",
+            "parlor_followed_seq", "Newest fanned-out entry of a service's event log.",
             labels: ["service": stream]
         ) { [weak self] in Double(self?.followed.withLock { $0[stream] } ?? 0) }
     }

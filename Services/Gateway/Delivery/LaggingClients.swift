@@ -11,7 +11,7 @@ final class LaggingClients {
     private var clients: [ObjectIdentifier: Subscriber] = [:]
     private var timer: LoopTimer?
 
-    /// How often it is looked at whether clients have read on.
+    /// The interval at which the queues of lagging clients are checked.
     private static let interval: Duration = .milliseconds(100)
 
     init(on loop: EventLoop) { self.loop = loop }

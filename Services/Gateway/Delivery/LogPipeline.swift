@@ -5,16 +5,18 @@ import GatewayPresence
 import RoomViews
 import ServiceKit
 
-/// What happens to the entries of services' logs, in this order:
+/// Takes the entries of services' logs through these steps, in this order:
 ///
-/// 1. Each is framed once, for all sockets of all loops (`Broadcast`).
-/// 2. Lists of rooms that they concern become stale. Before any client is sent an event of theirs: who asks for the list because of the
-///    event must not be answered the old one.
+/// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`).
+/// 2. Cached lists of rooms that it concerns become stale. This comes before any client gets an
+/// event of it: a client that asks for the list because of the event must not get the old one.
 /// 3. The log's position is noted for the metrics.
-/// 4. The typing of those who have sent what they typed ends. Before the message, so that nobody types on after it.
-/// 5. All are handed to every loop, which sends them, remembers them for those who come back, and releases the acks that wait for them.
+/// 4. Typing ends for people who sent what they typed. This comes before the message, so that
+/// nobody appears to type after it.
+/// 5. Every loop gets the entries. It sends them, buffers them for clients that reconnect, and
+/// releases the acks that wait for them.
 ///
-/// All of it is called on the directory's loop, which is also the loop of `Presence`.
+/// All of it runs on the directory's loop, which is also the loop of `Presence`.
 package final class LogPipeline: LogReceiver {
     private let cache: RoomListCache
     private let metrics: DeliveryMetrics
@@ -43,8 +45,9 @@ package final class LogPipeline: LogReceiver {
         self.log = log
     }
 
-    /// A log is followed after this position. Caches and loops are told in the order of `receive`; then what stands just before is fetched, so
-    /// that those whom a restart of this gateway sent away are caught up from memory.
+    /// Begins to follow a log after this position. Caches and loops learn of it in the order of
+    /// `receive`. Then the entries just before are fetched, so that clients that a restart of this
+    /// gateway disconnected are caught up from memory.
     package func start(_ stream: String, after position: LogPosition) {
         cache.start(stream, after: position)
         metrics.note(position.seq, of: stream)

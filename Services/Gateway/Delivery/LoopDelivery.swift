@@ -19,7 +19,7 @@ package actor LoopDelivery: LoopPart {
     private let globalScope: GlobalScope
     private let metrics: DeliveryMetrics
     private let log: Logger
-    /// What was asked on this loop and is not answered yet.
+    /// The number of requests on this loop without an answer so far.
     private nonisolated let inFlight = Atomic(0)
 
     private let audience = Audience()

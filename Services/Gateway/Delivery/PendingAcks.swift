@@ -1,7 +1,7 @@
 import Contracts
 import Reactor
 
-/// How far each stream has been fanned out to a loop's sockets, and the acks that wait for it to get there.
+/// The position of each stream's fan-out to a loop's sockets, and the acks that wait for it.
 struct PendingAcks {
     struct Ack {
         let id: Int

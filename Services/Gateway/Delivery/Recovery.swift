@@ -19,11 +19,12 @@ package struct Recovery: Sendable {
     private let requestTimeout: Duration
     private let log: Logger
 
-    /// More than this is not replayed to a socket: loading anew is cheaper for both sides.
+    /// The maximum of events replayed to a socket. Beyond it, loading again is cheaper for both
+    /// sides.
     private static let maxReplayed = 10_000
     private static let pageSize = 500
     private static let pageBytes = 1 << 20
-    /// What may wait for a socket before its replay goes on, and how often that is looked at.
+    /// The queue below which a socket's replay continues, and the interval at which it is checked.
     private static let maxBacklog = 128 * 1024
     private static let backlogInterval: Duration = .milliseconds(20)
     /// Between two questions to a log's owner that is away.
@@ -41,9 +42,11 @@ package struct Recovery: Sendable {
         self.log = log
     }
 
-    /// Catches a subscriber up from the cursor it came with. It then belongs to the audience, unless it has closed.
+    /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience,
+    /// unless it has closed.
     ///
-    /// What it asks meanwhile waits: so what cannot be had within the time of a request is given up, and said to be.
+    /// Its requests wait meanwhile. So entries that cannot be fetched within a request's deadline
+    /// are given up, and the client learns that it has to reload.
     func recover(
         _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
     ) async {
@@ -192,8 +195,9 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// Whether this loop has fanned out what a cursor says. Another gateway may have been further when it gave the cursor: a
-    /// short while is waited for all of its streams together.
+    /// True once this loop has fanned out up to a cursor's positions. Another gateway may have been
+    /// ahead when it issued the cursor, so this waits a short while, for all of its streams
+    /// together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {

@@ -2,9 +2,11 @@ import Contracts
 import EventLog
 import SocketIO
 
-/// What one person missed between two places in several streams: each stream in its order, and all of them by time.
+/// The events that one person missed between two positions in several streams: each stream in its
+/// order, and all of them by time.
 ///
-/// Pure: it says what it needs, is given it, and hands out pages. `cursor` always stands behind what was handed out.
+/// Pure: it says which entries it needs, is given them, and returns pages. `cursor` always stands
+/// after the events that were returned.
 package struct Replay {
     package enum Scope {
         /// All room events of the person's rooms, and what is for the person alone.
@@ -20,7 +22,7 @@ package struct Replay {
 
     package struct Page: Sendable {
         package let events: [Event]
-        /// Whether there is at least one event after these.
+        /// True if there is at least one event after these.
         package let isMore: Bool
     }
 
@@ -55,10 +57,11 @@ package struct Replay {
     private var bytes = 0
 
     /// - Parameters:
-    ///   - ends: where to stop.
-    ///   - limit: events in a page.
+    ///   - ends: the positions at which to stop.
+    ///   - limit: the maximum of events in a page.
     ///   - maxBytes: a page ends after the event that reaches it.
-    /// - Returns: nil if one of the streams is not the cursor's: what happened to the other cannot be told.
+    /// - Returns: nil if one of the streams is not the cursor's: the events of another past are
+    ///   unknown.
     package init?(
         from cursor: SyncCursor, to ends: [String: LogPosition], for userID: String, _ scope: Scope = .person,
         limit: Int,

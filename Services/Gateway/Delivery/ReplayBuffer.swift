@@ -82,11 +82,13 @@ struct ReplayBuffer {
 
     func position(of stream: String) -> LogPosition? { streams[stream].map(Self.position) }
 
-    /// Adds what a stream told before it was followed from here: as many of the newest entries as one generation takes.
+    /// Adds the entries of a stream before the position from which it is followed: as many of the
+    /// newest as one generation takes.
     ///
     /// - Parameters:
     ///   - entries: all of the stream's after `start`, in order, up to `end`.
-    ///   - end: where the stream was followed from. If it is another place by now, the entries are of no use.
+    ///   - end: the position from which the stream is followed. If it is a different one by now,
+    ///     the entries are not used.
     mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq

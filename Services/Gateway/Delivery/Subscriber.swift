@@ -20,7 +20,8 @@ package final class Subscriber {
     var seen: [String: Int] = [:]
     /// Logs that were not followed yet when it became live.
     var unfollowed: Set<String> = []
-    /// Where it was caught up to, if it came with a cursor; and for the rooms that it has left again, where that was.
+    /// The state up to which it was caught up, if it sent a cursor. For rooms that it has left
+    /// again, the state at that time.
     var continuesFrom: SyncCursor?
     var continuedRooms: [String: SyncCursor] = [:]
     /// Presence and typing that it was not sent, as it was behind: each the opposite of what it believes.

@@ -3,7 +3,7 @@ import EventLog
 import JSON
 import Security
 
-/// How far a client has been told of every service's event log.
+/// The positions in every service's event log up to which a client has all events.
 package struct SyncCursor: Sendable, Equatable {
     package struct StreamState: Sendable, Equatable {
         var position: LogPosition

@@ -20,12 +20,13 @@ struct AdmittedCall: Sendable {
     let slot: RequestSlots.Slot?
 }
 
-/// Whether a call is carried out. What costs least is asked first: the address, the length of the body, the token, the person, and only
-/// then the JSON of the body, which takes ten milliseconds for a mebibyte.
+/// Decides if a call is carried out. The cheapest checks come first: the address, the length of the
+/// body, the token, the person. The JSON of the body is last: it takes ten milliseconds for a
+/// mebibyte.
 package final class Admission: Sendable {
     private let limits: Limits
     private let tokens: TokenVerifier
-    /// Whether what is counted for each person and address is limited.
+    /// True if rate limits apply to people and addresses.
     private let isLimiting: Bool
 
     package init(limits: Limits, tokens: TokenVerifier, isLimiting: Bool) {
@@ -142,7 +143,8 @@ package final class Admission: Sendable {
         return route.wantsClient ? describe(client, with: request, claims, in: data) : data
     }
 
-    /// One object: the query's items or the body's members, then the path's parameters, of which the later win.
+    /// The request's data as one object: the query's items or the body's members, then the path's
+    /// parameters. If a name occurs twice, the later of these wins.
     private static func data(
         of request: HTTPRequest, _ parameters: [(name: String, value: String)]
     ) throws(ServiceError) -> JSONValue {

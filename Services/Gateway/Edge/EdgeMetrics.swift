@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-/// What a gateway measures of its clients' requests and events. What is open and cut off at its edge is in `EdgeCounters`.
+/// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {
     /// From a socket's event to its ack, also of a failure.
     let acks: Histogram
@@ -13,25 +13,25 @@ package final class EdgeMetrics: Sendable {
     let endedSockets: Counter
     /// Sockets that gave way to a newer one of their person.
     let replacedSockets: Counter
-    /// What the edge counts of it is registered with the server.
+    /// The metric of refusals. The edge's own counts of it are registered with the server.
     package static let refused = (
-        name: "parlor_refused_total", help: "What clients were refused, by the limit that they were over."
+        name: "parlor_refused_total", help: "Refusals at the edge, by limit."
     )
 
     package init(_ metrics: Metrics) {
-        acks = metrics.histogram("parlor_ack_seconds", "From a socket's event to its ack.")
-        failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that say that a service failed.")
+        acks = metrics.histogram("parlor_ack_seconds", "Time from a socket's event to its ack, in seconds.")
+        failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that report a failed service.")
         errors = Dictionary(
             uniqueKeysWithValues: ErrorCode.allCases.map { code in
                 (
                     code,
                     metrics.counter(
-                        "parlor_errors_total", "Errors that clients were answered, over HTTP and sockets.",
+                        "parlor_errors_total", "Errors sent to clients, over HTTP and sockets.",
                         labels: ["code": code.rawValue])
                 )
             })
         endedSockets = metrics.counter(
-            "parlor_session_closes_total", "Sockets that were disconnected as their session had ended.")
+            "parlor_session_closes_total", "Sockets disconnected because their session ended.")
         replacedSockets = metrics.counter(
             Self.refused.name, Self.refused.help, labels: ["what": "socket", "limit": "person"])
     }

@@ -1,10 +1,12 @@
 import Contracts
 import Synchronization
 
-/// The sessions whose access tokens are refused, for as long as one of those could be good: a token is checked without asking anyone.
+/// The ended sessions whose access tokens are refused while one could still be valid: a token is
+/// checked without a request.
 ///
-/// Bounded: beyond `capacity`, the sessions that ended first are forgotten, and in their place every token is refused that was made before they
-/// ended. Whoever holds such a token renews it, as if it had expired; nobody comes in who should not.
+/// Bounded: beyond `capacity`, the sessions that ended first are evicted. Then every token from
+/// before their end is refused instead. A client with such a token refreshes it, as if it had
+/// expired. No refused token becomes valid again.
 package final class EndedSessions: Sendable {
     private struct Ended {
         let key: Int
@@ -14,7 +16,7 @@ package final class EndedSessions: Sendable {
 
     private struct State {
         var keys: Set<Int> = []
-        /// In the order in which they were heard of; those before `head` are forgotten.
+        /// In the order of arrival; those before `head` are evicted.
         var order: [Ended] = []
         var head = 0
         /// Tokens that were made until then, in seconds since 1970 as tokens say it, are refused.
@@ -40,7 +42,8 @@ package final class EndedSessions: Sendable {
 
     package init(capacity: Int = EndedSessions.capacity) { self.capacity = capacity }
 
-    /// Whether it is known which sessions ended before this gateway began to listen. Until then no token that names one is to be believed.
+    /// True once all sessions are known that ended before this gateway began to follow the log.
+    /// Until then a token that names a session is not trusted.
     package var isKnown: Bool { state.withLock { $0.isKnown } }
 
     package var count: Int { state.withLock { $0.keys.count } }
@@ -69,15 +72,17 @@ package final class EndedSessions: Sendable {
         }
     }
 
-    /// Whether a token that is good otherwise is refused for its session. One that names none is not.
+    /// True if a valid token is refused because its session ended. False for a token that names no
+    /// session.
     package func refuses(_ claims: AccessClaims) -> Bool {
         guard let id = claims.sessionID else { return false }
         let key = Self.key(id)
         return state.withLock { $0.keys.contains(key) || (claims.issuedAt ?? 0) <= $0.floor }
     }
 
-    /// 64 bits in the place of a text: of 200,000 that ended none has those of a given other, but once in 10¹⁴; and who chose ids could not
-    /// aim, as the hash has a key of this process'.
+    /// A 64-bit hash instead of the text. Among 200,000 ended sessions, a given other one collides
+    /// once in 10¹⁴. An attacker who chooses ids cannot aim for a collision, because the hash has a
+    /// key of this process.
     private static func key(_ id: String) -> Int {
         var hasher = Hasher()
         hasher.combine(id)

@@ -22,7 +22,8 @@ extension ErrorCode {
 }
 
 extension HTTPResponse {
-    /// What is for the one who asked alone, and may have tokens in it: nobody keeps it (RFC 6749, section 5.1), and it is what it says it is.
+    /// A response for the caller alone, which may contain tokens: no cache stores it (RFC 6749,
+    /// section 5.1), and no browser guesses another type.
     static func json(_ body: JSONValue, status: Int = 200) -> HTTPResponse {
         var headers = unkept
         headers.add("Content-Type", "application/json")

@@ -4,7 +4,7 @@ import JSON
 import Reactor
 import SocketIO
 
-/// Where the edge of a loop enters its fronts: on the loop, so that nothing has to wait or be copied.
+/// Connects a loop's edge to its fronts, on the loop, so that nothing waits or is copied.
 package final class LoopEdge: EdgeDelegate {
     private let http: HTTPFront
     private let sockets: SocketFront
@@ -44,17 +44,19 @@ package final class LoopEdge: EdgeDelegate {
         sockets.onLoop { $0.takes(event, ofBytes: bytes, on: socket) }
     }
 
-    package func socket(_ socket: Socket, received event: SocketIOEvent) {
-        sockets.onLoop { $0.receive(event, on: socket) }
+    package func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {
+        sockets.onLoop { $0.receive(event, ofBytes: bytes, on: socket) }
     }
 
-    package func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+    package func socket(
+        _ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal
+    ) {
         let message =
             switch refusal {
             case .attachments: "Attachments are not taken here."
             case .depth: "The event's payload is nested too deeply."
             }
-        sockets.onLoop { $0.refuse(event, .init(.malformedRequest, message), on: socket) }
+        sockets.onLoop { $0.refuse(event, ofBytes: bytes, .init(.malformedRequest, message), on: socket) }
     }
 
     package func socketIsPinged(_ socket: Socket) { sockets.onLoop { $0.notePing(on: socket) } }

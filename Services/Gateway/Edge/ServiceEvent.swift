@@ -13,7 +13,7 @@ final class ServiceEvent {
     let began: LoopInstant
     let declared: SocketEvent
     let pass: LimitPass
-    /// Whether the call that asks the service has returned.
+    /// True once the call that sends the request has returned.
     var isSent = false
 
     init(

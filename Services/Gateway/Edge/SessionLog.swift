@@ -21,7 +21,8 @@ package final class SessionLog: Sendable {
         var isStopped = false
     }
 
-    /// How long an entry may be lost and nobody notices: half of the second in which tokens have to be refused.
+    /// The interval after which a lost entry is noticed: half of the second within which tokens
+    /// have to be refused.
     package static let interval: Duration = .milliseconds(500)
     private static let settlingInterval: Duration = .milliseconds(2)
     private static let retryInterval: Duration = .milliseconds(250)
@@ -90,7 +91,7 @@ package final class SessionLog: Sendable {
         follower?.stop()
     }
 
-    /// A service has said where its log stands.
+    /// Notes the end of a service's log, from its announcement.
     package func announced(_ service: String, _ head: LogPosition) {
         state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
     }

@@ -168,11 +168,13 @@ package actor SocketFront: LoopPart {
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
         guard let session = socket.context as? SocketSession else { return true }
         let catalog = directory.catalog
-        let declared = catalog.socketEvents[event.name]
         do throws(ServiceError) {
+            guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, session) }
             try limits.check(
-                declared.map { Limits.of($0, catalog) } ?? [OwnLimits.ofEvent(event.name)],
-                person: session.caller.id, address: session.address, writing: declared == nil ? nil : bytes)
+                Limits.of(declared, catalog), person: session.caller.id, address: session.address, writing: bytes)
+            // Whether there will be room for it. It is counted once it is read.
+            if let refusal = socket.noteHeld(change: bytes) { throw limits.noRoom(isOwn: refusal == .own) }
+            socket.noteHeld(change: -bytes)
             return true
         } catch {
             session.subscriber.object.liveness.noteEvent(at: loop.now)
@@ -181,19 +183,35 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    func receive(_ event: SocketIOEvent, on socket: Socket) {
+    /// The gateway's own events are short, and an event that nobody has declared is refused whatever is in it.
+    private func refusal(ofLarge event: SocketIOEvent, _ session: SocketSession) throws(ServiceError) -> ServiceError {
+        let limit = OwnLimits.ofEvent(event.name)
+        if limit == OwnLimits.unknown { return try refusal(ofUndeclared: session) }
+        try limits.pass([limit], person: session.caller.id, address: session.address)
+        return ServiceError(.payloadTooLarge, "This event is longer than any of its kind.")
+    }
+
+    private func refusal(ofUndeclared session: SocketSession) throws(ServiceError) -> ServiceError {
+        // It may be the event of a service that has not announced itself yet.
+        guard directory.catalog.isWhole else { return .unavailable("This part of the service") }
+        try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+        return ServiceError(.malformedRequest, "There is no event of this name.")
+    }
+
+    func receive(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return }
         session.subscriber.object.liveness.noteEvent(at: loop.now)
         lastEvent &+= 1
         let origin = services.origin(
             "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
-        let request = SocketRequest(event: event, origin: origin)
+        let request = SocketRequest(event, ofBytes: bytes, origin: origin)
         // A person may have many sockets, so that what waits and what is under way of all of them counts together, too.
-        if socket.noteHeld(change: request.size) {
-            if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
-            if session.waiting.append(request) { return }
-            noteEnd(of: request, session)
+        if let refusal = socket.noteHeld(change: request.size) {
+            return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: socket)
         }
+        if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
+        if session.waiting.append(request) { return }
+        noteEnd(of: request, session)
         log.warning("a socket sends without waiting for answers", ["user": session.caller.id])
         dropWaiting(of: session)
         socket.closeTransport()
@@ -227,8 +245,8 @@ package actor SocketFront: LoopPart {
                 try limits.pass(
                     [OwnLimits.ofEvent(request.event.name)], person: session.caller.id, address: session.address)
             } catch {
-                answers.answer(request.event, of: session, since: .now(), .failure(error))
-                return noteEnd(of: request, session)
+                noteEnd(of: request, session)
+                return answers.answer(request.event, of: session, since: .now(), .failure(error))
             }
             if request.event.name == "room:join" { delivery.onLoop { $0.noteVisit() } }
             session.isChangingRooms = true
@@ -239,22 +257,29 @@ package actor SocketFront: LoopPart {
 
     private func changeRooms(_ request: SocketRequest, of session: SocketSession) async {
         let began = LoopInstant.now()
+        let outcome: Result<JSONValue?, ServiceError>
         do throws(ServiceError) {
-            let members = try await joins.change(request, of: session, on: self)
-            answers.answer(request.event, of: session, since: began, .success(members))
+            outcome = .success(try await joins.change(request, of: session, on: self))
         } catch {
-            answers.answer(request.event, of: session, since: began, .failure(error))
+            outcome = .failure(error)
         }
+        // The answer may take its room.
         noteEnd(of: request, session)
+        answers.answer(request.event, of: session, since: began, outcome)
         session.isChangingRooms = false
         resume(session)
     }
 
     /// An event that is not taken, whatever it is called.
-    func refuse(_ event: SocketIOEvent, _ error: ServiceError, on socket: Socket) {
+    func refuse(_ event: SocketIOEvent, ofBytes bytes: Int, _ error: ServiceError, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return answers.fail(event, error, to: socket) }
         do throws(ServiceError) {
-            try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
+            let catalog = directory.catalog
+            let declared = catalog.socketEvents[event.name].map { Limits.of($0, catalog) }
+            // It was read, so that its bytes count as those of one that is taken.
+            try limits.pass(
+                (declared ?? []) + [OwnLimits.unknown], person: session.caller.id, address: session.address,
+                writing: bytes)
             answers.fail(event, error, to: socket)
         } catch {
             answers.fail(event, error, to: socket)
@@ -271,13 +296,11 @@ package actor SocketFront: LoopPart {
         do throws(ServiceError) {
             let catalog = directory.catalog
             guard let declared = catalog.socketEvents[request.event.name] else {
-                guard catalog.isWhole else { throw .unavailable("This part of the service") }
-                try limits.pass([OwnLimits.unknown], person: session.caller.id, address: session.address)
-                throw ServiceError(.malformedRequest, "There is no event of this name.")
+                throw try refusal(ofUndeclared: session)
             }
             let pass = try limits.pass(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address,
-                writing: request.size)
+                writing: request.writtenBytes)
             let data = try request.payload
             let event = ServiceEvent(request, of: session, since: began, declared, pass)
             let bound = LoopBound(event, to: loop)
@@ -324,8 +347,8 @@ package actor SocketFront: LoopPart {
         _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
         _ outcome: Result<JSONValue?, ServiceError>
     ) {
-        answers.answer(request.event, of: session, since: began, outcome)
         noteEnd(of: request, session)
+        answers.answer(request.event, of: session, since: began, outcome)
         session.inFlight -= 1
         resume(session)
         delivery.endWork()

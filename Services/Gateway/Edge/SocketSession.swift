@@ -21,7 +21,7 @@ final class SocketSession {
 
     /// Events that wait: to be caught up, for a join or leave to be done, or for a free slot under way. Their time runs.
     var waiting = WaitingEvents()
-    /// Whether a join, leave or typing is being done: what comes after it waits.
+    /// True while a join, leave or typing event is handled: later events wait.
     var isChangingRooms = false
     var inFlight = 0
 
@@ -50,17 +50,23 @@ final class SocketSession {
 
 /// An event that asks for something, from when it came.
 struct SocketRequest: Sendable {
+    /// With its first argument alone, and nothing else of the message that it came in.
     let event: SocketIOEvent
     let origin: RequestOrigin
-    /// In bytes, roughly: with the objects that it is made of.
+    /// The memory that it takes, about.
     let size: Int
+    /// What it counts as written: at least as much, and all that its client sent for it.
+    let writtenBytes: Int
 
-    init(event: SocketIOEvent, origin: RequestOrigin) {
-        (self.event, self.origin) = (event, origin)
-        size = event.arguments.reduce(Self.overhead) { $0 + $1.bytes.count }
+    /// - Parameter bytes: of its message, if that is known.
+    init(_ event: SocketIOEvent, ofBytes bytes: Int, origin: RequestOrigin) {
+        self.event = event.withFirstArgumentCopied()
+        self.origin = origin
+        size = Self.overhead + event.name.utf8.count + (event.arguments.first?.bytes.count ?? 0)
+        writtenBytes = max(size, bytes)
     }
 
-    static let overhead = 256
+    private static let overhead = 256
 
     /// - Throws: `malformed_request`.
     var payload: JSONValue {

@@ -35,13 +35,14 @@ package struct TokenVerifier: Sendable {
     /// In seconds since 1970.
     private var now: Int { clock.now().milliseconds / 1000 }
 
-    /// Whether it is not known yet whether the session has ended: as long as nothing was heard of the service that ends them, after the
-    /// gateway's start.
+    /// True while it is unknown if the session has ended: after the gateway's start, until the
+    /// service that ends sessions announces itself.
     package func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
 
-    /// Who sends a request.
+    /// The person and session of a request.
     ///
-    /// - Throws: `unauthenticated`; `service_unavailable` if it is too early to say.
+    /// - Throws: `unauthenticated`; `service_unavailable` while it is unknown if the session has
+    ///   ended.
     package func claims(authorization field: String?) throws(ServiceError) -> AccessClaims {
         guard let claims = verify(authorization: field) else { throw ServiceError(.unauthenticated, "Log in first.") }
         guard !isTooEarly(for: claims) else { throw .unavailable("A part of this service") }

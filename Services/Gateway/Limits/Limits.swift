@@ -8,7 +8,7 @@ package struct LimitPass: Sendable {
     fileprivate let failures: [RateLimit]
     fileprivate let person: String?
     fileprivate let address: IPAddress
-    /// What was counted against the limit of bytes.
+    /// The bytes that were counted against the limit.
     fileprivate var bytes = 0
 }
 
@@ -20,7 +20,8 @@ package final class Limits: Sendable {
     private let refused: Counter
     private let clock: @Sendable () -> LoopInstant
 
-    /// What a write takes beside its own bytes: a row and an entry of a log have names, ids and times.
+    /// The overhead of a write beside its own bytes: a row and a log entry have names, ids and
+    /// times.
     private static let writeOverhead = 256
 
     /// - Parameter clock: one that does not go back.
@@ -31,7 +32,7 @@ package final class Limits: Sendable {
         self.limiter = limiter
         self.slots = slots
         self.clock = clock
-        refused = metrics.counter("parlor_rate_limited_total", "Requests and events that a limit refused.")
+        refused = metrics.counter("parlor_rate_limited_total", "Requests and events refused by a rate limit.")
     }
 
     /// In milliseconds.
@@ -101,7 +102,7 @@ package final class Limits: Sendable {
         limiter.giveBack(pass.failures, person: pass.person, address: pass.address, now: now)
     }
 
-    /// Of an address alone: there was no attempt that could have failed.
+    /// Returns what was counted for an address alone: there was no attempt that could have failed.
     package func giveBackFailures(of limits: [RateLimit], _ address: IPAddress) {
         let failures = limits.filter { $0.counted == .failures }
         limiter.giveBack(failures, person: nil, address: address, now: now)
@@ -113,7 +114,7 @@ package final class Limits: Sendable {
         limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)
     }
 
-    /// Whether so much may be written now. Nothing is counted: it is once it has come.
+    /// Checks that so many bytes may be written now. They are counted once they have arrived.
     ///
     /// - Throws: `rate_limited`.
     package func check(
@@ -151,7 +152,7 @@ package final class Limits: Sendable {
 
     // MARK: Sockets that connect
 
-    /// Whether the address may ask for one more connection, whatever token it shows.
+    /// True if the address may open one more connection, whatever its token.
     package func mayConnect(from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try passAddress([OwnLimits.connects], address) }
     }
@@ -162,7 +163,8 @@ package final class Limits: Sendable {
         }
     }
 
-    /// Whether a socket that comes back may ask for what it missed. If it may not, its client has to load anew.
+    /// True if a socket that reconnects may have the events that it missed. If not, its client has
+    /// to reload.
     package func mayRecover(_ person: String, from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try pass([OwnLimits.sync], person: person, address: address) }
     }
@@ -203,5 +205,15 @@ package final class Limits: Sendable {
         refused.add()
         return ServiceError(
             .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)
+    }
+
+    /// For an event for which no room is left.
+    ///
+    /// - Parameter isOwn: whether it is the person or the address that has as much as it may have, and not all together.
+    package func noRoom(isOwn: Bool) -> ServiceError {
+        refused.add()
+        return isOwn
+            ? ServiceError(.rateLimited, "Too much of yours is under way. Try again in a moment.", retryAfter: 1)
+            : ServiceError(.serviceUnavailable, "Too much is under way. Try again in a moment.")
     }
 }

@@ -5,7 +5,7 @@ package enum OwnLimits {
     package static let joins = RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10)
     package static let typing = RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10)
     package static let sync = RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60)
-    /// Of whatever comes over HTTP, before it is looked at. Of addresses alone.
+    /// The limit for all HTTP requests of an address, before anything else is checked.
     package static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
     /// At a start a client asks for its lists and for some conversations: thirty a second for all of a person's devices.
     package static let reads = RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A counting semaphore for each key: so many slots are taken at once. Whoever finds none free is refused, or waits; the ones that wait get
-/// theirs in the order they came.
+/// A counting semaphore for each key, with a fixed number of slots. If none is free, a caller is
+/// refused or waits; waiting callers get slots in their order.
 package final class Slots<Key: Hashable & Sendable>: Sendable {
     /// A slot that is taken until this is let go of.
     package final class Slot: Sendable {

@@ -2,8 +2,8 @@
 ///
 /// What changes while it is sent is published as it happens; each part has how things are when it leaves.
 struct OutgoingSnapshot: Sendable {
-    /// What the ids in a part come to, with what stands around each: escaped they may be six times as long, which is less
-    /// than half of the bus' longest line.
+    /// The maximum size of the ids in a part and of the text around them. Escaped they may be six
+    /// times as long, which is less than half of the bus's longest line.
     static let maxPartBytes = 64 * 1024
     private static let bytesAround = 32
     /// Between two parts: 6 MB/s, so that neither this loop nor a bus that takes 8 MiB ahead is filled.

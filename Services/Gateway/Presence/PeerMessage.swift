@@ -1,6 +1,6 @@
 import JSON
 
-/// What gateways publish to each other, on `gateways.*`.
+/// The messages between gateways, on `gateways.*`.
 struct PeerMessage: Sendable {
     enum Topic: String, CaseIterable, Sendable {
         case presence, typing, alive, hello, snapshot

@@ -9,7 +9,7 @@ import ServiceKit
 /// A snapshot goes out between live changes, and neither undoes the other: a part has what is so when it leaves, and what a
 /// gateway published since its snapshot began counts more than what the snapshot leaves out.
 struct PeerSync: Sendable {
-    /// What a message changes here.
+    /// The changes that a message makes here.
     struct Outcome {
         /// Entries that other gateways own from now on, or do no longer.
         var changed: [Presence.Entry] = []
@@ -21,9 +21,9 @@ struct PeerSync: Sendable {
     private let bus: any MessageBus
     private let log: Logger
     private var tracker = PeerTracker()
-    /// Of the last publication that says something of this gateway's entries.
+    /// The number of the last publication with changes of this gateway's entries.
     private var lastNumber = 0
-    /// What the other gateways know this one to own.
+    /// The entries that other gateways know as this one's.
     private var published: Set<Presence.Entry> = []
     private var snapshot: OutgoingSnapshot?
 

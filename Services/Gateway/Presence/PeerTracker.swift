@@ -1,10 +1,10 @@
-/// How much is known of what each of the other gateways owns.
+/// Tracks which of the other gateways' entries are known completely.
 ///
-/// A gateway numbers what it publishes of its entries. Whoever misses a number has missed something, and asks for a
-/// snapshot: of a gateway that is in sync all is known.
+/// A gateway numbers the publications of its entries. A receiver that misses a number asks for a
+/// snapshot. All entries of a gateway that is in sync are known.
 struct PeerTracker: Sendable {
     private struct Peer {
-        /// Of its last publication.
+        /// The number of its last publication.
         var number: Int?
         var isInSync = false
         /// It was asked for a snapshot a heartbeat ago at most, or is sending one.

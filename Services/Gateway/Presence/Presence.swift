@@ -4,11 +4,12 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Who has which room open and who is typing, over all gateways. It lives on one loop of each gateway.
+/// The people who have rooms open or are typing, over all gateways. It lives on one loop of each
+/// gateway.
 ///
-/// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then to the other gateways
-/// (`PeerSync`) and to clients. Typing goes to the others and to clients at once. What a gateway owned is removed when the
-/// gateway dies (`GatewayMembership`).
+/// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then
+/// to the other gateways (`PeerSync`) and to clients. Typing goes to other gateways and clients at
+/// once. A gateway's entries are removed when it dies (`GatewayMembership`).
 package actor Presence {
     /// Counts the changes of `present(in:)`, before anybody is sent them; from any thread.
     package nonisolated let changes = Atomic(0)
@@ -136,14 +137,15 @@ package actor Presence {
         if table.remove(entry, socketID: socketID) { publish(entry, isOn: false) }
     }
 
-    /// What was typed has been sent: every gateway sees that in the log, and ends the typing of its own sockets.
+    /// Ends a person's typing, because the message was sent. Every gateway sees that in the log,
+    /// and ends the typing of its own sockets.
     package func endTyping(_ member: RoomMember) {
         for socketID in table.sockets(owning: Entry(kind: .typing, member: member)) {
             stopTyping(member, socketID: socketID)
         }
     }
 
-    /// Who has these rooms open now.
+    /// The people who have these rooms open now.
     package func present(in roomIDs: [String]) -> [String: Set<String>] { table.present(in: roomIDs) }
 
     // MARK: Services
@@ -179,7 +181,7 @@ package actor Presence {
     }
 
     private func evict(_ gateway: String) {
-        log.warning("a gateway is gone", ["gateway": gateway])
+        log.warning("gateway lost", ["gateway": gateway])
         peers.forget(gateway)
         for entry in table.evict(gateway) { announceChange(of: entry) }
     }

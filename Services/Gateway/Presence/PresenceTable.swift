@@ -1,7 +1,8 @@
-/// Who has which room open and who types in it, over all gateways.
+/// The people who have rooms open and who type in them, over all gateways.
 ///
-/// Sockets own entries on this gateway, and gateways own them for their sockets. What changes between this gateway and an
-/// entry is for the other gateways, what changes between all gateways and an entry is for clients.
+/// Sockets own entries on this gateway, and gateways own them for their sockets. A change between
+/// this gateway and an entry goes to the other gateways; a change between all gateways and an entry
+/// goes to clients.
 struct PresenceTable: Sendable {
     private let gatewayID: String
     private var sockets = OwnerTable()
@@ -69,7 +70,7 @@ struct PresenceTable: Sendable {
         return evicted
     }
 
-    /// What clients are to be sent of an entry now: whether it is on; nil if they know.
+    /// The state of an entry that clients have to be sent: whether it is on; nil if they have it.
     mutating func takeChange(of entry: Presence.Entry) -> Bool? {
         let isOn = gateways.hasOwner(entry)
         guard isOn != published.contains(entry) else { return nil }
@@ -77,7 +78,7 @@ struct PresenceTable: Sendable {
         return isOn
     }
 
-    /// Who has these rooms open; no entry for a room that nobody has open.
+    /// The people who have these rooms open. A room that nobody has open is missing.
     func present(in roomIDs: [String]) -> [String: Set<String>] {
         var found: [String: Set<String>] = [:]
         for id in roomIDs { found[id] = present[id] }

@@ -18,7 +18,7 @@ extension Presence {
         package let member: RoomMember
     }
 
-    /// What clients are sent: a person came or went, began or stopped typing.
+    /// A change for clients: a person opened or closed the room, began or stopped typing.
     package struct Change: Sendable {
         package let entry: Entry
         package let isOn: Bool

@@ -9,12 +9,13 @@ import ServiceKit
 /// They are notified before other gateways and clients, so that they count right from then on. A service that was slow or
 /// away is notified later, of what is so then.
 actor ServiceNotifier {
-    /// How long a service may take.
+    /// The deadline of a service's reply.
     private static let timeout: Duration = .seconds(1)
     /// Members in one request: far below the bus' longest line.
     private static let maxBatch = 2000
-    /// Members of which a service may have to be notified later. Beyond it, a service that is away so long is not notified
-    /// that somebody left: the lease of this gateway ends that when the gateway does.
+    /// The maximum of members whose state a service may still have to receive. Beyond it, a service
+    /// that is unavailable does not learn that somebody left; the end of this gateway's lease
+    /// corrects that.
     private static let maxPending = 100_000
 
     private nonisolated let loop: EventLoop
@@ -28,7 +29,7 @@ actor ServiceNotifier {
     /// Those that were open when services were last notified of them.
     private var notified: Set<RoomMember> = []
     private var reconciling: [RoomMember: Task<Void, Never>] = [:]
-    /// By subject: the members of which the service may not know what they are now.
+    /// By subject: the members whose current state the service may not know.
     private var pending: [String: Set<RoomMember>] = [:]
     private var resyncing: Set<String> = []
 
@@ -59,7 +60,8 @@ actor ServiceNotifier {
         return task
     }
 
-    /// What changes meanwhile is notified next, so that the last that anyone receives is how it is.
+    /// Sends the member's state until it is current: a change during a request is sent next, so the
+    /// last state that a service receives is the current one.
     private func reconcile(_ member: RoomMember) async {
         while case let isOpen = open.contains(member), isOpen != notified.contains(member) {
             for subject in subjects.values { await notify(subject, member, isOpen: isOpen) }
@@ -99,7 +101,8 @@ actor ServiceNotifier {
         if let subject = subjects.removeValue(forKey: service) { pending[subject] = nil }
     }
 
-    /// Notifies services anew of all that is open here, with the next `retry`: they have taken this gateway for dead.
+    /// Makes the next `retry` send all that is open here again: the services have taken this
+    /// gateway for dead.
     func forgetNotified() {
         for subject in subjects.values { pending[subject, default: []].formUnion(notified) }
     }

@@ -97,7 +97,7 @@ package struct ComposedRoom: Sendable {
     }
 }
 
-/// What a Room is written from.
+/// The parts from which a Room is written.
 private struct Parts {
     let base: JSONObject
     let people: [JSONObject]

@@ -7,32 +7,35 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Makes Rooms as one person sees them: asks every contributor at once, for all rooms in one request, and merges.
+/// Composes Rooms as one person sees them: asks every contributor at once, for all rooms in one
+/// request, and merges the replies.
 ///
-/// A contributor that does not answer in time is named in `degraded`; what it last said of a room stands in, or its zeros.
+/// A contributor that does not reply in time is named in `degraded`; its last known values stand
+/// in, or its zeros.
 ///
-/// A class, as each call of a struct's `async` function begins with a copy of it.
+/// A class, because each call of a struct's `async` function begins with a copy of the struct.
 package final class RoomComposer: Sendable {
     package struct Composed: Sendable {
         package let rooms: [ComposedRoom]
         /// The services whose share is not fresh.
         package let degraded: [String]
         let fields: RoomFields
-        /// Who has which of the rooms open.
+        /// The people who have the rooms open.
         let present: [String: Set<String>]
         /// `Presence.changes` before that was looked up.
         let presenceChanges: Int
-        /// Of the catalog by which services were asked.
+        /// The revision of the catalog by which services were asked.
         let catalogRevision: Int
 
-        /// Whether writing them takes long.
+        /// True if writing them takes long.
         package var isLong: Bool { rooms.count > maxWrittenOnLoop }
     }
 
-    /// How what services answer is kept for when they are away: as all of a person's rooms, as some of them, or not at all.
+    /// The way in which services' replies are cached for the time of an outage: as all of a
+    /// person's rooms, as some of them, or not at all.
     package enum Remembered: Sendable { case all, some, nothing }
 
-    /// What one service adds to some rooms.
+    /// One service's fields of some rooms.
     struct Share: Sendable {
         let service: String
         let contribution: Contribution
@@ -46,8 +49,9 @@ package final class RoomComposer: Sendable {
     private let presence: Presence
     private let cache: RoomListCache
     private let longWork: LongWork
-    /// Of long lists that are composed, in all: each takes some megabytes while it is made. More would not be faster, as composing is work for
-    /// a core. How many of those that wait are one person's is bounded by `RequestSlots`.
+    /// Bounds the long lists that are composed at once: each takes some megabytes meanwhile. More
+    /// would not be faster, because composing is work for a core. `RequestSlots` bounds how many of
+    /// the waiting ones are one person's.
     private let longLists = Slots<String>(perKey: 4)
 
     package init(
@@ -70,7 +74,8 @@ package final class RoomComposer: Sendable {
     /// Rooms are of no use late: a contributor has this long.
     static let maxWait: Duration = .seconds(1)
 
-    /// - Throws: `service_unavailable` until each required service was heard from: it is not known what they add to rooms.
+    /// - Throws: `service_unavailable` until each required service has announced itself: its fields
+    ///   are unknown.
     package func compose(
         _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
         remembering remembered: Remembered
@@ -141,7 +146,7 @@ package final class RoomComposer: Sendable {
         return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
     }
 
-    /// What all of them add to a room, in the order of their fields.
+    /// The values of all services' fields in a room, in the order of the fields.
     static func values(of shares: [Share], at index: Int) -> [JSONValue] {
         var all: [JSONValue] = []
         all.reserveCapacity(8)

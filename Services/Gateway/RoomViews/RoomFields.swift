@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// What services add to every room, by what is made of it. Found out once for many rooms.
+/// Services' fields of a room, by their role. Computed once for many rooms.
 struct RoomFields: Sendable {
     struct Field: Sendable {
         let name: String
@@ -12,12 +12,12 @@ struct RoomFields: Sendable {
     /// A time that may be the room's last activity.
     struct Activity: Sendable {
         let type: String
-        /// What lists are asked for that are sorted by it.
+        /// The value of `sort` that selects this order.
         let sort: String
         let index: Int
     }
 
-    /// What is shown of a field where nothing is known, in the order of a room's values.
+    /// The values of unknown fields, in the order of a room's values.
     let zeros: [JSONValue]
     private(set) var values: [Field] = []
     private(set) var times: [Field] = []

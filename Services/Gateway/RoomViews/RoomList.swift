@@ -2,7 +2,8 @@ import HTTP
 import JSON
 import Security
 
-/// A list of rooms as one person sees them, as it is sent, and what of it no event log tells.
+/// A list of rooms as one person sees them, in the form that is sent, with the parts of it that are
+/// in no event log.
 package struct RoomList: Sendable {
     /// A room as it stands in the body.
     private struct Part: Sendable {
@@ -19,12 +20,12 @@ package struct RoomList: Sendable {
     }
 
     package let body: [UInt8]
-    /// A digest of the body: the same from each gateway, and after a restart. Whoever is in a room writes what others see of it, so
-    /// two bodies with one tag must not be findable.
+    /// A digest of the body: the same from each gateway, and after a restart. People in a room
+    /// write what others see of it, so nobody must be able to find two bodies with the same tag.
     let tag: EntityTag
     private let parts: [Part]
     let present: [String: Set<String>]
-    /// Whether each service's share is fresh.
+    /// True if each service's part is fresh.
     let isWhole: Bool
     let catalogRevision: Int
     /// `Presence.changes`, at a time when `present` was so.
@@ -85,7 +86,7 @@ package struct RoomList: Sendable {
     /// A room as it stands in the list.
     func room(_ id: String) -> JSONValue? { parts.first { $0.id == id }?.json }
 
-    /// What caching it takes, roughly.
+    /// Its approximate size in the cache.
     var size: Int { body.count + parts.count * 160 + present.count * 256 + 512 }
 
     /// The answer, or that the client has it already (RFC 9110, section 13.1.2). Caches have to ask each time: nothing says for how long

@@ -4,12 +4,12 @@ import JSON
 import ServiceKit
 import Synchronization
 
-/// What is remembered of people's rooms: the lists that were answered last, with which of their rooms have changed since; and what stands in
-/// for services that are away (`StaleRoomCache`).
+/// Caches people's lists of rooms, with the rooms that have changed since, and the values that
+/// stand in for unavailable services (`StaleRoomCache`).
 ///
-/// An entry of a log concerns its room, as all of its participants see it. The cache knows how far each log was followed, so that whoever knows
-/// where the logs end can tell whether a list is still what its services would answer. Whose lists were not asked for for the longest time
-/// loses them first.
+/// An entry of a log concerns its room, as all of its participants see it. The cache notes up to
+/// which position each log was followed. With the logs' ends, a caller can tell if a list is still
+/// what its services would reply. The least recently requested person's lists are evicted first.
 package final class RoomListCache: Sendable {
     /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000, which leaves
     /// little room to others; a longer one is not cached.
@@ -34,10 +34,11 @@ package final class RoomListCache: Sendable {
         /// The rooms that have changed since, in the list or new to it, and by which logs' entries.
         var changes: [String: LogSet] = [:]
 
-        /// Whether it is better composed anew.
+        /// True if composing the whole list is cheaper than a patch.
         var isUseless: Bool { changes.count > maxChanges || changes[""] != nil }
 
-        /// Whether composing the changed rooms alone gives the list as it is now: a new one has no place in it yet.
+        /// True if composing only the changed rooms gives the current list. It does not if a room
+        /// is new.
         var isPatchable: Bool { !isUseless && list.contains(changes.keys) }
 
         /// A room that is asked for by itself takes about twice what it takes among all of them. Of a short list all may be: that is over in a
@@ -67,7 +68,7 @@ package final class RoomListCache: Sendable {
     }
 
     private struct State {
-        /// How far each log was followed, all that it concerns marked.
+        /// The position of each log up to which all changed rooms are marked.
         var positions: [String: LogPosition] = [:]
         /// Each log's index in a `LogSet`.
         var logs: [String: Int] = [:]
@@ -119,7 +120,7 @@ package final class RoomListCache: Sendable {
 
     private static func size(of lists: [RoomSort: Cached]) -> Int { lists.values.reduce(0) { $0 + $1.size } }
 
-    /// Of all lists that are cached, in bytes.
+    /// The size of all cached lists, in bytes.
     package var size: Int { state.withLock { $0.people.bytes } }
 
     // MARK: What logs say
@@ -154,7 +155,7 @@ package final class RoomListCache: Sendable {
         state.withLock { $0.note(roomID, of: userID, by: .all) }
     }
 
-    /// How far each log was followed.
+    /// The position of each log up to which it was followed.
     package var positions: [String: LogPosition] { state.withLock { $0.positions } }
 
     // MARK: Lists
@@ -164,9 +165,9 @@ package final class RoomListCache: Sendable {
     /// The list and its changes since, if those are known up to the logs' ends.
     ///
     /// - Parameters:
-    ///   - ends: as the owners of all logs that matter have said.
-    ///   - known: `positions`, from before they were asked: an end before that, or another entry at it, is of another past, of which this
-    ///     gateway has not heard yet.
+    ///   - ends: from the owners of all relevant logs.
+    ///   - known: `positions` from before the owners were asked. An end before it, or a different
+    ///     entry at it, belongs to another past, which this gateway does not know yet.
     func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
         state.withLock { state in
             for (stream, end) in ends {

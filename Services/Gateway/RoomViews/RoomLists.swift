@@ -8,12 +8,12 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Who asks for rooms, and from where.
+/// The person who requests rooms, and the address.
 package struct Viewer: Sendable {
     package let caller: Caller
     package let address: IPAddress
     package let origin: RequestOrigin
-    /// Where the request is answered.
+    /// The loop on which the request is answered.
     package let loop: EventLoop
 
     package init(_ caller: Caller, at address: IPAddress, _ origin: RequestOrigin, on loop: EventLoop) {
@@ -24,16 +24,20 @@ package struct Viewer: Sendable {
     }
 }
 
-/// The door to lists of rooms: answers the last list again, if nothing has changed since; that one with what has changed; or a new one.
+/// Answers requests for lists of rooms: with the cached list if nothing has changed since, with a
+/// patched one, or with a new one.
 ///
-/// A list is cached only where a log tells of each change of what it is made of (`Catalog.listLogs`), and given out again only when
-/// - each of those logs' owners has said, since it was asked for, where the log ends,
-/// - this gateway has followed the log that far, in the same past, and composed the rooms anew of entries that had the person among their
-///   participants,
-/// - services contribute the same fields, and the same people have the rooms open: no log tells that, so it is compared.
+/// A list is cached only if a log has an entry for each change of its parts (`Catalog.listLogs`).
+/// It is served again only if all of this holds:
+/// - each of those logs' owners has reported, since the request, where the log ends,
+/// - this gateway has followed the log up to there, in the same past, and recomposed the rooms of
+///   entries with the person among their participants,
+/// - services contribute the same fields, and the same people have the rooms open: no log has that,
+///   so it is compared.
 ///
-/// So it is what composing it anew would give: also right after a write through another gateway. Where any of it is not so, or a service
-/// does not answer, it is composed anew. A list that lacks a service's fresh share is never cached.
+/// So the answer is what composing would give, also right after a write through another gateway. If
+/// a condition fails, or a service does not reply, the list is composed. A list without a service's
+/// fresh part is never cached.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
@@ -95,7 +99,8 @@ package final class RoomLists: Sendable {
         return list
     }
 
-    /// What is cached, if it can be told what has changed since; those who have come to rooms or left them count as that.
+    /// The cached list, if its changes since are known; rooms that people opened or closed count as
+    /// changed.
     private func current(
         _ key: RoomListCache.Key, at ends: [String: LogPosition], after known: [String: LogPosition]
     ) async -> RoomListCache.Cached? {
@@ -148,7 +153,7 @@ package final class RoomLists: Sendable {
         return try await compose(bases, for: viewer, remembering: isAll ? .all : .some)
     }
 
-    /// All of the viewer's rooms, whoever asked before: `/api/sync` has counted it, and holds a slot.
+    /// All of the viewer's rooms. The caller has counted the request and holds a slot: `/api/sync`.
     package func snapshot(for viewer: Viewer) async throws(ServiceError) -> RoomComposer.Composed {
         let context = viewer.origin.context(for: viewer.caller, key: viewer.caller.id)
         let bases = try await services.bus.askForAll(Subject.rooms, context, of: "Rooms") { _ in }

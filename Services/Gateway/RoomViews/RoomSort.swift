@@ -1,7 +1,7 @@
 import Contracts
 import GatewayCatalog
 
-/// What lists of rooms can be sorted by, the latest first.
+/// The orders of lists of rooms, the latest first.
 package enum RoomSort: Hashable, Sendable {
     /// The last activity of any kind.
     case activity
@@ -38,9 +38,9 @@ enum RoomOrder: Sendable {
     case time(Int?)
 }
 
-/// What a room or a person is placed by in a list: the latest first; of two equally late the later made one first.
+/// The sort key of a room or a person: the latest first; of two equally late ones the newer first.
 struct SortKey: Comparable, Sendable {
-    /// What it is sorted by, in milliseconds since 1970.
+    /// The time of the key, in milliseconds since 1970.
     let time: Int
     let id: String
 

@@ -2,19 +2,21 @@ import JSON
 import ServiceKit
 import Synchronization
 
-/// What services last contributed to people's rooms, for when one of them is away. Who asked for no room for the longest time is forgotten.
+/// The last contributions of services to people's rooms, for use while one is unavailable. The
+/// least recently active person's are evicted first.
 final class StaleRoomCache: Sendable {
     /// People in a generation, and bytes of what is known for them; two generations are kept.
     static let generationSize = 10_000
     static let generationBytes = 16 << 20
 
-    /// What one service last said of a person's rooms.
+    /// One service's last values of a person's rooms.
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
-        /// Whether the values are parts of one answer, which they keep alive.
+        /// True if the values are parts of one reply, which they keep in memory.
         private var areParts = false
-        /// Of rooms by themselves, since the answer for all: few, as each takes more than one in the list.
+        /// Values of single rooms since the reply for all: few, because each takes more memory than
+        /// one in the list.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0
@@ -69,7 +71,8 @@ final class StaleRoomCache: Sendable {
         }
     }
 
-    /// By person and service: what one says keeps what another, which may be away, has said.
+    /// By person and service, so a reply of one service does not evict the values of another that
+    /// may be unavailable.
     private let state = Mutex(
         Generations<String, [String: Answers]>(maxCount: generationSize, maxBytes: generationBytes) { services in
             services.values.reduce(0) { $0 + $1.size }

@@ -52,11 +52,12 @@ struct WebFile: Sendable {
         }
     }
 
-    func response(to headers: HTTPHeaders) -> HTTPResponse {
+    /// - Parameter other: in place of its own caching.
+    func response(to headers: HTTPHeaders, caching other: Caching? = nil) -> HTTPResponse {
         let chosen = headers.acceptsGzip ? compressed ?? plain : plain
         var response = HTTPResponse(status: headers.ifNoneMatch(names: chosen.tag) ? 304 : 200)
         response.headers.add("ETag", chosen.tag.text)
-        response.headers.add("Cache-Control", caching.rawValue)
+        response.headers.add("Cache-Control", (other ?? caching).rawValue)
         response.headers.add("Vary", "Accept-Encoding")
         response.headers.add("Content-Security-Policy", Self.policy)
         response.headers.add("Referrer-Policy", "no-referrer")

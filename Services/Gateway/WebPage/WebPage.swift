@@ -5,10 +5,15 @@ import Synchronization
 /// The web client: `GET /`, and the files that it is made of.
 ///
 /// Their addresses, `/web/VERSION/FILE`, name a digest of all of them, so browsers keep them for good, and the page at `/`, which they ask for
-/// each time, leads to a new release's at once. The files are read and compressed when somebody asks for the first of them.
+/// each time, leads to a new release's at once. While one is rolled out, a page of one release may ask the gateway of the other for its files:
+/// it gets those that are there, for this once. The files are read and compressed when somebody asks for the first of them.
 package final class WebPage: Sendable {
-    /// By the address.
-    private typealias Files = [String: WebFile]
+    private struct Files {
+        var version = ""
+        var page: WebFile?
+        /// The others, by their path in the folder.
+        var named: [String: WebFile] = [:]
+    }
 
     private enum State {
         case unread
@@ -17,6 +22,10 @@ package final class WebPage: Sendable {
     }
 
     private static let folder = "/web/"
+    private static let versionLength = 16
+    private static let entry = "page/main.js"
+    /// Beside the entry, so that what is named relative to that is found.
+    private static let bundle = "page/bundle.js"
 
     private let source: WebFolder
     private let executor: any TaskExecutor
@@ -42,7 +51,16 @@ package final class WebPage: Sendable {
 
     /// - Returns: nil if there is no such file.
     package func response(to request: HTTPRequest) async -> HTTPResponse? {
-        await files()[request.path]?.response(to: request.headers)
+        let files = await files()
+        if request.path == "/" { return files.page?.response(to: request.headers) }
+        guard request.path.hasPrefix(Self.folder) else { return nil }
+        let rest = request.path.dropFirst(Self.folder.count)
+        guard let slash = rest.firstIndex(of: "/"), let file = files.named[String(rest[rest.index(after: slash)...])]
+        else { return nil }
+        let version = rest[..<slash]
+        if version == files.version { return file.response(to: request.headers) }
+        guard version.utf8.count == Self.versionLength else { return nil }
+        return file.response(to: request.headers, caching: .ask)
     }
 
     private func files() async -> Files {
@@ -68,34 +86,39 @@ package final class WebPage: Sendable {
         let waiting = state.withLock { state in
             guard case .reading(let waiting) = state else { preconditionFailure("only a reading finishes") }
             // What cannot be read may be readable at the next request.
-            state = files.isEmpty ? .unread : .read(files)
+            state = files.page == nil ? .unread : .read(files)
             return waiting
         }
         for continuation in waiting { continuation.resume(returning: files) }
     }
 
     private func read() -> Files {
-        guard let sources = source.files() else { return [:] }
+        guard var sources = source.files() else { return Files() }
         var digest: [UInt8] = []
         for (name, bytes) in sources.sorted(by: { $0.key < $1.key }) {
             digest += SHA256.hash(Array(name.utf8)) + SHA256.hash(bytes)
         }
-        let version = Base64URL.encode(SHA256.hash(digest)).prefix(16)
-        var files: Files = [:]
+        let version = String(Base64URL.encode(SHA256.hash(digest)).prefix(Self.versionLength))
+        var entry = Self.entry
+        if let bundle = WebBundle.join(from: Self.entry, sources) {
+            sources[Self.bundle] = bundle
+            entry = Self.bundle
+        }
+        var files = Files(version: version)
         for (name, bytes) in sources {
             guard let type = WebFile.type(of: name) else { continue }
             if name == "index.html" {
-                files["/"] = WebFile(Self.lead(bytes, to: "web/\(version)/"), type: type, .ask)
+                files.page = WebFile(Self.lead(bytes, to: "web/\(version)/", entry), type: type, .ask)
             } else {
-                files["\(Self.folder)\(version)/\(name)"] = WebFile(bytes, type: type, .forever)
+                files.named[name] = WebFile(bytes, type: type, .forever)
             }
         }
         return files
     }
 
     /// The page's own links name files beside it.
-    private static func lead(_ html: [UInt8], to folder: String) -> [UInt8] {
-        var text = String(decoding: html, as: UTF8.self)
+    private static func lead(_ html: [UInt8], to folder: String, _ entry: String) -> [UInt8] {
+        var text = String(decoding: html, as: UTF8.self).replacing("\"\(Self.entry)\"", with: "\"\(entry)\"")
         for attribute in ["href", "src"] {
             text = text.replacing("\(attribute)=\"", with: "\(attribute)=\"\(folder)")
         }

@@ -9,7 +9,7 @@ struct Device: Sendable, Equatable {
 
     /// The only one that the contract knows.
     static let platform = "ios"
-    /// Devices of a person; the one that was registered least recently gives way.
+    /// The maximum of a person's devices; a new one replaces the least recently registered.
     static let maxPerPerson = 25
 
     let token: DeviceToken
@@ -19,7 +19,8 @@ struct Device: Sendable, Equatable {
     let registeredAt: Timestamp
 }
 
-/// What a push provider knows a device by. Apple's are hexadecimal; another provider's may be any printable ASCII.
+/// The provider's name of a device. Apple's are hexadecimal; another provider's may be any
+/// printable ASCII.
 struct DeviceToken: Sendable, Hashable {
     /// Apple's have 64 characters today, and may have more.
     private static let maxLength = 256

@@ -9,12 +9,13 @@ struct Push: Sendable {
     let sessions: DeviceSessions
     let clock: any WallClock
 
-    /// Takes in a device of the caller's: `{token, platform, environment}`. It belongs to whoever registered it last, goes with the
-    /// session that it was registered in, and what
-    /// was to be sent to it as another's is not sent. It is notified of every message that is sent after the reply.
+    /// Registers a device of the caller's: `{token, platform, environment}`. It belongs to the
+    /// person who registered it last, and goes with the session in which that happened. Its pending
+    /// notifications for another person are not sent. It gets a notification for every message that
+    /// is sent after the reply.
     ///
-    /// - Throws: `service_unavailable` if messaging does not answer before the first registration ever: push does not know yet
-    ///   where messaging's log ends.
+    /// - Throws: `service_unavailable` if messaging does not reply before the first registration
+    ///   ever: push does not know the end of messaging's log yet.
     func registerDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let token = try DeviceToken(try request.fields.string("token"))

@@ -110,12 +110,12 @@ struct DevicesStore {
             "UPDATE devices SET badge_sent_at = $2 WHERE token = $1", token, time.milliseconds)
     }
 
-    /// Whether anybody has one.
+    /// True if anybody has a device.
     func hasDevices() throws -> Bool {
         try connection.first("SELECT 1 FROM devices LIMIT 1") { _ in true } ?? false
     }
 
-    /// Whether any of these people has a device that can be woken.
+    /// True if any of these people has a device that can be notified.
     func isAnyReachable(of userIDs: [String], at now: Timestamp) throws -> Bool {
         try connection.first(
             """

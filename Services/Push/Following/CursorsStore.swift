@@ -2,7 +2,8 @@ import Contracts
 import EventLog
 import Storage
 
-/// What an instance found in messaging's log after a place, and the place up to which that is all.
+/// The events that an instance read in messaging's log after a position, and the position up to
+/// which they are complete.
 struct EntryBatch: Sendable {
     let start: LogPosition
     let end: LogPosition
@@ -70,7 +71,7 @@ struct CursorsStore {
 }
 
 extension PushEvent {
-    /// Who is told of it.
+    /// The people to notify.
     var people: [String] {
         switch self {
         case .message(let message): message.recipients

@@ -5,11 +5,12 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Follows messaging's log by a cursor in this service's database, and makes jobs of what it finds.
+/// Follows messaging's log by a cursor in this service's database, and creates jobs from its
+/// entries.
 ///
-/// It asks for stretches of the log when it has time, and is only told by the bus that there is something: so whoever sends a
-/// message waits for nothing here, and what is in memory is one page. Several instances on one database follow side by side;
-/// what one has made jobs of, the others pass over.
+/// It reads batches of the log when it has time; the bus only signals that the log has grown. So a
+/// sender waits for nothing here, and at most one page is in memory. Several instances on one
+/// database follow side by side: entries whose jobs one has created are skipped by the others.
 struct LogReader: Sendable {
     static let stream = "messaging"
     /// Entries that are asked for at once: few, as messaging makes the page of them between people's requests. Who is behind for many
@@ -17,9 +18,10 @@ struct LogReader: Sendable {
     private static let pageSize = 32
     private static let pagesOfOneSize = 16
     private static let maxDoublings = 4
-    /// Asked at most this often while it is not behind: who is told of a message is held back for longer anyway.
+    /// The shortest interval between reads while it is not behind: notifications are delayed for
+    /// longer anyway.
     private static let pace: Duration = .milliseconds(200)
-    /// Looked at unasked: another instance may have been told, and ended.
+    /// The interval of reads without a signal: another instance may have received it, and ended.
     private static let idleInterval: Duration = .seconds(1)
     private static let retryInterval: Duration = .seconds(1)
     /// A cursor that has moved past nothing of interest is written so often: after a crash what came since is read again.
@@ -35,7 +37,8 @@ struct LogReader: Sendable {
     let wakeSignal = AsyncSignal()
     private let logStart = LogStart()
 
-    /// Subscribes to the log as a sign that it has grown: one instance is told of each entry, and of an announcement all.
+    /// Subscribes to the log as a signal that it has grown: one instance gets each entry, and all
+    /// get an announcement.
     func listen() throws(BusError) -> [BusSubscription] {
         [
             try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeSignal.signal() },
@@ -88,7 +91,7 @@ struct LogReader: Sendable {
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
-                "messaging's log does not have the past that push knows; messages before its head are not told",
+                "messaging's log has another past than push knows; no notifications for messages before its head",
                 ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])
             return (try await start(at: page.head, after: position), false)
         }
@@ -159,7 +162,7 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, batch, plan) }
     }
 
-    /// Where the log ends.
+    /// The end of the log.
     private func head(_ context: BusContext? = nil) async throws -> LogPosition {
         guard let context else { return try await client.page(of: Self.stream, .head).head }
         return try await client.page(of: Self.stream, .head, context).head
@@ -168,7 +171,7 @@ struct LogReader: Sendable {
     private var client: LogClient { LogClient(bus, requestID: "push-follow", owner: "Messaging") }
 }
 
-/// Whether this process has seen that the database has a cursor. Nothing removes one.
+/// True once this process has seen a cursor in the database. Nothing removes one.
 private final class LogStart: Sendable {
     private let hasCursor = Atomic(false)
 

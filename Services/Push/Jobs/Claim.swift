@@ -11,7 +11,7 @@ struct Claim: Sendable {
     let lease: String
 }
 
-/// What becomes of a job that was taken.
+/// The end of a job that was taken.
 enum JobEnd: Sendable {
     /// It was sent, or is not worth it.
     case done
@@ -19,7 +19,7 @@ enum JobEnd: Sendable {
     case later(Timestamp, countsAsAttempt: Bool, isWatching: Bool)
 }
 
-/// What is written down after a job was worked on.
+/// The result of work on a job, to be stored.
 struct JobResult: Sendable {
     let claim: Claim
     var end: JobEnd
@@ -30,7 +30,7 @@ struct JobResult: Sendable {
     var badgeSentAt: Timestamp?
 }
 
-/// How many jobs are in which state.
+/// The number of jobs in each state.
 struct JobCounts: Sendable, Equatable {
     var held = 0
     var watching = 0

@@ -10,7 +10,7 @@ struct Job: Sendable, Equatable {
     /// Empty for a silent update of the badge.
     let messageID: String
     let roomID: String
-    /// Where the message stands in messaging's log.
+    /// The message's position in messaging's log.
     let logSeq: Int
     let senderName: String
     let sentAt: Timestamp
@@ -19,14 +19,14 @@ struct Job: Sendable, Equatable {
     var isBadge: Bool { messageID.isEmpty }
 }
 
-/// When what is told is due, and until when it is worth being told.
+/// The time at which a notification is due, and until which it is worth sending.
 struct JobPlan: Sendable {
     /// Between two silent updates of one device.
     static let badgeInterval: Duration = .seconds(20)
     /// A message of yesterday is found in the app: nobody is woken for it.
     static let lifetime: Duration = .seconds(86_400)
 
-    /// What was sent before is too old.
+    /// Messages from before this time are too old.
     static func horizon(at now: Timestamp) -> Timestamp { now.adding(.zero - lifetime) }
 
     let hold: Duration

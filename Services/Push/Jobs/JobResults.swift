@@ -6,12 +6,13 @@ import Synchronization
 /// Knows what this process has taken, by lease, and writes down what became of it: many in one transaction, as nobody waits for
 /// it. What a crash keeps from being written is sent again under the same id.
 final class JobResults: Sendable {
-    /// How long the first waits for others: a commit of many costs little more than one of a few.
+    /// The time that the first result waits for others: a commit of many costs little more than one
+    /// of a few.
     private static let interval: Duration = .milliseconds(500)
     private static let retryInterval: Duration = .seconds(1)
 
     private struct State {
-        /// Jobs of which nothing is written yet.
+        /// Jobs without a stored result.
         var open: [String: Int] = [:]
         var waiting: [JobResult] = []
     }
@@ -28,7 +29,7 @@ final class JobResults: Sendable {
         self.log = log
     }
 
-    /// Jobs that were taken, and of which nothing is written yet.
+    /// The number of taken jobs without a stored result.
     var inHand: Int { state.withLock { $0.open.values.reduce(0, +) } }
 
     /// Those by which jobs are in hand. One whose commit was not answered is none of them: what it may have taken is given back
@@ -59,7 +60,7 @@ final class JobResults: Sendable {
                 failure.end()
             } catch {
                 if failure.note("\(error)") {
-                    log.warning("what was sent cannot be written down yet", ["error": "\(error)"])
+                    log.warning("results of deliveries cannot be stored yet", ["error": "\(error)"])
                 }
             }
         }

@@ -51,7 +51,7 @@ struct JobsStore {
             "DELETE FROM leases WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
     }
 
-    /// What was taken by these stays so for another while; those that others have ended meanwhile stay ended.
+    /// Extends these leases. Those that others have ended meanwhile stay ended.
     func renew(_ leases: [String], at now: Timestamp) throws {
         try connection.execute(
             "UPDATE leases SET alive_until = $2 WHERE id IN (SELECT value FROM json_each($1))",
@@ -147,9 +147,9 @@ struct JobsStore {
             time.milliseconds)
     }
 
-    /// Removes some of the jobs that are not worth being told any more, whatever keeps them from being sent.
+    /// Removes some of the jobs that are not worth sending any more, whatever delays them.
     ///
-    /// - Returns: how many; fewer than the limit if there are no more.
+    /// - Returns: the number; less than the limit if there are no more.
     func removeExpired(_ limit: Int, at now: Timestamp) throws -> Int {
         try connection.execute(
             """

@@ -29,12 +29,12 @@ enum APNsReasons {
         .reduce(into: Set()) { $0.formUnion($1) }
 }
 
-/// What Apple answered.
+/// Apple's answer.
 struct APNsAnswer {
     let status: Int
     /// Empty if none was given.
     let reason: String
-    /// Of a 410: when Apple found that the token is no more.
+    /// For a 410: the time at which Apple found that the token is invalid.
     let goneSince: Timestamp?
     let retryAfter: Duration?
 
@@ -47,8 +47,8 @@ struct APNsAnswer {
         retryAfter = response.retryAfter
     }
 
-    /// - Parameter registeredAt: of the device as it was tried: one of which Apple gives no time is gone if it was not registered
-    ///   again since.
+    /// - Parameter registeredAt: of the device at the attempt. If Apple gives no time, the device
+    ///   is removed unless it was registered again since.
     func outcome(for registeredAt: Timestamp) -> PushOutcome {
         // What Apple may add one day is no new series of a metric.
         let reported = APNsReasons.all.contains(reason) ? reason : "other"

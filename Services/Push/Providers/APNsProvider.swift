@@ -10,14 +10,14 @@ import WebClient
 struct APNsProvider: PushProvider {
     static let name = "apns"
 
-    static let keyFile = Setting("APNS_KEY_FILE", .path, "Apple's .p8 file, for the provider apns")
-    static let keyID = Setting("APNS_KEY_ID", .text, "The id of that key, ten characters")
-    static let teamID = Setting("APNS_TEAM_ID", .text, "The id of the team, ten characters")
+    static let keyFile = Setting("APNS_KEY_FILE", .path, "Apple's .p8 key file, for the apns provider")
+    static let keyID = Setting("APNS_KEY_ID", .text, "Id of that key, ten characters")
+    static let teamID = Setting("APNS_TEAM_ID", .text, "Id of the team, ten characters")
     static let topic = Setting("APNS_TOPIC", .text, "The app's bundle id")
     static let url = Setting(
-        "APNS_URL", .text, "A server to be used in the place of Apple's, for tests; Apple's by default")
+        "APNS_URL", .text, "Server to use instead of Apple's, for tests")
     static let authorityFile = Setting(
-        "APNS_CA_FILE", .path, "Certificates in PEM to believe, for tests; the system's by default")
+        "APNS_CA_FILE", .path, "PEM file of certificates to trust, for tests; default: the system's")
     static let settings: [any AnySetting] = [keyFile, keyID, teamID, topic, url, authorityFile]
     static let concurrency = WebClient.maxInFlight
 

@@ -11,7 +11,7 @@ struct LogProvider: PushProvider {
     static let name = "log"
 
     static let file = Setting(
-        "PUSH_LOG_FILE", .path, "Where the provider log writes its lines; to standard output by default")
+        "PUSH_LOG_FILE", .path, "File for the lines of the log provider; default: standard output")
     static let settings: [any AnySetting] = [file]
 
     /// Lines that may wait for the disk, or for who reads the pipe.
@@ -64,9 +64,10 @@ struct LogProvider: PushProvider {
 /// A file or a pipe that is written in whole lines, by one thread at a time.
 final class LineFile: Sendable {
     private let descriptor: Int32
-    /// What is left of a line that was begun.
+    /// The rest of a line that was partly written.
     private let begun = Mutex<ArraySlice<UInt8>>([])
-    /// What a pipe takes at once if it takes any, a file whole: then no line of another process comes between.
+    /// The size that a pipe accepts at once, and a file always, so that no line of another process
+    /// comes between.
     private let maxPiece: Int
     private let maxWait: Duration
 

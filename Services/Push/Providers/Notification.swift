@@ -1,7 +1,8 @@
 import Contracts
 import JSON
 
-/// What is sent to a device, in the words of Apple's push service; other providers carry the same.
+/// A notification for a device, in the terms of Apple's push service; other providers carry the
+/// same.
 struct Notification: Sendable {
     /// A UUID; the same for every attempt.
     let id: String
@@ -20,7 +21,7 @@ struct Notification: Sendable {
         case badge
     }
 
-    /// What Apple takes (`PayloadTooLarge` beyond).
+    /// Apple's limit (`PayloadTooLarge` beyond).
     static let maxPayload = 4096
 
     /// A message.

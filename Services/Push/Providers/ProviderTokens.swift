@@ -39,9 +39,11 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Another token in the place of one that Apple took for expired; of all who come with the same one, the first has it made.
+    /// A new token for one that Apple reported as expired. If several callers have the same one,
+    /// the first creates it.
     ///
-    /// - Returns: nil if that one was made for this reason already: then it is not the token that is wrong.
+    /// - Returns: nil if that one was already created for this reason: then the token is not the
+    ///   cause.
     func replacement(for used: Token) -> Token? {
         let now = clock.now()
         return current.withLock { current in

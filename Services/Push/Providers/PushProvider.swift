@@ -7,8 +7,8 @@ protocol PushProvider: Sendable {
     /// Its name in `PUSH_PROVIDER`, and in metrics.
     static var name: String { get }
     static var settings: [any AnySetting] { get }
-    /// How many it sends at once in each of its two worlds. No more are handed to it: one that waited here would tell of what was
-    /// so a while ago.
+    /// The maximum of concurrent notifications in each of its environments. No more are handed
+    /// over: one that waited here would be out of date.
     static var concurrency: Int { get }
 
     /// By what settings a token is good or bad: not a secret, and another one when they change.
@@ -27,7 +27,7 @@ protocol PushProvider: Sendable {
 enum PushProviders {
     static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
 
-    /// What one attempt may take.
+    /// The deadline of one attempt.
     static let maxWait: Duration = .seconds(10)
 
     static func make(_ context: ServiceContext) throws -> any PushProvider {
@@ -40,7 +40,8 @@ enum PushProviders {
     }
 }
 
-/// What a provider made of a notification. A reason is one of a few words, for logs and metrics; a detail is for logs alone.
+/// The outcome of a notification. A reason is one of a few words, for logs and metrics; a detail is
+/// for logs alone.
 enum PushOutcome: Sendable, Equatable {
     case delivered
     /// The app is no more on the device since then.
@@ -56,7 +57,7 @@ enum PushOutcome: Sendable, Equatable {
     /// Nothing will be taken until somebody changes a setting.
     case misconfigured(reason: String, detail: String = "")
 
-    /// What a server does not take for now.
+    /// The scope of a server's temporary refusal.
     enum Extent: Sendable {
         case notification
         /// Anything for this device.

@@ -9,10 +9,11 @@ import WebClient
 struct WebhookProvider: PushProvider {
     static let name = "webhook"
 
-    static let url = Setting("PUSH_WEBHOOK_URL", .text, "Where the provider webhook posts notifications")
+    static let url = Setting("PUSH_WEBHOOK_URL", .text, "URL that the webhook provider posts notifications to")
     static let secretFile = Setting(
         "PUSH_WEBHOOK_SECRET_FILE", .path,
-        "The key that signs them; by default webhook.secret in the data folder, made on first start")
+        "File with the key that signs webhook requests; default: webhook.secret in the data folder, created on first start"
+    )
     static let settings: [any AnySetting] = [url, secretFile]
 
     /// Both worlds are one server. With HTTP/1.1 each request takes a connection.
@@ -49,7 +50,8 @@ struct WebhookProvider: PushProvider {
         client = try WebClient(configuration)
     }
 
-    /// Whether others can read what is sent there. What is not known to be this machine is another one.
+    /// True if others can read the requests: plain HTTP to an address that is not known to be this
+    /// machine.
     static func isInTheClear(_ url: String) -> Bool {
         let scheme = "http://"
         guard url.lowercased().hasPrefix(scheme) else { return false }

@@ -4,7 +4,7 @@ import MessageBus
 import ServiceKit
 import Synchronization
 
-/// What other services know that decides whether a job is sent, and what it says.
+/// The knowledge of other services that decides whether a job is sent, and its content.
 struct DeliveryContext: Sendable {
     /// People and messages of one question to messaging.
     static let maxJobs = 64
@@ -23,10 +23,10 @@ struct DeliveryContext: Sendable {
         let texts: [String: String]
     }
 
-    /// By person.
+    /// Unread messages by person.
     ///
     /// - Parameter jobs: at most `maxJobs`.
-    /// - Throws: `ServiceError` if messaging does not tell.
+    /// - Throws: `ServiceError` if messaging does not reply.
     func unread(of jobs: [Job]) async throws(ServiceError) -> [String: Unread] {
         let byPerson = Dictionary(grouping: jobs, by: \.userID)
         let people = byPerson.keys.sorted()
@@ -77,7 +77,8 @@ struct DeliveryContext: Sendable {
 }
 
 extension DeliveryContext {
-    /// Who has the message's room open, by what evidence; of messages alone.
+    /// The sockets that have the message's room open, with their evidence. Only for jobs of
+    /// messages.
     func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         await gateways.sockets(at: Array(Set(jobs.map(\.member))))
     }

@@ -1,6 +1,6 @@
 import Contracts
 
-/// What is to be done with a message that is due to be told of.
+/// The decision about a message whose notification is due.
 enum DeliveryDecision: Sendable, Equatable {
     case send
     /// They have the room open and will surely get it, but that is not known yet.
@@ -15,7 +15,7 @@ enum DeliveryDecision: Sendable, Equatable {
         case expired
     }
 
-    /// How old a sign of life may be.
+    /// The maximum age of a socket's last activity, in milliseconds.
     static let freshness = 30_000
     /// After which it is looked at again whether a socket still lives, and has it.
     static let watchInterval: Duration = .seconds(5)

@@ -11,7 +11,7 @@ final class EnvironmentWorker: Sendable {
     /// Jobs taken at once: each time is a commit. Of a provider that has not taken anything yet fewer.
     private static let maxClaimed = 512
     private static let maxTried = 64
-    /// Jobs in hand, those too of which nothing is written yet.
+    /// The maximum of taken jobs, including those without a stored result.
     private static let maxInHand = 2048
     /// Without a sign of new jobs: another instance makes some, too.
     private static let idleInterval: Duration = .seconds(1)
@@ -120,9 +120,11 @@ final class EnvironmentWorker: Sendable {
         return nil
     }
 
-    /// Asks what has become of the messages, and whom they would reach anyway; then sends what is worth it.
+    /// Asks for the messages' state and for people who have their rooms open; then sends the
+    /// notifications that are worth it.
     ///
-    /// - Throws: if messaging does not say what is unread, or the database whose the devices are; then nothing was done.
+    /// - Throws: if messaging does not reply, or the database of devices fails; then nothing was
+    ///   done.
     private func work(on claims: [Claim]) async throws {
         guard let lease = claims.first?.lease else { return }
         let alerts = claims.lazy.map(\.job).filter { !$0.isBadge }
@@ -183,7 +185,8 @@ final class EnvironmentWorker: Sendable {
 }
 
 extension Claim {
-    /// The device as it is now. The job stays as it was: what was to be told since is told by another.
+    /// Replaces the device by its present state. The job stays as it was: later changes have their
+    /// own jobs.
     fileprivate func to(_ device: Device) -> Claim {
         Claim(job: job, device: device, attempts: attempts, revision: revision, lease: lease)
     }

@@ -5,8 +5,8 @@ import ServiceKit
 
 /// Asks the gateways that are alive who has which room open there.
 final class LiveGateways: Sendable {
-    /// How long an answer may take: nobody waits for a notification by the millisecond, but a gateway that does not answer must
-    /// not keep others' from going out.
+    /// The deadline of a reply: a notification need not be on time to the millisecond, but a
+    /// gateway that does not reply must not delay others' notifications.
     private static let maxWait: Duration = .seconds(1)
 
     private let bus: any MessageBus

@@ -5,8 +5,8 @@ import Workers
 
 /// Hands notifications of one of the provider's two worlds to it, and makes results of what it says.
 final class NotificationSender: Sendable {
-    /// After a bad token, until it is tried again or registered anew: a token that belongs to the other world is a mistake of
-    /// settings, and no reason to forget people's devices.
+    /// The time after a bad token until it is tried again or registered again. A token of the other
+    /// environment is a wrong setting, and no reason to remove people's devices.
     private static let quarantine: Duration = .seconds(86_400)
 
     private let provider: any PushProvider
@@ -17,7 +17,8 @@ final class NotificationSender: Sendable {
     private let background: TaskThread
     private let showsText: Bool
     private let open = Atomic(0)
-    /// Told when half of what may be under way has ended, and when all has: of each attempt would be too often.
+    /// Called when half of the possible attempts have ended, and when all have: each one would be
+    /// too often.
     private let onRoom: @Sendable () -> Void
 
     init(

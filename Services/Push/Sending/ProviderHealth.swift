@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// Whether one of the provider's two worlds takes anything at all: one that does not is tried with one notification at a time,
-/// and what is wrong is said once.
+/// The health of one of the provider's environments. If nothing gets through, it is tried with one
+/// notification at a time, and the reason is logged once.
 final class ProviderHealth: Sendable {
     /// After a mistake of the settings, until the next try.
     static let pause: Duration = .seconds(60)
@@ -17,13 +17,14 @@ final class ProviderHealth: Sendable {
         self.log = log
     }
 
-    /// Whether nothing gets through, and that was said.
+    /// True if nothing gets through, and that was logged.
     var isFailing: Bool { state.withLock { $0.failure.isThere } }
 
-    /// Whether anything was ever delivered since the process began: until then a bad token may be a wrong setting.
+    /// True once anything was delivered since the process began. Until then a bad token may be a
+    /// wrong setting.
     var hasDelivered: Bool { state.withLock { $0.hasDelivered } }
 
-    /// How many may be under way at once, of so many; and if none, for how long.
+    /// The number of attempts that may be in progress, of a maximum; if none, for how long.
     func allowance(of limit: Int, at now: ContinuousClock.Instant = .now) -> (count: Int, pause: Duration) {
         state.withLock { state in
             if state.isPaused(at: now), let end = state.pausedUntil { return (0, end - now) }
@@ -48,7 +49,7 @@ final class ProviderHealth: Sendable {
     }
 }
 
-/// What attempts have shown, one after the other.
+/// The state that attempts lead to, one after the other.
 private struct ProviderState {
     /// Attempts in vain, one after the other, after which it is tried with one at a time.
     private static let maxFailures = 64
@@ -70,7 +71,7 @@ private struct ProviderState {
     private var pauses = 0
     private var badTokens = 0
 
-    /// What is worth a line.
+    /// A change that is worth a log line.
     enum Change {
         case settings(reason: String, detail: String)
         case away(reason: String, detail: String)
@@ -135,15 +136,15 @@ private struct ProviderState {
 enum RetryPolicy {
     private static let shortest = 1000
     private static let longest = 300_000
-    /// What a server may ask for: one that asks for more is asked again all the same.
+    /// The longest wait that a server can demand: after it, it is tried again anyway.
     private static let longestAsked: Duration = .seconds(3600)
 
-    /// What the server asks for, and then twice as long each time, half of it by chance: those that failed together do not come
-    /// back together.
+    /// The wait after a failure: as the server asks, and then twice as long each time. Half of it
+    /// is random, so attempts that failed together do not return together.
     ///
     /// - Parameters:
     ///   - attempts: those before the one that failed.
-    ///   - asked: how long the server asks to be left alone.
+    ///   - asked: the wait that the server demands.
     ///   - chance: from 0 to 1.
     static func delay(after attempts: Int, asked: Duration?, chance: Double) -> Duration {
         let full = min(shortest << min(max(attempts, 0), 16), longest)

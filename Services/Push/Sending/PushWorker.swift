@@ -14,8 +14,8 @@ final class PushWorker: Sendable {
     private static let countShare = 50
     /// Jobs that are too old and removed at once.
     private static let maxRemoved = 1000
-    /// How long attempts that are under way may take at the end, after those that asked others: all of it within
-    /// `Program.stopDeadline`.
+    /// The time for running attempts at the end, after those that ask other services: all of it
+    /// within `Program.stopDeadline`.
     private static let shutdownGrace: Duration = .seconds(1)
 
     let workers: [EnvironmentWorker]

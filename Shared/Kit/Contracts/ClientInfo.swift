@@ -1,14 +1,15 @@
 import JSON
 
-/// Who is at the other end of a request, as the gateway saw it: for routes that want to know (`Route.wantsClient`).
+/// The client at the other end of a request, as the gateway saw it. For routes that ask for it
+/// (`Route.wantsClient`).
 public struct ClientInfo: Sendable, Equatable {
-    /// Of the peer, or of the client that a trusted proxy names, in text.
+    /// The address in text: the peer's, or the one that a trusted proxy names.
     public let address: String
     /// The `User-Agent` field as it came, cut off at `maxUserAgent` bytes; `""` without one.
     public let userAgent: String
     /// The session of the caller's token; nil without one.
     public let sessionID: String?
-    /// Whether what people and addresses do is to be counted (`RATE_LIMITS`).
+    /// True if requests of this person and address count against rate limits (`RATE_LIMITS`).
     public let isLimited: Bool
 
     public static let maxUserAgent = 256
@@ -22,7 +23,7 @@ public struct ClientInfo: Sendable, Equatable {
         self.isLimited = isLimited
     }
 
-    /// Of a request that no gateway of this kind has sent.
+    /// Stands in for a request that did not come from a gateway of this version.
     public static let unknown = ClientInfo(address: "", userAgent: "", sessionID: nil, isLimited: false)
 
     public var json: JSONValue {

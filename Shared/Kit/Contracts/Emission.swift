@@ -11,7 +11,7 @@ public struct Emission: Sendable {
         case person(String)
     }
 
-    /// What a gateway fills in before it sends, because only it can ask all services.
+    /// Fields that the gateway fills in before it sends, because only it can ask all services.
     public enum Composition: String, Sendable {
         /// The data, a room as the rooms service knows it, was made with this entry: it becomes `room`, with what others
         /// contribute to a new one.

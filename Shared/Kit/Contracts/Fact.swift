@@ -1,16 +1,17 @@
 import JSON
 
-/// What happened in a service's domain, in a log entry beside what clients are sent: other services read this, and no
-/// client's event.
+/// A change in a service's domain, for other services: they read this, not the events that clients
+/// receive.
 ///
-/// It is the first element of the entry's array of emissions. It has no `event`, so whoever knows no facts passes it over.
+/// It is the first element of the entry's array of emissions. It has no `event`, so a reader that
+/// does not know facts skips it.
 public enum Fact: Sendable, Equatable {
     /// Somebody sent a message to the entry's room.
     case messageSent(id: String, senderID: String, senderName: String)
     /// A person read messages in the entry's room.
     case messagesRead(userID: String)
 
-    /// Of one on the wire, about.
+    /// An estimate of one fact's size on the wire.
     static let maxBytes = 192
 
     public func write(to json: inout JSONWriter) {

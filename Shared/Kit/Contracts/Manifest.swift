@@ -1,22 +1,26 @@
 import JSON
 
-/// What a service offers: a gateway knows of no route, event or badge but by this.
+/// All that a service offers. A gateway knows its routes, events and badges only from here.
 public struct Manifest: Sendable, Equatable {
     public let service: String
     public var routes: [Route]
     public var socketEvents: [SocketEvent]
     public var contribution: Contribution?
-    /// Whether the service keeps an event log that gateways follow.
+    /// True if the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
-    /// Whether its event log has an entry for each change of what it answers to lists of rooms, or contributes to them: written with
-    /// the change, with the room that it changes, and with everyone who sees the change among its participants. One that changes more
-    /// than a room has `""` for it. What it answers and contributes depends on the person alone, and not on the time. So a gateway need
-    /// not ask again for what no entry has come for.
+    /// True if lists of rooms change only with an entry of the service's log. So a gateway need not
+    /// ask again while no entry arrives.
+    ///
+    /// The entry is written with the change. It names the room, and everyone who sees the change is
+    /// among the room's participants. A change that affects more than one room has `""` as its
+    /// room. Answers and contributions depend on the person alone, not on the time.
     public var logsWhatRoomsShow: Bool
-    /// Whether its event log lists sessions that ended (`SessionsEnded`). Gateways refuse the tokens of those, and refuse all that
-    /// name a session until they know which ended.
+    /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
+    /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
+    /// session.
     public var logsEndedSessions: Bool
-    /// The subject to be told when a person opens or closes a room on a gateway: `{gateway, rooms: [{roomId, userId}], isOpen}`.
+    /// Receives a request when a person opens or closes a room on a gateway: `{gateway, rooms:
+    /// [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
     /// The subjects that also take a list of questions, and answer with a list. `ServiceHost` fills it in.
@@ -39,10 +43,11 @@ public struct Manifest: Sendable, Equatable {
     }
 }
 
-/// An HTTP route and the subject that answers it. The request's data is one object: the body's members, the query's
-/// (as strings), and the path's parameters, of which the later win.
+/// An HTTP route and the subject that answers it. The request's data is one object: the body's
+/// members, the query's (as strings) and the path's parameters. If a name occurs twice, the later
+/// of these wins.
 public struct Route: Sendable, Equatable {
-    /// What the gateway makes of the service's answer.
+    /// The form in which the gateway passes on the service's answer.
     public enum Answer: String, Sendable {
         /// The data as it is.
         case plain
@@ -63,17 +68,18 @@ public struct Route: Sendable, Equatable {
     /// The names of the rate limits that a call counts against. Where there are none, the gateway counts it against `reads` (GET) or
     /// `writes`.
     public let limits: [String]
-    /// Whether an answer may be large or take long: a person has few such calls under way at once.
+    /// True if an answer may be large or slow. A person may have only a few such requests in
+    /// progress.
     public let isHeavy: Bool
     /// A longer body is `payload_too_large`, and is not parsed.
     public let maxBodyBytes: Int
-    /// Whether the request's data gets a member `client`, in the place of any that was sent: who is at the other end, as
-    /// `ClientInfo` says. Only for services that need it.
+    /// True if the gateway adds a member `client` to the request's data (`ClientInfo`); it replaces
+    /// one that the client sent. Only for services that need it.
     public let wantsClient: Bool
 
-    /// What the contract allows, and the edge takes.
+    /// The contract's limit, which is also the edge's.
     static let maxBodyBytes = 1 << 20
-    /// Of a route that needs no login: whoever may send anything sends little.
+    /// The limit of a route without login: anybody may send there, so it is small.
     static let maxBodyBytesWithoutLogin = 16 << 10
 
     /// - Parameters:
@@ -123,10 +129,11 @@ public struct SocketEvent: Sendable, Equatable {
     }
 }
 
-/// What a service adds to a Room as one person sees it.
+/// Fields that a service adds to a Room as one person sees it.
 ///
-/// It is asked `{userId, roomIds}` for many rooms at once and answers `{rooms: [[value, …], …]}`: a list a room, in the
-/// order of `roomIds`, with a value a field, in the order of `fields`; null for a room it knows nothing of.
+/// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …],
+/// …]}`: a list for each room, in the order of `roomIds`, with a value for each field, in the order
+/// of `fields`. A room that the service does not know has null.
 public struct Contribution: Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// A value that goes into the Room as it is.
@@ -137,7 +144,7 @@ public struct Contribution: Sendable, Equatable {
         case laterTime
     }
 
-    /// What a gateway makes of a field beside writing it into the Room.
+    /// Uses of a field besides writing it into the Room.
     public enum Role: Sendable, Equatable {
         /// It stands in the Room's `badges` under this name. A room with a badge above zero has something unread.
         case badge(String)
@@ -147,11 +154,12 @@ public struct Contribution: Sendable, Equatable {
     }
 
     public struct Field: Sendable, Equatable {
-        /// Where it goes: `elementCount`, or `badges.elements` for a badge. No two services have the same one.
+        /// The member's path: `elementCount`, or `badges.elements` for a badge. No two services
+        /// have the same one.
         public let path: String
         public let kind: Kind
         public let role: Role?
-        /// What is shown of a service that was never heard from.
+        /// The value while the service has never answered.
         public let zero: JSONValue
 
         public init(_ path: String, _ kind: Kind = .value, role: Role? = nil, zero: JSONValue) {
@@ -176,8 +184,8 @@ public struct Contribution: Sendable, Equatable {
     }
 }
 
-/// How often something may be done, by each person and from each address. The gateway counts; a setting of the name
-/// `RATE_<NAME>` overrides the numbers.
+/// A limit for each person and each address. The gateway counts; the setting `RATE_<NAME>`
+/// overrides the numbers.
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls

@@ -1,7 +1,7 @@
 import JSON
 
-/// What is asked of a gateway at `Subject.openRooms(of:)`: whose sockets have which rooms open there, and how far each surely has
-/// a stream's events.
+/// The request at `Subject.openRooms(of:)`: which people's sockets have which rooms open on this
+/// gateway, and up to which position each has a stream's events for certain.
 public struct OpenRoomQuestion: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String
@@ -13,7 +13,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         }
     }
 
-    /// Sockets of one person in one room, on one loop of a gateway, that an answer tells of.
+    /// The maximum of sockets in a reply, for one person in one room on one event loop.
     public static let maxSockets = 16
 
     public let stream: String
@@ -71,9 +71,9 @@ public struct OpenRoomQuestion: Sendable, Equatable {
     }
 }
 
-/// What a gateway knows of a socket that has a room open.
+/// A gateway's knowledge of a socket that has a room open.
 public struct SocketEvidence: Sendable, Equatable {
-    /// Milliseconds since it was heard from: it answered a ping, connected or sent something.
+    /// Milliseconds since its last activity: it answered a ping, connected or sent something.
     public let age: Int
     /// The last position of the stream that it surely has: it has answered a ping that was sent after that.
     public let confirmed: Int

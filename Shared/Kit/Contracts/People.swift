@@ -1,6 +1,7 @@
 import JSON
 
-/// Who is asking, as the gateway read it from a verified token. A name in it may be older than the person's current one.
+/// The sender of a request, as the gateway read it from a verified token. Its name may be older
+/// than the person's current one.
 public struct Caller: Sendable, Equatable {
     public let id: String
     public let username: String
@@ -97,7 +98,8 @@ public struct Participant: Sendable, Equatable {
     }
 }
 
-/// Who is in a room, the creator first. It never changes: the contract has no way to enter or leave a room for good.
+/// A room's participants, the creator first. They never change: the contract has no way to enter or
+/// leave a room for good.
 public struct Membership: Sendable, Equatable {
     public let roomID: String
     public let participants: [Participant]

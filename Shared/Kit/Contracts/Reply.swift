@@ -1,6 +1,6 @@
 import JSON
 
-/// Where an entry stands in a service's event log.
+/// The position of an entry in a service's event log.
 public struct StreamPosition: Sendable, Equatable {
     public let stream: String
     public let seq: Int
@@ -11,7 +11,7 @@ public struct StreamPosition: Sendable, Equatable {
     }
 }
 
-/// What a service answers to a request. The gateway makes an HTTP response or an ack of it.
+/// A service's answer to a request. The gateway turns it into an HTTP response or an ack.
 public struct Reply: Sendable {
     public enum Status: Int, Sendable {
         case ok = 200
@@ -25,7 +25,7 @@ public struct Reply: Sendable {
     public var page: JSONValue?
     /// The log entry that a write made. The gateway holds the answer back until it has fanned out that far.
     public var position: StreamPosition?
-    /// Whether this repeats the answer to an earlier request with the same idempotency key.
+    /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isDuplicate: Bool
 
     public init(

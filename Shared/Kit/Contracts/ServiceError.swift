@@ -1,4 +1,4 @@
-/// What can go wrong, as the public contract names it.
+/// The error codes of the public contract.
 public enum ErrorCode: String, Sendable, CaseIterable {
     case malformedRequest = "malformed_request"
     case unauthenticated
@@ -20,7 +20,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case serviceUnavailable = "service_unavailable"
     case `internal` = "internal_error"
 
-    /// Whether the same request may succeed later, unchanged.
+    /// True if the same request may succeed later, unchanged.
     public var isRetryable: Bool {
         switch self {
         case .rateLimited, .serviceUnavailable, .internal: true
@@ -42,10 +42,12 @@ public struct ServiceError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter ?? (code == .serviceUnavailable ? Self.unavailableFor : nil)
     }
 
-    /// Where nobody knows better: a restart and a full queue are over in about as long.
+    /// Seconds to wait when nothing better is known: about as long as a restart or a full queue
+    /// lasts.
     private static let unavailableFor = 1
 
-    /// One message for a room that does not exist and for one that is not the caller's: they must not be told apart.
+    /// The same error for a room that does not exist and for one that is not the caller's, so a
+    /// caller cannot probe for rooms.
     public static let roomNotFound = ServiceError(.roomNotFound, "There is no such room.")
     public static let messageNotFound = ServiceError(.messageNotFound, "There is no such message in this room.")
     public static let elementNotFound = ServiceError(.elementNotFound, "There is no such element in this room.")

@@ -1,15 +1,16 @@
 import JSON
 
-/// What one part of a running program says of itself: a service, or a gateway.
+/// The state of one part of a running program: a service or a gateway.
 public struct StatusReport: Sendable, Equatable {
     /// `messaging`, `gateway`.
     public let part: String
     /// Which of several it is: the host's name and the process' id.
     public let instance: String
     public let uptime: Duration
-    /// What it counts, in the order to be shown.
+    /// Its counters, in the order of display.
     public var figures: [Figure]
-    /// How far it has come in each service's event log that it follows or, if it owns the log, where that ends.
+    /// Its position in each service's event log that it follows. For the log's owner, the end of
+    /// the log.
     public var positions: [Figure]
 
     public struct Figure: Sendable, Equatable {

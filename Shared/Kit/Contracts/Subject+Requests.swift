@@ -3,7 +3,7 @@
 extension Subject {
     // MARK: Rooms
 
-    /// The participants of a room, whoever asks.
+    /// The participants of a room. The reply does not depend on the caller.
     public static let membership = "rooms.membership"
     /// The ids of the people who share a room with a person, in pages.
     public static let partners = "rooms.partners"
@@ -21,8 +21,8 @@ extension Subject {
 
     // MARK: Messaging
 
-    /// How much people have not read, and the texts of messages that they have yet to read.
+    /// Unread totals, and the texts of messages that a person has not read yet.
     public static let unread = "messaging.unread"
-    /// Whether anybody else has ever written in some of a person's rooms.
+    /// Tells if anybody else has ever written in some of a person's rooms.
     public static let answered = "messaging.answered"
 }

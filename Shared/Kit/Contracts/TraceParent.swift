@@ -1,6 +1,8 @@
-/// Where a request belongs in a distributed trace: the W3C header `traceparent` (Trace Context, section 3.2), version 00.
+/// A request's position in a distributed trace: the W3C header `traceparent` (Trace Context,
+/// section 3.2), version 00.
 ///
-/// Parlor records no spans: it passes on what it was given, to every service, and writes the trace's id to its logs.
+/// Parlor records no spans. It passes the value on to every service and writes the trace's id to
+/// its logs.
 public struct TraceParent: Sendable, Equatable {
     /// As it was given.
     public let text: String

@@ -3,7 +3,7 @@ import Storage
 
 // What the owner answers to those who follow its log and have missed something of it, or want to know where it ends.
 extension EventLog {
-    /// Where the log ends.
+    /// The position of the newest entry.
     public func position() async throws -> LogPosition {
         try await database.read { [database] in LogPosition(after: try Self.newest(on: $0), in: database.databaseID) }
     }

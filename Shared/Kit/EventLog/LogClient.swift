@@ -62,8 +62,8 @@ public struct LogClient: Sendable {
             completion: completion)
     }
 
-    /// Where each of these logs ends: the owner answers after it was asked, so nothing that was answered before stands
-    /// after that end. Logs whose owner does not answer are left out.
+    /// The end of each of these logs. The owner replies after the request, so all that was
+    /// acknowledged before it is included. Logs whose owner does not reply are missing.
     public func heads(
         of streams: [String], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [String: LogPosition] {

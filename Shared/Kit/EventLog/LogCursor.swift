@@ -1,4 +1,5 @@
-/// Where a follower stands in a log, and the entries that came too early. Pure: it decides, the follower acts.
+/// A follower's position in a log, and the entries that arrived too early. Pure: it decides, the
+/// follower acts.
 struct LogCursor {
     /// The last entry handed on; nil until it is known where to start.
     private(set) var last: Int?
@@ -12,7 +13,7 @@ struct LogCursor {
     static let maxEarly = 4096
     static let maxEarlyBytes = 8 << 20
 
-    /// Whether something is known to exist that was not handed on. Never before the start.
+    /// True if entries are known to exist that were not delivered. Never before the start.
     var isBehind: Bool { last.map { $0 < highest } ?? false }
 
     /// Starts at a position, and gives what came early and follows it.

@@ -19,7 +19,7 @@ public final class LogEntry: CommitEvent {
     public let participants: [String]
     /// The array that the table has and that travels: the fact, if there is one, then the emissions.
     public let emissionsJSON: JSONValue
-    /// Of the request that made the change, for logs; nil if none did.
+    /// The id of the request that made the change, for logs; nil if no request did.
     public let requestID: String?
     private let decoded: Decoded?
 
@@ -61,7 +61,8 @@ public final class LogEntry: CommitEvent {
         decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
     }
 
-    /// What happened, for other services; nil if none of them needs to know, and for a fact that only a newer service knows.
+    /// The fact for other services; nil if none of them needs one, and for a fact of a newer
+    /// version.
     public var fact: Fact? {
         if let decoded { return decoded.fact }
         guard let first = emissionsJSON.array?.first else { return nil }

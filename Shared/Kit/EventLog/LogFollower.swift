@@ -20,7 +20,7 @@ public actor LogFollower: LoopActor {
     private let arrived = Mutex<[LogEntry]>([])
     private var cursor = LogCursor()
     private var databaseID: String?
-    /// Where it started, or the entry that it handed on last: its owner's log has to have it.
+    /// The start, or the entry that was delivered last. The owner's log has to have it.
     private var known: Known?
     private var isFetching = false
     private var gapTimer: LoopTimer?
@@ -48,7 +48,8 @@ public actor LogFollower: LoopActor {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// How long an entry may be missing before it is asked for: instances of a service publish in any order.
+    /// How long to wait for a missing entry before fetching it: instances of a service publish in
+    /// any order.
     static let maxWait: Duration = .milliseconds(25)
     /// Between two tries to ask an owner that does not answer, or not with what is missing.
     static let retryInterval: Duration = .milliseconds(250)
@@ -204,7 +205,7 @@ public actor LogFollower: LoopActor {
         for entry in entries {
             if let last = cursor.last, entry.seq > last &+ 1 {
                 log.warning(
-                    "entries are gone from the event log",
+                    "event log entries missing",
                     ["service": service, "from": last &+ 1, "to": entry.seq &- 1])
                 ready += cursor.skip(to: entry.seq &- 1)
             }

@@ -13,8 +13,8 @@ public struct LogQuery: Sendable, Equatable {
 
     /// The last position that the asker knows.
     public var since: Int
-    /// Of the entry at `since`: the owner says whether its log still has the past that the asker knows; nil if that does
-    /// not matter.
+    /// The digest of the entry at `since`; nil if it does not matter. With it the owner checks that
+    /// its log has the same past.
     public var digest: Int?
     /// The last position of interest.
     public var through: Int?
@@ -32,7 +32,7 @@ public struct LogQuery: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// What comes after a position, if the log still has it.
+    /// Asks for the entries after a position, if the log still has it.
     public init(after position: LogPosition, through: Int? = nil, roomIDs: ArraySlice<String>? = nil, limit: Int? = nil)
     {
         self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)
@@ -54,12 +54,13 @@ public struct LogQuery: Sendable, Equatable {
 
 /// The owner's answer to a `LogQuery`, over one snapshot.
 public struct LogPage: Sendable {
-    /// Where the log ends.
+    /// The end of the log.
     public let head: LogPosition
     /// The first entry that was not pruned yet; one after the head if there is none.
     public let oldest: Int
-    /// Whether the position that was asked from is of this log. False for one that was pruned, and for one of another past:
-    /// a restored backup's log has other entries under the same numbers, or none so high.
+    /// True if the position belongs to this log. It does not if it was pruned, or if the log has
+    /// another past: a restored backup has different entries under the same numbers, or none so
+    /// high.
     public let isKnown: Bool
     /// In order, without gaps but for what was pruned or was not asked for.
     public let entries: [LogEntry]

@@ -8,9 +8,9 @@ import JSON
 /// are as they were (the check that Raft makes of an entry before the new one, section 5.3 of its paper).
 public struct LogPosition: Sendable, Equatable {
     public let databaseID: String
-    /// Of the last entry before the position; 0 at the log's beginning.
+    /// The number of the last entry before the position; 0 at the log's beginning.
     public let seq: Int
-    /// Of the entry at `seq`; 0 at the beginning.
+    /// The digest of the entry at `seq`; 0 at the beginning.
     public let digest: Int
 
     public init(databaseID: String, seq: Int, digest: Int) {
@@ -40,9 +40,11 @@ public struct LogPosition: Sendable, Equatable {
 }
 
 extension LogEntry {
-    /// Distinguishes this entry from any other that could have had its number: 52 bits of its time and emissions, which have random
-    /// ids in them, eight bytes at a time; of one without emissions the time alone. Against accidents; a cursor that clients hold is
-    /// signed besides.
+    /// Distinguishes this entry from others that could have had its number: 52 bits of its time and
+    /// its emissions, which contain random ids. It takes eight bytes at a time. Without emissions
+    /// it is of the time alone.
+    ///
+    /// It protects against accidents. A cursor that clients hold is signed as well.
     public var digest: Int {
         var hash = UInt64(bitPattern: Int64(at.milliseconds))
         func mix(_ word: UInt64) {

@@ -40,7 +40,7 @@ public final class LogPruning: Sendable {
         do {
             let end = clock.now().adding(.zero - Self.age)
             let count = try await EventLog(database).prune(olderThan: end)
-            if count > 0 { log.info("old entries of the event log are gone", ["count": count]) }
+            if count > 0 { log.info("old entries of the event log deleted", ["count": count]) }
         } catch {
             log.warning("the event log was not pruned", ["error": "\(error)"])
         }

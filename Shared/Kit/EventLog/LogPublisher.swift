@@ -5,11 +5,12 @@ import MessageBus
 import Storage
 import Synchronization
 
-/// Publishes a service's log on the bus: each entry after its commit, and in announcements where the log ends, with what
-/// the service offers.
+/// Publishes a service's log on the bus: each entry after its commit, and announcements with the
+/// end of the log and the service's manifest.
 ///
-/// The end is the database's, which other instances write too. An instance may commit an entry and not publish it: it died,
-/// or never learned that it had committed. Whoever reads the end next announces it, and followers fetch the entry.
+/// The end is read from the database, because other instances write too. An instance may commit an
+/// entry and not publish it: it died, or it never learned that the commit succeeded. The next
+/// reader of the end announces it, and followers fetch the entry.
 public final class LogPublisher: Sendable {
     private struct State {
         /// The last end that was published, by an entry or an announcement.

@@ -27,9 +27,12 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: waits for the answers if the first caller of a round is on no loop: no thread has to be woken for them.
-    ///   - maxWait: longer than a healthy answer takes. Composing a list anew takes its own time beside it.
-    ///   - pause: after an owner did not answer: for half of the time nobody waits for one that is away or overloaded.
+    ///   - loop: waits for the replies if the first caller of a round is on no loop, so no thread
+    ///     has to wake up for them.
+    ///   - maxWait: longer than a healthy reply takes. Composing a list again takes its own time as
+    ///     well.
+    ///   - pause: after an owner did not reply. For half of the time nobody waits for one that is
+    ///     unavailable or overloaded.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)

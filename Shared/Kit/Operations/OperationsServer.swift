@@ -18,15 +18,17 @@ extension ComponentFactory {
 /// The endpoints that operators and health checks ask: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
 struct OperationsServer: Component {
     static let port = Setting(
-        "OPS_PORT", .port, "A port for /healthz, /readyz and /metrics of this process; none by default")
+        "OPS_PORT", .port, "Port for this process's /healthz, /readyz and /metrics; default: none")
     static let host = Setting(
-        "OPS_HOST", .text, default: "127.0.0.1", "The address of that port; it needs no login, so keep it inside")
+        "OPS_HOST", .text, default: "127.0.0.1",
+        "Address of that port; it needs no login, so keep it on an inside network")
 
     private let server: EdgeServer
 
     var address: String? { nil }
 
-    /// Health checks and a few scrapers: more are nobody's. Who has waited longest makes place, so that one who opens many keeps nobody out.
+    /// Enough for health checks and a few scrapers. A newcomer evicts the connection that has
+    /// waited longest, so one peer that opens many does not lock others out.
     private static let maxConnections = 32
 
     static func start(
@@ -77,8 +79,8 @@ private final class OperationsDelegate: EdgeDelegate {
 
     // No sockets are served here.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
-    func socket(_ socket: Socket, received event: SocketIOEvent) {}
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {}
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 }
 

@@ -96,13 +96,16 @@ extension MessageBus {
 }
 
 extension MessageBus {
-    /// How often a bus that is away is looked for.
+    /// The interval between attempts while the bus is unavailable.
     private static var settlingInterval: Duration { .milliseconds(50) }
 
-    /// Returns when the bus knows of all that was subscribed: whoever hears of the service from then on may ask it.
+    /// Returns once the bus knows of all subscriptions: from then on, everyone who learns of the
+    /// service may send it requests.
     ///
-    /// If the bus goes away meanwhile, this waits until it is back, however long: all subscriptions are sent again then.
-    /// - Throws: `CancellationError`; what `flush` throws, but for `BusError.disconnected`.
+    /// If the bus disconnects meanwhile, this waits until it is back, however long that takes. Then
+    /// all subscriptions are sent again.
+    ///
+    /// - Throws: `CancellationError`; all that `flush` throws except `BusError.disconnected`.
     public func settle() async throws {
         while true {
             do {

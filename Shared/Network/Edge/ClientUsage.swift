@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// What clients hold of a server, over all its loops: in all, by address, and of their bytes by person.
+/// The resources that clients hold, over all loops: in total, by address, and bytes also by person.
 final class ClientUsage: Sendable {
     /// Which limit a client is over.
     enum Excess: Error {
@@ -10,7 +10,7 @@ final class ClientUsage: Sendable {
         case perPerson
     }
 
-    /// How far a client's bytes may grow.
+    /// The limit of a client's bytes.
     enum Standing: Equatable {
         /// Has neither connected nor signed in. All strangers together may have half of the total, an address an eighth of its share.
         case stranger
@@ -30,7 +30,7 @@ final class ClientUsage: Sendable {
         fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
-    /// What is counted as buffered for one client.
+    /// The bytes that are buffered for one client.
     struct Buffered: Equatable {
         var bytes = 0
         /// nil counts in all only.
@@ -66,8 +66,12 @@ final class ClientUsage: Sendable {
     var connections: Int { state.withLock { $0.total.connections } }
     var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
-    /// Nobody holds anything, in all or by address.
-    var isNothing: Bool { state.withLock { $0.total.isNothing && $0.byAddress.isEmpty && $0.byPerson.isEmpty } }
+    /// Nothing is counted by address or person that is not counted in all.
+    private var isBalanced: Bool {
+        state.withLock { !$0.total.isNothing || $0.byAddress.isEmpty && $0.byPerson.isEmpty }
+    }
+    /// No connection is counted. Bytes may be: the application may still work on events of clients that have gone.
+    var hasNoConnections: Bool { connections == 0 && unconnectedSockets == 0 && isBalanced }
 
     // MARK: Connections
 
@@ -113,7 +117,8 @@ final class ClientUsage: Sendable {
 
     // MARK: Bytes
 
-    /// Counts a client as `after` in place of `before`. Less is always granted, and so is what fits `EdgeLimits.smallBuffer`.
+    /// Counts a client as `after` in place of `before`. Less of one address and standing is always granted, and so is what fits
+    /// `EdgeLimits.smallBuffer`. What is refused stays counted as `before`.
     func changeBuffer(from before: Buffered, to after: Buffered) throws(Excess) {
         let excess: Excess? = state.withLock { state in
             if let excess = self.excess(from: before, to: after, state) { return excess }
@@ -229,7 +234,7 @@ struct WaitingList<Member: Waiting> {
     }
 }
 
-/// What may be in a `WaitingList`.
+/// A member of a `WaitingList`.
 protocol Waiting: AnyObject {
     var link: WaitingLink<Self> { get set }
 }

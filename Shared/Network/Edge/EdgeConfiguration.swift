@@ -2,7 +2,7 @@ import HTTP
 import Reactor
 import SocketIO
 
-/// What an `EdgeServer` serves, and its limits.
+/// The endpoints of an `EdgeServer`, and its limits.
 public struct EdgeConfiguration: Sendable {
     public var endpoints: [EdgeEndpoint]
     public var http = HTTPLimits()
@@ -14,16 +14,21 @@ public struct EdgeConfiguration: Sendable {
     /// Between two requests. Longer than the minute that proxies keep their side open.
     public var idleTimeout: Duration = .seconds(75)
 
-    /// What clients may hold at once: connections, sockets, memory.
+    /// The limits of connections, sockets and memory that clients hold at once.
     public var limits = EdgeLimits()
 
     /// The memory, about, of what may wait to be sent to one client; over it, the client is a slow reader and is cut off.
     public var maxUnsentBytes = 1 << 20
-    /// How long a client may take nothing of what waits for it.
+    /// The longest time in which a client may read nothing of its queued output.
     public var writeTimeout: Duration = .seconds(10)
 
     /// Whose `X-Forwarded-For` is believed. All others' is not looked at: anyone can send it.
     public var trustedProxies: [IPNetwork] = []
+
+    /// Whose scripts may use the endpoints, and what is at or under `sharedPaths`.
+    public var allowedOrigins = AllowedOrigins.any
+    /// Without a slash at the end.
+    public var sharedPaths: [String] = []
 
     /// Starts every session id, so that instances behind one balancer tell theirs apart. Letters and digits.
     public var instance = ""
@@ -32,6 +37,11 @@ public struct EdgeConfiguration: Sendable {
 }
 
 extension EdgeConfiguration {
+    /// Whether pages of the allowed origins may use a plain request's path.
+    func isShared(_ path: String) -> Bool {
+        sharedPaths.contains { path.hasPrefix($0) && (path.utf8.count == $0.utf8.count || path.hasPrefix($0 + "/")) }
+    }
+
     /// The client of a request: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
     /// theirs, or the farthest if all are.
     ///
@@ -89,8 +99,6 @@ public struct EdgeEndpoint: Sendable {
     public var takesMissingVersion = false
     /// Socket.IO: a client that has connected to no namespace by then is closed.
     public var connectTimeout: Duration? = .seconds(45)
-    /// Whether scripts of any web page may use it. No cookie is ever read here, so a page gains nothing by it.
-    public var allowsAnyOrigin = true
 
     public init(path: String, _ content: Content) {
         precondition(path.hasPrefix("/"), "an endpoint's path starts with a slash")
@@ -111,7 +119,7 @@ final class ServedEndpoint {
     /// nil: Socket.IO takes the messages.
     var takeMessage: (@Sendable (Socket, EnginePacket) -> Void)? { settings.content.takeMessage }
 
-    /// Whether a socket has to connect to a namespace.
+    /// True if a socket has to connect to a namespace.
     var needsConnect: Bool { takeMessage == nil }
 
     func matches(_ path: String) -> Bool {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What an `EdgeServer` has done and holds. Readable from any thread, for metrics.
+/// Counts of an `EdgeServer`'s work and resources. Readable from any thread, for metrics.
 public final class EdgeCounters: Sendable {
     /// Connections that are open, of HTTP and WebSocket; those between two loops are.
     public let connections = Count()
@@ -28,7 +28,7 @@ public final class EdgeCounters: Sendable {
 
     /// Of `sockets`, those that have not connected to a namespace.
     public var unconnectedSockets: Int { usage.unconnectedSockets }
-    /// What is buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
+    /// Bytes buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
     public var bufferedBytes: Int { usage.bufferedBytes }
 
     public final class Count: Sendable {
@@ -39,7 +39,7 @@ public final class EdgeCounters: Sendable {
         @inline(__always) func add(_ amount: Int) { count.wrappingAdd(amount, ordering: .relaxed) }
     }
 
-    /// What was refused, by the limit that it was over.
+    /// Refusals, by the limit that was exceeded.
     public final class Refusals: Sendable {
         public let total = Count()
         public let perAddress = Count()

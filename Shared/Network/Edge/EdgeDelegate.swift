@@ -3,7 +3,7 @@ import JSON
 import Reactor
 import SocketIO
 
-/// What an application does with requests and sockets. There is one for each loop, and it is called on that loop only.
+/// The application behind requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
     /// A request came, to an endpoint or elsewhere, and nothing was done for it yet.
     ///
@@ -40,10 +40,11 @@ public protocol EdgeDelegate: AnyObject {
     /// - Returns: false to leave it out. An ack, if it wants one, is still to be sent.
     func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool
 
-    func socket(_ socket: Socket, received event: SocketIOEvent)
+    /// - Parameter bytes: of its message; 0 for an event that waited for its CONNECT.
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int)
 
     /// An event came that is not taken; the socket goes on. An ack, if it wants one, is still to be sent.
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal)
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal)
 
     /// The client left a namespace; the socket stays open, and may ask again. Or it is to leave for good, and polls: `socketDidClose`
     /// follows once it has fetched what was sent to it.

@@ -32,7 +32,7 @@ public struct EdgeLimits: Sendable {
     /// them may have, by default.
     static let strangersPart = 8
 
-    /// What a socket may send in one message or one POST before it has connected to a namespace.
+    /// The largest message or POST of a socket before it has connected to a namespace.
     public var maxUnconnectedMessageBytes = 64 * 1024
     /// Messages that a socket may send before it has connected to a namespace. Clients send one.
     public var maxUnconnectedMessages = 64

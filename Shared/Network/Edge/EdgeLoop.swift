@@ -148,13 +148,13 @@ final class EdgeLoop {
     /// - Parameters:
     ///   - address: nil for a trusted proxy.
     ///   - standing: asked only if it makes a difference.
-    /// - Returns: false if the client may not have so much; it stays counted as before.
+    /// - Returns: the limit that this would exceed; the client stays counted as before then.
     func count(
         _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,
         as standing: @autoclosure () -> ClientUsage.Standing
-    ) -> Bool {
+    ) -> ClientUsage.Excess? {
         let bytes = Self.counted(bytes)
-        if bytes == 0, counted.bytes == 0 { return true }
+        if bytes == 0, counted.bytes == 0 { return nil }
         return count(
             bytes == 0
                 ? ClientUsage.Buffered()
@@ -163,15 +163,17 @@ final class EdgeLoop {
     }
 
     /// The same, for what `counted` has made of the bytes.
-    func count(_ after: ClientUsage.Buffered, in counted: inout ClientUsage.Buffered) -> Bool {
-        if after == counted { return true }
+    func count(
+        _ after: ClientUsage.Buffered, in counted: inout ClientUsage.Buffered
+    ) -> ClientUsage.Excess? {
+        if after == counted { return nil }
         do throws(ClientUsage.Excess) {
             try usage.changeBuffer(from: counted, to: after)
             counted = after
-            return true
+            return nil
         } catch {
             counters.refusedBytes.note(error)
-            return false
+            return error
         }
     }
 

@@ -13,7 +13,9 @@ struct EndpointRequest {
     private var edge: EdgeLoop { connection.edge }
 
     func serve() {
-        if request.method == "OPTIONS" { return connection.answer(exchange, with: .preflight(of: request)) }
+        if request.method == "OPTIONS" {
+            return connection.answer(exchange, with: AllowedOrigins.preflight(of: request))
+        }
         do throws(EngineError) {
             try route()
         } catch {
@@ -57,6 +59,7 @@ struct EndpointRequest {
         guard version == "4" || (version == nil && endpoint.settings.takesMissingVersion) else {
             throw .unsupportedVersion
         }
+        guard edge.configuration.allowedOrigins.mayOpenSocket(request) else { throw .forbidden }
         if edge.isDraining {
             return connection.fail(exchange, status: 503, reason: "the server is shutting down")
         }
@@ -102,7 +105,8 @@ struct EndpointRequest {
 extension HTTPResponse {
     static func engineError(_ error: EngineError) -> HTTPResponse {
         HTTPResponse(
-            status: 400, headers: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
+            status: error == .forbidden ? 403 : 400,
+            headers: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
             body: error.json)
     }
 
@@ -114,18 +118,6 @@ extension HTTPResponse {
                 // What others wrote stands in it.
                 "X-Content-Type-Options": "nosniff",
             ], body: body)
-    }
-
-    /// What a browser asks before a script of another origin may send its request (Fetch standard, section 3.2).
-    fileprivate static func preflight(of request: HTTPRequest) -> HTTPResponse {
-        var headers: HTTPHeaders = [
-            "Access-Control-Allow-Methods": "GET, POST", "Access-Control-Max-Age": "86400",
-            "Vary": "Access-Control-Request-Headers",
-        ]
-        if let asked = request.headers["Access-Control-Request-Headers"] {
-            headers.add("Access-Control-Allow-Headers", asked)
-        }
-        return HTTPResponse(status: 204, headers: headers)
     }
 }
 

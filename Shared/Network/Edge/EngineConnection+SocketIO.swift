@@ -2,35 +2,44 @@ import JSON
 import Security
 import SocketIO
 
-/// What an Engine.IO message says, and what the application does about it.
+/// Engine.IO messages as Socket.IO packets, and the application's answers.
 extension EngineConnection {
-    /// An event of more bytes is asked about before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
-    private static let largeEvent = 16 * 1024
+    /// A message of more bytes is looked at before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
+    private static let largeMessage = 16 * 1024
 
     func deliver(_ message: EnginePacket) {
         guard takesMessages else { return }
         guard admitMessage() else { return close(.tooManyMessages) }
         if let takeMessage = endpoint.takeMessage {
             takeMessage(socket, message)
-        } else if message.payload.count > Self.largeEvent, let event = socketIO.preview(of: message),
-            !edge.delegate.socket(socket, takes: event, ofBytes: message.payload.count)
+        } else if message.payload.count <= Self.largeMessage || takesLarge(message),
+            let action = socketIO.receive(message)
         {
-            return
-        } else if let action = socketIO.receive(message) {
-            perform(action)
+            perform(action, ofBytes: message.payload.count)
         }
     }
 
-    func perform(_ action: SocketIOAction) {
+    private func takesLarge(_ message: EnginePacket) -> Bool {
+        switch socketIO.preview(of: message) {
+        case .event(let event): edge.delegate.socket(socket, takes: event, ofBytes: message.payload.count)
+        // No server here asks its clients for acks.
+        case .ack, .ignored: false
+        case nil: true
+        }
+    }
+
+    /// - Parameter bytes: of the message that it comes from, if it comes from one that has just arrived.
+    private func perform(_ action: SocketIOAction, ofBytes bytes: Int = 0) {
         guard takesMessages else { return }
         switch action {
         case .send(let packet): send(packet)
         case .checkConnect(let namespace, let auth):
             edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
         // A handler of an earlier event may have ended the connection to the namespace.
-        case .event(let event) where isConnected(to: event.namespace): edge.delegate.socket(socket, received: event)
+        case .event(let event) where isConnected(to: event.namespace):
+            edge.delegate.socket(socket, received: event, ofBytes: bytes)
         case .refuse(let event, let refusal) where isConnected(to: event.namespace):
-            edge.delegate.socket(socket, refused: event, because: refusal)
+            edge.delegate.socket(socket, refused: event, ofBytes: bytes, because: refusal)
         case .event, .refuse: break
         // No server here asks its clients for acks.
         case .ack: break

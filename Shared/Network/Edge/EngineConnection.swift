@@ -29,9 +29,9 @@ final class EngineConnection: Waiting {
     private(set) var isUnconnected = false
     private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
-    /// What the application keeps for the client, as events that it works on.
+    /// Bytes that the application holds for the client, such as events in progress.
     private var heldBytes = 0
-    /// Who has connected, as the application says.
+    /// The connected person, as set by the application.
     var person: String?
     var link = WaitingLink<EngineConnection>()
 
@@ -117,7 +117,7 @@ final class EngineConnection: Waiting {
         return unconnectedMessages <= edge.configuration.limits.maxUnconnectedMessages
     }
 
-    /// What its client may send in one message or POST.
+    /// The largest message or POST that its client may send.
     var maxMessageBytes: Int {
         let limit = endpoint.settings.maxMessageBytes
         return isUnconnected ? min(limit, edge.configuration.limits.maxUnconnectedMessageBytes) : limit
@@ -220,24 +220,25 @@ final class EngineConnection: Waiting {
     /// The memory, about, of what the client has not taken yet.
     var unsentCost: Int { engine.queuedCost + (webSocket?.unsentCost ?? 0) }
 
-    /// Whose its bytes are.
-    var standing: ClientUsage.Standing { isUnconnected ? .stranger : .known(person: person) }
+    /// Whose its bytes are. One that has left its namespace is known by the events that are still worked on.
+    var standing: ClientUsage.Standing { isUnconnected && heldBytes == 0 ? .stranger : .known(person: person) }
 
-    /// - Returns: false if it is more than the client may have; then it is not counted.
-    func noteHeld(change: Int) -> Bool {
-        // Of one that has ended nothing is counted any more.
-        if engine.isClosed { return true }
+    /// It counts also when the engine has closed: what the client sent before is still worked on.
+    ///
+    /// - Returns: the limit that the change would exceed; it is not counted then.
+    func noteHeld(change: Int) -> ClientUsage.Excess? {
         heldBytes += change
-        if countQueue() || change <= 0 { return true }
-        heldBytes -= change
-        return false
+        let excess = countQueue()
+        if change <= 0 { return nil }
+        if excess != nil { heldBytes -= change }
+        return excess
     }
 
     /// Counts what waits for a GET, and what the application holds. What waits for a WebSocket is counted there.
     ///
-    /// - Returns: false if it is more than the client may have.
+    /// - Returns: the limit that this exceeds; what the client had before stays counted then.
     @discardableResult
-    private func countQueue() -> Bool {
+    private func countQueue() -> ClientUsage.Excess? {
         edge.count(
             engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &counted,
             as: standing)
@@ -262,7 +263,7 @@ final class EngineConnection: Waiting {
         case .webSocket: webSocket?.write(packet.bytes)
         case .queue:
             flushAtEndOfTurn()
-            guard countQueue() else {
+            guard countQueue() == nil else {
                 edge.counters.slowCloses.add(1)
                 close(.slowReader)
                 return true
@@ -321,7 +322,6 @@ final class EngineConnection: Waiting {
         timers.cancelAll()
         endUnconnected()
         edge.retire(self)
-        heldBytes = 0
         countQueue()
         edge.forget(self)
         if let webSocket {

@@ -50,7 +50,7 @@ struct HTTPBuffer {
             after.address = countedAddress ?? subject.map { edge.configuration.client(of: $0, from: peer).subscriber }
             after.standing = standing(of: subject, unread: unread, taken: taken)
         }
-        return edge.count(after, in: &counted)
+        return edge.count(after, in: &counted) == nil
     }
 
     private mutating func standing(of subject: HTTPRequest?, unread: Int, taken: Int) -> ClientUsage.Standing {

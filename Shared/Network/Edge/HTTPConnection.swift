@@ -6,7 +6,7 @@ import Reactor
 /// What a client can make this hold is bounded: no request is taken while it has not read the answers to those before, nor more than a
 /// few in a turn, and what is buffered is counted (`EdgeLimits`).
 final class HTTPConnection: ChannelHandler, Waiting {
-    /// What a client may send ahead while its request is answered; then it is no longer read from.
+    /// The most bytes that a client may pipeline while its request is answered; beyond it, reading stops.
     private static let maxPipelinedBytes = 64 * 1024
     /// What of its answers a client may leave unread, and still have its next request taken.
     private static let maxUnreadCost = 64 * 1024
@@ -77,7 +77,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
-        // Less is always granted.
+        // It is less. Should another person not have the room for it, it stays counted as it was.
         _ = countBytes()
         noteTaken()
         process()
@@ -249,7 +249,9 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     private func incoming(_ request: HTTPRequest) -> IncomingRequest {
         let endpoint = edge.endpoint(at: request.path)
-        let id = open(request, allowsAnyOrigin: endpoint?.settings.allowsAnyOrigin ?? false)
+        let configuration = edge.configuration
+        let isShared = endpoint != nil || configuration.isShared(request.path)
+        let id = open(request, originFields: isShared ? configuration.allowedOrigins.fields(for: request) : [:])
         return IncomingRequest(request: request, connection: self, exchange: id, endpoint: endpoint)
     }
 
@@ -302,7 +304,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return received
     }
 
-    private func open(_ request: HTTPRequest?, allowsAnyOrigin: Bool = false) -> Int {
+    private func open(_ request: HTTPRequest?, originFields: HTTPHeaders = [:]) -> Int {
         if isReleased { return 0 }
         exchangeCount += 1
         deadline.end()
@@ -312,7 +314,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         exchange = HTTPExchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
             keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",
-            allowsAnyOrigin: allowsAnyOrigin,
+            originFields: originFields,
             bytes: request.map { parser.lastHeadBytes + $0.body.count } ?? 0)
         return exchangeCount
     }
@@ -353,7 +355,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
-        // Less is always granted.
+        // As above.
         _ = countBytes()
     }
 
@@ -371,6 +373,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
         case .notYet: break
         case .notRead: cutOff()
+        // What has come may be a whole request that waits for its client's share.
+        case .notSent where isResting && deadline.extend(): break
         case .notSent(.idle): channel.close()
         case .notSent where !hasReceived: channel.close()
         case .notSent: fail(open(nil), status: 408, reason: "the request took too long")

@@ -3,7 +3,7 @@ import Reactor
 
 /// By when a client has to send what is awaited of it, and to read what it was answered: one timer for both.
 struct HTTPDeadline {
-    /// What there is to say when the timer fires.
+    /// The result when the timer fires.
     enum Outcome {
         case notYet
         /// Nothing of an answer was taken for `EdgeConfiguration.writeTimeout`.
@@ -17,10 +17,12 @@ struct HTTPDeadline {
     private var awaited = HTTPRequestParser.Progress.head
     /// Ends what is awaited; nil while a request is answered.
     private var instant: LoopInstant?
+    private var timeout = Duration.zero
+    private var isExtended = false
 
     /// - Parameter fire: asks `fired`.
     mutating func start(after timeout: Duration, on loop: EventLoop, _ fire: @escaping () -> Void) {
-        instant = loop.now + timeout
+        begin(timeout, at: loop.now)
         timer = loop.schedule(after: timeout, fire)
     }
 
@@ -28,18 +30,35 @@ struct HTTPDeadline {
     mutating func set(for progress: HTTPRequestParser.Progress, on edge: EdgeLoop, isStalled: Bool) {
         guard instant == nil || progress != awaited else { return }
         awaited = progress
-        let timeout =
+        let timeout: Duration =
             switch progress {
             case .idle: edge.configuration.idleTimeout
             case .head: edge.configuration.headTimeout
             case .body: edge.configuration.bodyTimeout
             }
-        instant = edge.loop.now + timeout
+        begin(timeout, at: edge.loop.now)
         // Sooner, to see whether the last answer is being taken; but not later than that is looked at anyway.
         if !isStalled { look(after: min(timeout, edge.configuration.writeTimeout)) }
     }
 
-    /// What was awaited has come.
+    private mutating func begin(_ timeout: Duration, at now: LoopInstant) {
+        self.timeout = timeout
+        isExtended = false
+        instant = now + timeout
+    }
+
+    /// Gives as long again for what is awaited now, once.
+    ///
+    /// - Returns: false if that was done before.
+    mutating func extend() -> Bool {
+        if isExtended { return false }
+        isExtended = true
+        instant = .now() + timeout
+        look(after: timeout)
+        return true
+    }
+
+    /// Ends the wait: the awaited bytes have come.
     mutating func end() { instant = nil }
 
     /// Has `fired` asked after this time, and not before.

@@ -3,7 +3,7 @@ import Reactor
 import Security
 import Synchronization
 
-/// What one request is answered with, once. Given up unanswered, it answers 500.
+/// Answers one request, once. If it is released unanswered, the answer is 500.
 public final class HTTPResponder: Sendable {
     /// The caller's, if it sent a sane one, or a new one. It is in the answer's `X-Request-Id`.
     public let requestID: String
@@ -17,7 +17,7 @@ public final class HTTPResponder: Sendable {
         self.requestID = requestID
     }
 
-    /// Where it has to be used.
+    /// The loop on which it must be used.
     public var loop: EventLoop { connection.loop }
 
     /// On the loop only. A second answer is dropped, and so is one to a client that is gone.
@@ -49,7 +49,7 @@ public final class HTTPResponder: Sendable {
     }
 }
 
-/// What ties a request's log lines together, over all services.
+/// The id that a request's log lines share in all services.
 enum RequestID {
     static let header = "X-Request-Id"
     private static let maxLength = 128

@@ -11,6 +11,7 @@ struct IncomingRequest {
     let endpoint: ServedEndpoint?
 
     private var edge: EdgeLoop { connection.edge }
+    private var isShared: Bool { endpoint != nil || edge.configuration.isShared(request.path) }
     private var client: IPAddress { connection.client(of: request) }
 
     /// Counts a request, once, whatever comes of it.
@@ -30,7 +31,9 @@ struct IncomingRequest {
 
     /// It has come whole.
     func serve() {
-        if let endpoint {
+        if isShared, AllowedOrigins.isPreflight(request) {
+            connection.answer(exchange, with: AllowedOrigins.preflight(of: request))
+        } else if let endpoint {
             EndpointRequest(request: request, endpoint: endpoint, connection: connection, exchange: exchange).serve()
         } else {
             edge.delegate.respond(to: request, from: client, using: connection.responder(exchange))
@@ -70,7 +73,8 @@ struct HTTPExchange {
     let requestID: String
     var keepsAlive: Bool
     let isHead: Bool
-    let allowsAnyOrigin: Bool
+    /// For the page that asked.
+    let originFields: HTTPHeaders
     /// Of its head and body, which whoever answers holds.
     let bytes: Int
     /// The session that holds it as its GET.
@@ -80,7 +84,7 @@ struct HTTPExchange {
     func encode(_ response: HTTPResponse, keepsAlive: Bool, date: String) -> some Sequence<[UInt8]> {
         var response = response
         response.headers.add(RequestID.header, requestID)
-        if allowsAnyOrigin { response.headers.add("Access-Control-Allow-Origin", "*") }
+        response.headers.add(contentsOf: originFields)
         return response.encode(keepAlive: keepsAlive, headOnly: isHead, date: date)
     }
 }

@@ -23,7 +23,7 @@ public struct Socket: Sendable, Hashable {
         nonmutating set { connection.object.context = newValue }
     }
 
-    /// Who has connected. What is buffered for all sockets and requests of a person counts together.
+    /// The connected person. What is buffered for all sockets and requests of a person counts together.
     public var person: String? {
         get { connection.object.person }
         nonmutating set { connection.object.person = newValue }
@@ -76,10 +76,13 @@ public struct Socket: Sendable, Hashable {
 
     /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
     ///
-    /// - Parameter change: how much more it is by now, or less. Less is always granted. When the socket has closed, nothing of it is counted.
-    /// - Returns: false if the client may not have so much (`EdgeLimits.bufferedBytes`): then the change is not counted.
+    /// - Parameter change: how much more it is by now, or less. Less is always granted. It counts until it is given back, also when the
+    ///   socket has closed.
+    /// - Returns: why the client may not have so much (`EdgeLimits.bufferedBytes`): the change is not counted then.
     @discardableResult
-    public func noteHeld(change: Int) -> Bool { connection.object.noteHeld(change: change) }
+    public func noteHeld(change: Int) -> BufferRefusal? {
+        connection.object.noteHeld(change: change).map { $0 == .total ? .total : .own }
+    }
 
     // MARK: Closing
 
@@ -90,7 +93,15 @@ public struct Socket: Sendable, Hashable {
     public func closeTransport() { connection.object.close(.engine(.closedByServer)) }
 }
 
-/// What is kept of the request that opened a socket: as little as an idle socket should hold.
+/// Why nothing more is buffered for a client.
+public enum BufferRefusal: Sendable {
+    /// Its address or its person has as much as it may have.
+    case own
+    /// All clients together have.
+    case total
+}
+
+/// The kept part of the request that opened a socket: as little as an idle socket should hold.
 public struct SocketHandshake: Sendable {
     /// The `token` of the query.
     public let token: String?

@@ -8,7 +8,7 @@ import Reactor
 ///
 /// It counts as the generic cell rate algorithm does (ITU-T I.371): one time for each address.
 final class TimeShares {
-    /// What an address may use at once, after a while without anything.
+    /// The loop time that an address may use at once after it was idle.
     private static let burst: Duration = .milliseconds(1)
     /// A step of work that takes longer is checked against the thread's own time, as the thread may not have run all the while.
     private static let longStep: Duration = .milliseconds(2)

@@ -15,7 +15,7 @@ final class WebSocketConnection: ChannelHandler {
         case tryAgainLater = 1013
     }
 
-    /// Who receives its messages.
+    /// The receiver of its messages.
     private enum Receiver {
         /// Whose transport it is, or is to become.
         case session(EngineConnection)
@@ -208,7 +208,7 @@ final class WebSocketConnection: ChannelHandler {
         if isReleased { return true }
         return edge.count(
             parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
-            in: &counted, as: standing)
+            in: &counted, as: standing) == nil
     }
 
     private var standing: ClientUsage.Standing {

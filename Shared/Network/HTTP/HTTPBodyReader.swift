@@ -26,12 +26,12 @@ struct HTTPBodyReader {
     static func length(_ length: Int) -> HTTPBodyReader { HTTPBodyReader(.length(remaining: length)) }
     static let chunked = HTTPBodyReader(.chunkSize)
 
-    /// How long the body will be; nil for a chunked one, which says so only at its end.
+    /// The body's length; nil for a chunked one, whose length is known only at its end.
     var announcedLength: Int? {
         if case .length(let remaining) = state { remaining } else { nil }
     }
 
-    /// What the input holds of the body, piece by piece; nil until more has come.
+    /// The next piece of the body in the input; nil until more arrives.
     mutating func next(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Piece? {
         while true {
             switch state {
@@ -87,8 +87,8 @@ struct HTTPBodyReader {
         return size
     }
 
-    /// Whether there was a line. The fields are checked as headers are, and dropped: section 7.1.2 allows it, and none
-    /// of them has a meaning here.
+    /// True if there was a complete line. The fields are checked as headers are, and dropped:
+    /// section 7.1.2 allows it, and none of them has a meaning here.
     private mutating func trailerLine(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Bool {
         let tooLong = HTTPParseError(431, "the trailer is too large")
         guard let line = try input.line(limit: limits.maxHeadBytes - trailerBytes, tooLong: tooLong) else {

@@ -1,4 +1,4 @@
-/// What the parser has found.
+/// An event from the parser.
 public enum HTTPEvent: Sendable, Equatable {
     /// A whole request. If it is answered with 101, `takeRemaining` gives what belongs to the new protocol.
     case request(HTTPRequest)
@@ -13,7 +13,7 @@ public enum HTTPEvent: Sendable, Equatable {
     /// The body that was too large has passed, and the connection can go on.
     case drained
 
-    /// The request that it is the end of, or of whose body it tells.
+    /// The request that ends with this event, or to whose body the event belongs.
     public var request: HTTPRequest? {
         switch self {
         case .request(let request), .largeBody(let request), .bodyTooLarge(let request): request
@@ -22,8 +22,8 @@ public enum HTTPEvent: Sendable, Equatable {
     }
 }
 
-/// Why a request was refused. Where the next one would begin is unknown after it, so the connection has to be closed
-/// once the answer is written.
+/// The reason for refusing a request. The start of the next one is unknown after it, so the
+/// connection has to be closed once the answer is written.
 public struct HTTPParseError: Error, Equatable, CustomStringConvertible {
     /// 400, 413, 414, 417, 431, 501 or 505.
     public let status: Int
@@ -38,7 +38,7 @@ public struct HTTPParseError: Error, Equatable, CustomStringConvertible {
     public var description: String { "\(status): \(reason)" }
 }
 
-/// How much a client may send before it is refused.
+/// The limits of a client's requests.
 public struct HTTPLimits: Sendable {
     /// Over it: 414. RFC 9112, section 3, asks for 8,000 at least; a query may carry a signed token of some kilobytes.
     public var maxRequestLineBytes = 8 * 1024
@@ -48,12 +48,12 @@ public struct HTTPLimits: Sendable {
     public var maxHeaders = 100
     /// Over it: `bodyTooLarge`, 413. The contract's limit for every route.
     public var maxBodyBytes = 1024 * 1024
-    /// Over it, `largeBody` asks whether the body is to be taken, before it is kept: bodies of those who have not said who they are can
-    /// be kept small.
+    /// The length above which `largeBody` asks whether to accept the body, before it is stored: so
+    /// bodies from clients without a login can be kept small.
     public var maxUnaskedBodyBytes = 16 * 1024
-    /// How much of a body that is too large is read and dropped, so that a client which writes it all before it reads
-    /// gets to see the 413. The lines of chunks count. Beyond it the connection is closed, which such a client sees as
-    /// a reset.
+    /// The part of a too large body that is read and dropped, so that a client which writes it all
+    /// before it reads still sees the 413. The lines of chunks count. Beyond it the connection is
+    /// closed, which such a client sees as a reset.
     public var maxDrainBytes = 16 * 1024 * 1024
     /// A chunk's size with its extensions; over it: 400. Sizes need 16 bytes, and nobody uses extensions.
     public var maxChunkLineBytes = 256

@@ -18,7 +18,8 @@ struct HTTPHead {
         }
     }
 
-    /// The request as far as its head goes, after the empty line; nil if there was nothing before it. Begins anew.
+    /// The request up to the end of its head, after the empty line; nil if there was nothing before
+    /// it. Starts over.
     mutating func finish() -> HTTPRequest? {
         var finished = request.take()
         finished?.headers = headers

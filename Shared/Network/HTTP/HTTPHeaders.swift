@@ -33,8 +33,8 @@ public struct HTTPHeaders: Sendable {
 
     public func contains(_ name: String) -> Bool { fields.contains { isNamed($0, name) } }
 
-    /// Whether a list such as `Connection` or `Upgrade` names this token, in any case and in any of its fields
-    /// (RFC 9110, section 5.6.1).
+    /// True if a list such as `Connection` or `Upgrade` names this token, in any case and in any of
+    /// its fields (RFC 9110, section 5.6.1).
     public func list(_ name: String, contains token: String) -> Bool {
         for field in fields where isNamed(field, name) {
             var start = field.value.lowerBound
@@ -73,7 +73,19 @@ public struct HTTPHeaders: Sendable {
         fields.append(Field(name: start..<middle, value: middle..<bytes.count))
     }
 
-    /// Whether a text may be the name of a field: a token of RFC 9110, section 5.6.2.
+    /// Adds all fields of another head behind the others.
+    public mutating func add(contentsOf other: HTTPHeaders) {
+        let shift = bytes.count
+        bytes.append(contentsOf: other.bytes)
+        for field in other.fields {
+            fields.append(
+                Field(
+                    name: field.name.lowerBound + shift..<field.name.upperBound + shift,
+                    value: field.value.lowerBound + shift..<field.value.upperBound + shift))
+        }
+    }
+
+    /// True if a text may be a field's name: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte) }
 
     /// Takes a line that the parser has checked.

@@ -2,7 +2,8 @@
 struct HTTPInput {
     private(set) var bytes: [UInt8] = []
     private var position = 0
-    /// Where the search for the end of a line goes on, so that a line which comes a byte at a time is read once.
+    /// The position at which the search for the end of a line continues, so a line that arrives
+    /// byte by byte is read once.
     private var searched = 0
 
     var count: Int { bytes.count - position }
@@ -17,10 +18,11 @@ struct HTTPInput {
         return taken
     }
 
-    /// Where the next line is, without its CRLF; nil until it is complete.
+    /// The range of the next line, without its CRLF; nil until it is complete.
     ///
-    /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse what others read as a line
-    ///   and some do not), and `tooLong` as soon as the line with its CRLF is longer than `limit`.
+    /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse lines
+    ///   that not all servers accept), and `tooLong` as soon as the line with its CRLF is longer
+    ///   than `limit`.
     mutating func line(limit: Int, tooLong: HTTPParseError) throws(HTTPParseError) -> Range<Int>? {
         let start = position
         guard let end = bytes.span.firstIndex(of: UInt8(ascii: "\n"), from: max(searched, start)) else {

@@ -7,7 +7,7 @@ public struct HTTPRequest: Sendable, Equatable {
         case http11
     }
 
-    /// As written: methods are told apart by case.
+    /// As written: methods are case-sensitive.
     public var method: String
     /// The target as it was sent.
     public var target: String
@@ -33,7 +33,7 @@ public struct HTTPRequest: Sendable, Equatable {
         self.body = body
     }
 
-    /// Whether the client wants to go on using the connection (RFC 9112, section 9.3).
+    /// True if the client wants to continue to use the connection (RFC 9112, section 9.3).
     public var keepAlive: Bool {
         if headers.list("Connection", contains: "close") { return false }
         return version == .http11 || headers.list("Connection", contains: "keep-alive")

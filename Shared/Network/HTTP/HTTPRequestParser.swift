@@ -1,11 +1,11 @@
-/// Takes the requests of one connection out of its bytes (HTTP/1.1, RFC 9112): bytes in, events out, no socket.
+/// Parses the requests of one connection (HTTP/1.1, RFC 9112): bytes in, events out, no socket.
 ///
-/// What can be read in two ways is refused, not guessed. How the bytes are cut makes no difference to the events.
-/// `append` what arrives, then call `next` until it gives nil; for pipelined requests, answer one before taking the
-/// next. The parser keeps all that is appended, so whoever feeds it stops reading the socket while `bufferedBytes` is
-/// more than it likes. Between requests it holds no memory.
+/// Ambiguous input is refused. The events do not depend on how the bytes are split. `append` all
+/// that arrives, then call `next` until it returns nil. With pipelined requests, answer one before
+/// taking the next. The parser keeps all appended bytes, so its owner stops reading the socket
+/// while `bufferedBytes` is too large. Between requests it holds no memory.
 public struct HTTPRequestParser: Sendable {
-    /// What a deadline should be about.
+    /// The state that a deadline is for.
     public enum Progress: Sendable {
         /// Nothing of a request has come.
         case idle
@@ -29,7 +29,7 @@ public struct HTTPRequestParser: Sendable {
     private var state = State.head
     private var head = HTTPHead()
     private var headBytes = 0
-    /// Of the head of the request that was given out last.
+    /// The size of the last returned request's head.
     public private(set) var lastHeadBytes = 0
     private var skippedEmptyLine = false
     /// The request whose body is being read.
@@ -53,7 +53,7 @@ public struct HTTPRequestParser: Sendable {
         Array(bytes).withUnsafeBytes { append($0) }
     }
 
-    /// How much has been appended and not yet been used.
+    /// The number of bytes that were appended and not used yet.
     public var bufferedBytes: Int { input.count }
 
     /// The memory that is held, about: `bufferedBytes`, and what has come of the request under way, its head included.
@@ -186,7 +186,7 @@ public struct HTTPRequestParser: Sendable {
         return try readBody()
     }
 
-    /// The request is whoever takes it's now.
+    /// Notes that the caller owns the request now.
     private mutating func noteGivenOut() {
         lastHeadBytes = headBytes
         headBytes = 0

@@ -12,7 +12,7 @@ public struct HTTPResponse: Sendable, Equatable {
         self.body = body
     }
 
-    /// What `continueExpected` is answered with; the final answer follows later.
+    /// The answer to `continueExpected`; the final answer follows later.
     public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// The bytes to send, in order: one array, or two where the body is large, for which memory to copy it into would
@@ -145,7 +145,7 @@ public struct EntityTag: Sendable, Equatable {
 
     public var text: String { "\"\(opaque)\"" }
 
-    /// Whether a list of tags has this one, by the weak comparison: that of one that was weakened on its way, too.
+    /// True if a list of tags has this one, by the weak comparison: a proxy may have weakened it.
     fileprivate func isListed(in list: String) -> Bool {
         var rest = list.utf8[...]
         while true {
@@ -162,7 +162,8 @@ public struct EntityTag: Sendable, Equatable {
 }
 
 extension HTTPHeaders {
-    /// Whether `If-None-Match` is there and names what there is: the condition that is false then (RFC 9110, section 13.1.2).
+    /// True if `If-None-Match` names the current tag: the condition is false then (RFC 9110,
+    /// section 13.1.2).
     public func ifNoneMatch(names tag: EntityTag) -> Bool {
         all("If-None-Match").contains { $0 == "*" || tag.isListed(in: $0) }
     }

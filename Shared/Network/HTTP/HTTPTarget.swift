@@ -1,4 +1,4 @@
-/// What a request line asks for (RFC 9112, section 3.2).
+/// The target of a request line (RFC 9112, section 3.2).
 struct HTTPTarget {
     let path: String
     let query: String?
@@ -18,7 +18,8 @@ struct HTTPTarget {
         query = mark.map { bytes.text($0 + 1..<bytes.count) }
     }
 
-    /// Where the path begins in `http://host/path`: section 3.2.2 has a server take it, though only proxies are sent it.
+    /// The start of the path in `http://host/path`. Section 3.2.2 requires servers to accept this
+    /// form, although only proxies get it.
     private static func endOfAuthority(_ bytes: Span<UInt8>) throws(HTTPParseError) -> Int {
         for scheme in ["http://", "https://"] {
             let start = scheme.utf8.count

@@ -34,7 +34,7 @@ extension Span<UInt8> {
         return start..<end
     }
 
-    /// Whether the bytes of a range spell an ASCII text, in upper or lower case.
+    /// True if the bytes of a range are an ASCII text, in upper or lower case.
     func equals(_ text: String, ignoringCaseIn range: Range<Int>) -> Bool {
         let wanted = text.utf8
         guard range.count == wanted.count else { return false }

@@ -8,7 +8,7 @@ public struct EnginePacket: Sendable, Equatable {
     }
 
     public let kind: Kind
-    /// What follows the kind. UTF-8 unless `isBinary`.
+    /// The bytes after the kind. UTF-8 unless `isBinary`.
     public let payload: ArraySlice<UInt8>
     /// Only messages are.
     public let isBinary: Bool

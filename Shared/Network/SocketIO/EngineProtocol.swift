@@ -1,4 +1,4 @@
-/// What a client learns in the handshake, and how long an upgrade may take.
+/// The values that a client gets in the handshake, and the time for an upgrade.
 public struct EngineConfiguration: Sendable {
     public var pingInterval: Duration
     public var pingTimeout: Duration
@@ -19,7 +19,7 @@ public struct EngineConfiguration: Sendable {
     }
 }
 
-/// What to do, in this order, after something happened to an `EngineSession`.
+/// The actions to take, in this order, after an event of an `EngineSession`.
 public enum EngineAction: Sendable, Equatable {
     // The request or WebSocket that was the input:
 
@@ -45,8 +45,8 @@ public enum EngineAction: Sendable, Equatable {
     case promoteProbe
     case closeProbe
 
-    /// Starts anew if it was running. Timers are exact: a heartbeat that follows upon a heartbeat's timer counts from
-    /// when that was due.
+    /// Restarts if it was running. Timers are exact: a heartbeat after a heartbeat's timer counts
+    /// from the time when that was due.
     case startTimer(EngineTimer, Duration)
     case stopTimer(EngineTimer)
 
@@ -63,7 +63,7 @@ public enum EngineAction: Sendable, Equatable {
     case close(EngineCloseReason)
 }
 
-/// What an Engine.IO session waits for with a limit.
+/// The timers of an Engine.IO session.
 public enum EngineTimer: Sendable, Hashable, CaseIterable {
     /// The next ping is due, or the pong for the last one is overdue.
     case heartbeat
@@ -73,12 +73,12 @@ public enum EngineTimer: Sendable, Hashable, CaseIterable {
     case closing
 }
 
-/// Why an Engine.IO session ended.
+/// The reason why an Engine.IO session ended.
 public enum EngineCloseReason: Sendable, Equatable {
     case pingTimeout
     /// The connection that carried it ended.
     case transportClosed
-    /// The client said so.
+    /// The client closed it.
     case closedByClient
     case closedByServer
     /// A second GET came while one was held.
@@ -86,7 +86,7 @@ public enum EngineCloseReason: Sendable, Equatable {
     case violation(ProtocolViolation)
 }
 
-/// How Engine.IO refuses a request: status 400 with this as JSON. Codes and messages are the reference server's.
+/// A refused request: status 400 with this as JSON. Codes and messages are the reference server's.
 public enum EngineError: Int, Error, Sendable {
     case unknownTransport = 0
     case unknownSession, badHandshakeMethod, badRequest, forbidden, unsupportedVersion
@@ -105,7 +105,7 @@ public enum EngineError: Int, Error, Sendable {
     public var json: [UInt8] { Array(#"{"code":\#(rawValue),"message":"\#(message)"}"#.utf8) }
 }
 
-/// What a client sent that no client of this protocol may send. The session it came on is closed.
+/// A packet that no client of this protocol may send. Its session is closed.
 public struct ProtocolViolation: Error, Equatable, CustomStringConvertible {
     /// For a log: never holds what was sent.
     public let reason: StaticString

@@ -26,7 +26,7 @@ public struct EngineSession: Sendable {
     private let configuration: EngineConfiguration
     private var state: State
     private var probe = Probe.none
-    /// Whether a GET is kept open until there is something to say.
+    /// True while a GET is held open until there is something to send.
     public private(set) var holdsPoll = false
     private var awaitsPong = false
     private var queue = PollingQueue()
@@ -218,10 +218,10 @@ public struct EngineSession: Sendable {
         return written + [.notePing, .startTimer(.heartbeat, configuration.pingTimeout)]
     }
 
-    /// Where a packet went.
+    /// The transport that a packet took.
     public enum Destination: Sendable { case webSocket, queue, nowhere }
 
-    /// Whether whoever sends writes to the WebSocket, without asking for each packet.
+    /// True if senders write to the WebSocket, without asking for each packet.
     public var sendsOnWebSocket: Bool {
         if case .webSocket = state { true } else { false }
     }
@@ -242,7 +242,7 @@ public struct EngineSession: Sendable {
     /// comes back by itself.
     public mutating func close() -> [EngineAction] { end(.closedByServer) }
 
-    /// Ends the session once what was sent has arrived, and tells the client so.
+    /// Ends the session once all that was sent has arrived, and notifies the client.
     public mutating func leave() -> [EngineAction] {
         switch state {
         case .webSocket: return end(.closedByServer)
@@ -260,7 +260,7 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// - Parameter last: what the held GET is told, instead of what is queued.
+    /// - Parameter last: the packet for the held GET, instead of the queued ones.
     private mutating func end(_ reason: EngineCloseReason, sending last: OutgoingPacket? = nil) -> [EngineAction] {
         if state == .closed { return [] }
         var actions: [EngineAction] = []

@@ -24,7 +24,7 @@ extension OutgoingPacket {
 
     static func disconnect(namespace: String) -> OutgoingPacket { make(.disconnect, namespace, nil, .none) }
 
-    /// What stands after a packet's id.
+    /// The part after a packet's id.
     private enum Payload {
         case none
         case value(JSONValue)

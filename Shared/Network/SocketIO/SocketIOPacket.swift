@@ -15,13 +15,14 @@ public struct SocketIOPacket: Sendable, Equatable {
     public private(set) var id: Int?
     /// The first element of an event's array. A number counts as its text: the reference clients can send one.
     public private(set) var eventName: String?
-    /// What follows the name in an event, and all of an ack.
+    /// The values after the name in an event, and all values of an ack.
     public private(set) var arguments: [JSONValue] = []
     /// CONNECT: an object or nil. CONNECT_ERROR: an object or a string. Events and acks: the whole array.
     public private(set) var payload: JSONValue?
-    /// Of an event: its payload is JSON, but nested too deeply to be handed on. It has a name and no arguments.
+    /// True for an event whose payload is JSON that is nested too deeply. It has a name and no
+    /// arguments.
     public private(set) var isTooDeep = false
-    /// How many binary messages follow this one.
+    /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
     /// Those messages, in the order of their placeholders' numbers. `SocketIODecoder` puts them here, if they are kept.
     public internal(set) var attachments: [[UInt8]] = []
@@ -50,21 +51,21 @@ public struct SocketIOPacket: Sendable, Equatable {
         try checkShape()
     }
 
-    /// An event without attachments as far as its name, however long it is: its arguments are neither read nor checked.
+    /// Parses a packet as far as the name of its event, however long it is: its arguments are neither read nor checked.
     ///
-    /// - Returns: nil if it is something else, or no packet. The name is empty where the array does not begin with a short string.
+    /// - Returns: nil if it is no packet. The name is empty where the array does not begin with a short string.
     init?(previewing text: ArraySlice<UInt8>) {
         var rest = text
         do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
-        guard kind == .event else { return nil }
-        eventName = Self.leadingString(of: rest) ?? ""
+        if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
     }
 
     /// The first element of an array, if it is a string of up to `maxPreviewedName` bytes.
     private static func leadingString(of array: ArraySlice<UInt8>) -> String? {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let array = array.drop(while: isSpace)
         guard array.first == UInt8(ascii: "[") else { return nil }
-        let text = array.dropFirst().prefix(maxPreviewedName).drop(while: isSpace)
+        let text = array.dropFirst().drop(while: isSpace).prefix(maxPreviewedName)
         guard text.first == UInt8(ascii: "\"") else { return nil }
         var end = text.startIndex + 1
         while end < text.endIndex, text[end] != UInt8(ascii: "\"") {
@@ -123,8 +124,9 @@ public struct SocketIOPacket: Sendable, Equatable {
         }
     }
 
-    /// What is wrong with an event that is JSON but for its depth is a request of the application's, not the packet: its
-    /// sender is told. Neither checking it nor looking for its name recurses.
+    /// Reads the name of an event that is nested too deeply. That is an error of the application's
+    /// request, not of the packet, so its sender gets an answer. Neither the check nor the search
+    /// for the name recurses.
     private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
         let objection = ProtocolViolation("a payload that is no JSON")
         guard kind == .event || kind == .binaryEvent else { throw objection }

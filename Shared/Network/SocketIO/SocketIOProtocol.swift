@@ -1,9 +1,9 @@
 import JSON
 
-/// Where a server's Socket.IO may differ from the reference server's.
+/// Settings in which a server's Socket.IO may differ from the reference server's.
 public struct SocketIOConfiguration: Sendable {
-    /// What to do with a packet that is well-formed but not expected: an event on a namespace that is not connected,
-    /// a second CONNECT, an answer nobody waits for.
+    /// The treatment of a well-formed packet that is not expected: an event on a namespace that is
+    /// not connected, a second CONNECT, an ack that nobody waits for.
     public enum UnexpectedPackets: Sendable {
         /// As the reference server does.
         case close
@@ -16,9 +16,9 @@ public struct SocketIOConfiguration: Sendable {
     public var unexpectedPackets: UnexpectedPackets
     /// False: an event with attachments is reported as refused, its attachments are skipped, the session goes on.
     public var acceptsAttachments: Bool
-    /// Of one packet; more close the session.
+    /// The maximum of one packet's attachments; more close the session.
     public var maxAttachments: Int
-    /// Of one packet's attachments together; more close the session.
+    /// The maximum size of one packet's attachments together; more close the session.
     public var maxAttachmentBytes: Int
     /// Memory, about, of events that wait while their namespace's CONNECT is checked; more close the session.
     public var maxQueuedBytes: Int
@@ -37,6 +37,15 @@ public struct SocketIOConfiguration: Sendable {
     }
 }
 
+/// A message by its first bytes.
+public enum SocketIOPreview: Sendable, Equatable {
+    /// Has a name and no arguments.
+    case event(SocketIOEvent)
+    case ack
+    /// `receive` would ignore it.
+    case ignored
+}
+
 /// An event from a client.
 public struct SocketIOEvent: Sendable, Equatable {
     public let namespace: String
@@ -46,9 +55,18 @@ public struct SocketIOEvent: Sendable, Equatable {
     public let attachments: [[UInt8]]
     /// If the client waits for an ack.
     public let ackID: Int?
+
+    /// The event with its first argument alone, copied. The arguments of the original keep alive all that came with it: its message,
+    /// or the whole body of a POST.
+    public func withFirstArgumentCopied() -> SocketIOEvent {
+        SocketIOEvent(
+            namespace: namespace, name: name,
+            arguments: arguments.first.map { [JSONValue(trusted: Array($0.bytes))] } ?? [], attachments: [],
+            ackID: ackID)
+    }
 }
 
-/// Why an event is not delivered, though its session goes on.
+/// The reason why an event is not delivered, although its session continues.
 public enum SocketIORefusal: Sendable, Equatable {
     /// It came with attachments, which this server does not take. They are left out.
     case attachments
@@ -57,7 +75,7 @@ public enum SocketIORefusal: Sendable, Equatable {
     case depth
 }
 
-/// What to do after something happened to a `SocketIOSession`.
+/// The action to take after an event of a `SocketIOSession`.
 public enum SocketIOAction: Sendable, Equatable {
     case send(OutgoingPacket)
     /// Answer with the session's `accept` or `refuse`, now or later.

@@ -12,7 +12,7 @@ public struct SocketIOSession: Sendable {
         let name: String
         /// False while its CONNECT is checked.
         var isConnected = false
-        /// What came meanwhile.
+        /// The packets that arrived meanwhile.
         var queue: [SocketIOPacket] = []
     }
 
@@ -47,17 +47,26 @@ public struct SocketIOSession: Sendable {
         return checked
     }
 
-    /// The name of the event in a message, without its arguments, which are not read: an application can refuse a large event by its name,
-    /// and not pass it to `receive`.
+    /// Tells what a large message is by its first bytes. Its payload is neither read nor checked, and `receive` need not be called for it.
     ///
-    /// - Returns: nil if the message has to be received: it is no event of a connected namespace, or it has attachments.
-    public func preview(of message: EnginePacket) -> SocketIOEvent? {
-        guard !isClosed, !message.isBinary, decoder.isIdle, let packet = SocketIOPacket(previewing: message.payload),
-            isConnected(to: packet.namespace)
+    /// - Returns: nil if the message has to be received.
+    public func preview(of message: EnginePacket) -> SocketIOPreview? {
+        guard !isClosed, !message.isBinary, decoder.isIdle, let packet = SocketIOPacket(previewing: message.payload)
         else { return nil }
-        return SocketIOEvent(
-            namespace: packet.namespace, name: packet.eventName ?? "", arguments: [], attachments: [],
-            ackID: packet.id)
+        switch (packet.kind, isConnected(to: packet.namespace)) {
+        case (.event, true):
+            return .event(
+                SocketIOEvent(
+                    namespace: packet.namespace, name: packet.eventName ?? "", arguments: [], attachments: [],
+                    ackID: packet.id))
+        case (.ack, true): return .ack
+        // What breaks the protocol is for `receive` to say.
+        case _ where configuration.unexpectedPackets != .ignore: return nil
+        case (.connectError, _), (.connect, true): return .ignored
+        // Of a namespace whose CONNECT is checked, an event waits.
+        case (.event, false), (.ack, false): return index(of: packet.namespace) == nil ? .ignored : nil
+        default: return nil
+        }
     }
 
     /// An Engine.IO message came.
@@ -145,7 +154,7 @@ public struct SocketIOSession: Sendable {
         return .send(.connectError(error, namespace: namespace))
     }
 
-    /// Tells the client that it is no longer welcome in this namespace; its library will not come back by itself.
+    /// Disconnects the client from this namespace; its library will not reconnect by itself.
     public mutating func disconnect(_ namespace: String) -> SocketIOAction? {
         guard let index = index(of: namespace), namespaces[index].isConnected else { return nil }
         namespaces.remove(at: index)

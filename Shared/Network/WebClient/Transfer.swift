@@ -22,7 +22,7 @@ final class Transfer: @unchecked Sendable {
         self.completion = completion
     }
 
-    /// Whether it has waited so long for its turn that nobody counts on it any more.
+    /// True if it has waited for its turn beyond its timeout.
     var isOverdue: Bool { askedAt + request.timeout <= .now }
 
     /// Sets a handle up for it. The handle holds it until `release`.

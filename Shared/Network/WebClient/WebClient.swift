@@ -26,7 +26,7 @@ public final class WebClient: Sendable {
     public static let maxInFlight = 100
     /// Requests that are begun before others have a turn at the core: each takes a tenth of a millisecond.
     private static let maxBegun = 2
-    /// How long the thread may sleep with nothing to do; it is woken for anything else.
+    /// The longest sleep of the thread while it has nothing to do; anything else wakes it.
     private static let longestWait: Int32 = 1000
     /// After a wait that failed at once, so that the thread does not spin.
     private static let failureWait: UInt32 = 100_000

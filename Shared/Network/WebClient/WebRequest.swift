@@ -24,7 +24,8 @@ public struct WebResponse: Sendable {
     public let headers: [String: String]
     /// 2 for HTTP/2.
     public let httpVersion: Int
-    /// How long the server asks to be left alone (Retry-After, of seconds or a date); nil if it does not.
+    /// The time after which the server wants the next request (Retry-After, in seconds or as a
+    /// date); nil if it gave none.
     public let retryAfter: Duration?
 
     public init(
@@ -38,20 +39,21 @@ public struct WebResponse: Sendable {
     }
 }
 
-/// Why no client can be made: the system has no libcurl.
+/// The error when no client can be created: the system has no libcurl.
 public struct MissingLibrary: Error, CustomStringConvertible {
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Why there is no answer. The server may have carried the request out, unless it is `busy`.
+/// The reason why there is no answer. The server may have carried the request out, unless it is
+/// `busy`.
 public enum WebFailure: Error, Sendable, Equatable {
     /// No answer in time.
     case timeout
     /// No connection, or it broke.
     case connection(String)
-    /// Who answers is not who was asked: its certificate is not believed.
+    /// The server's certificate is not trusted.
     case notTrusted(String)
     /// More requests wait than may, or for too long.
     case busy

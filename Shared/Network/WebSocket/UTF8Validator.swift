@@ -1,12 +1,12 @@
 /// Checks UTF-8 that comes in pieces, and fails at the first byte that no valid text goes on with (RFC 3629, section 4).
 struct UTF8Validator {
-    /// How many bytes the character that was begun still needs.
+    /// The number of bytes that the current character still needs.
     private var needed: UInt8 = 0
-    /// What the next of them may be. Only the second byte of a character has a range of its own, which leaves out
-    /// overlong forms, surrogates and what is beyond U+10FFFF.
+    /// The range of the next of them. Only the second byte of a character has a range of its own,
+    /// which excludes overlong forms, surrogates and values beyond U+10FFFF.
     private var range: (lowest: UInt8, highest: UInt8) = (0x80, 0xBF)
 
-    /// Whether the text may end here.
+    /// True if the text may end here.
     var isComplete: Bool { needed == 0 }
 
     /// - Returns: false if the text is invalid, whatever follows.

@@ -2,7 +2,7 @@ import Security
 
 /// The client's part of the opening handshake (RFC 6455, section 4.1).
 public struct WebSocketClientHandshake: Sendable {
-    /// Why an answer does not open the connection.
+    /// The reason why an answer does not open the connection.
     public enum Failure: Error, Equatable {
         /// The server answered with another status than 101.
         case refused(status: Int)

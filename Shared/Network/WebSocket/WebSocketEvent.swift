@@ -1,4 +1,4 @@
-/// What the parser has found.
+/// An event from the parser.
 public enum WebSocketEvent: Sendable, Equatable {
     /// A whole message, in valid UTF-8.
     case text([UInt8])
@@ -7,13 +7,13 @@ public enum WebSocketEvent: Sendable, Equatable {
     /// To be answered with a pong of the same bytes.
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer has said its last: to be answered with a close frame, unless one was sent before. No event follows.
-    /// Without a code the peer gave no reason.
+    /// The peer's last frame: answer it with a close frame, unless one was sent before. No event
+    /// follows. Without a code the peer gave no reason.
     case close(code: UInt16?, reason: String)
 }
 
-/// Why a connection has to fail (RFC 6455, section 7.1.7): a close frame with this code goes out, then the connection is
-/// closed.
+/// The reason why a connection has to fail (RFC 6455, section 7.1.7): a close frame with this code
+/// is sent, then the connection is closed.
 public struct WebSocketError: Error, Equatable, CustomStringConvertible {
     /// 1002 for a breach of the protocol, 1007 for text that is not UTF-8, 1009 for a message that is too big.
     public let closeCode: UInt16

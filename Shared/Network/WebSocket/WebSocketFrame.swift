@@ -66,7 +66,7 @@ public enum WebSocketFrame {
     }
 }
 
-/// What a frame is (RFC 6455, section 5.2).
+/// A frame's kind (RFC 6455, section 5.2).
 public enum WebSocketOpcode: UInt8, Sendable {
     case continuation = 0x0
     case text = 0x1

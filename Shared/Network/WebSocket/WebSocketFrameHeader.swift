@@ -5,7 +5,7 @@ struct WebSocketFrameHeader {
     let payloadLength: Int
     /// The first byte on the wire is the highest.
     let mask: UInt32?
-    /// How long the header itself is.
+    /// The length of the header itself.
     let byteCount: Int
 
     /// nil until enough has come.

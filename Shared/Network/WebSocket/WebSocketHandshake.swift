@@ -39,7 +39,7 @@ public enum WebSocketHandshake {
         Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
 
-    /// Whether a field's list names this token, in any case and over all its lines.
+    /// True if a field's list names this token, in any case and over all its lines.
     static func list(_ values: [String], contains token: String) -> Bool {
         values.contains { value in
             value.split(separator: ",").contains { member in
@@ -66,7 +66,8 @@ public enum WebSocketHandshake {
     }
 }
 
-/// Why a request does not become a WebSocket, as the HTTP answer to give. The connection may go on after it.
+/// The reason why a request does not become a WebSocket, as the HTTP answer. The connection may
+/// continue after it.
 public struct WebSocketRefusal: Error {
     /// 400 or 426.
     public let status: Int

@@ -4,7 +4,7 @@
 /// Frames are unmasked and checked as they come, so a message is refused when its first wrong byte is there. Between
 /// messages the parser holds no memory.
 public struct WebSocketParser: Sendable {
-    /// Whose end of the connection this is.
+    /// The end of the connection on which it runs.
     public enum Role: Sendable {
         /// Takes masked frames only.
         case server
@@ -67,10 +67,10 @@ public struct WebSocketParser: Sendable {
         Array(bytes).withUnsafeBytes { append($0) }
     }
 
-    /// How much is held: what was appended and not yet used, and the message that is not yet complete.
+    /// The number of held bytes: appended and unused ones, and the incomplete message.
     public var bufferedBytes: Int { input.count + message.count + control.count }
 
-    /// Whether a frame may be waiting that `next` would give.
+    /// True if `next` may return another frame.
     public var hasInput: Bool { input.count > 0 }
 
     /// The next event; nil until more has arrived, and for ever after a close.
@@ -107,7 +107,7 @@ public struct WebSocketParser: Sendable {
         }
     }
 
-    /// Whether a header was there. It is checked against what came before it.
+    /// Reads a header, and checks it against the frames before it. True if it was complete.
     private mutating func beginFrame() throws(WebSocketError) -> Bool {
         guard let header = try input.header(for: role) else { return false }
         _ = input.take(atMost: header.byteCount)

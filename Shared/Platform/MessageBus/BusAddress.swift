@@ -59,8 +59,8 @@ struct BusServers {
     }
 }
 
-/// How long to wait before each attempt to connect: doubling from 50 ms to a second, each by a random part of its half,
-/// so that the clients of a bus that came back do not come back at one instant.
+/// The wait before each attempt to connect. It doubles from 50 ms to a second, with a random part
+/// of half of it, so that the clients of a bus that restarts do not reconnect at one instant.
 struct Backoff {
     static let first: Duration = .milliseconds(50)
     static let longest: Duration = .seconds(1)

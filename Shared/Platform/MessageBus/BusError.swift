@@ -1,4 +1,4 @@
-/// Why the bus did not carry something. What the responder thinks of a request is in its reply, not here.
+/// The reason why the bus did not deliver. A responder's own error is in its reply, not here.
 public enum BusError: Error, Equatable, Sendable {
     /// Nobody serves the subject now.
     case noResponders

@@ -6,16 +6,16 @@ public enum BusLimits {
     /// to it that it does not fit once it is wrapped is too large for the edge, too.
     public static let maxLine = 1 << 20
 
-    /// What a broker adds to a line at most when it passes it on.
+    /// The maximum of bytes that a broker adds to a line when it passes it on.
     public static let maxAddedByBroker = 128
 
     /// The longest `pub`, `req` or `res` line.
     public static let maxPassedOnLine = maxLine - maxAddedByBroker
 
-    /// How far a connection may be behind before it is cut: eight of the longest lines.
+    /// The queue at which a connection is closed: eight of the longest lines.
     public static let defaultMaxPendingBytes = 8 << 20
 
-    /// What lines may take that say that a reply had no room: four thousand of them.
+    /// The space for lines that report a reply without room: four thousand of them.
     static let maxRefusalBytes = 256 << 10
 
     // MARK: Lengths
@@ -23,7 +23,7 @@ public enum BusLimits {
     // Members, punctuation and numbers of the longest line come to less than this.
     private static let frame = 200
 
-    /// Whether the `pub` line would be longer than a broker passes on.
+    /// True if the `pub` line would be longer than a broker passes on.
     static func isPublishTooLong(_ subject: String, _ payload: any BusPayload) -> Bool {
         isTooLong(atMost: frame + subject.utf8.count + payload.maxBytes) {
             LineWriter.publish(subject, payload.json, to: &$0)

@@ -1,7 +1,8 @@
 import JSON
 import Synchronization
 
-/// What an event or a reply says. Between processes it travels as JSON; a bus within one hands it on as it is.
+/// The content of an event or a reply. Between processes it travels as JSON; the bus within a
+/// process passes it on as it is.
 public protocol BusPayload: Sendable {
     var json: JSONValue { get }
 
@@ -17,7 +18,7 @@ extension JSONValue: BusPayload {
 /// An event as a subscriber gets it.
 public struct BusMessage: Sendable {
     public let subject: String
-    /// What was published, if that was in this process; else its JSON.
+    /// The published value, if that was in this process; otherwise its JSON.
     public let payload: any BusPayload
 
     public init(subject: String, payload: any BusPayload) {
@@ -25,7 +26,7 @@ public struct BusMessage: Sendable {
         self.payload = payload
     }
 
-    /// Made anew with each call, unless it came so.
+    /// Encoded with each call, unless it arrived as JSON.
     public var data: JSONValue { payload.json }
 }
 
@@ -63,13 +64,13 @@ public final class BusRequest: Sendable {
     }
 }
 
-/// What travels with a request beside its data.
+/// The members of a request beside its data.
 public struct BusContext: Sendable {
     /// Names what is being done, from the edge to the last service: for logs. Not unique on the bus.
     public var requestID: String
-    /// Who asks, as the edge established it; opaque to the bus.
+    /// The caller, as the edge established it; opaque to the bus.
     public var caller: JSONValue?
-    /// How long the reply is waited for. In a request that arrives it is what was left then.
+    /// The time to wait for the reply. In a received request it is the time that was left then.
     public var timeout: Duration
     /// Requests with one key go to one instance of the queue group while its membership lasts, whatever their
     /// subject; NATS takes no notice. It warms caches and is no promise: nothing may depend on it.

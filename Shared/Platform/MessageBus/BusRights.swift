@@ -1,5 +1,5 @@
-/// What a peer may do on the bus: for each operation the patterns of the subjects that it is allowed on. What no pattern covers
-/// is forbidden.
+/// A peer's rights on the bus: for each operation the patterns of the subjects on which it is
+/// allowed. A subject without a matching pattern is forbidden.
 public struct BusRights: Sendable, Equatable {
     public enum Operation: String, Sendable, CaseIterable {
         case serve, request, publish, subscribe

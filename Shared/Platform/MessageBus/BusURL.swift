@@ -1,6 +1,6 @@
 import Reactor
 
-/// Where the bus is, as a setting says it.
+/// The address of the bus, from a setting.
 public enum BusURL: Equatable, Sendable {
     /// JSON lines: `tcp://127.0.0.1:4150`, `tcp://[::1]:4150`, `tcp://bus:4150`.
     case tcp(host: String, port: UInt16)
@@ -19,12 +19,13 @@ public enum BusURL: Equatable, Sendable {
         self = .tcp(host: address.host, port: address.port)
     }
 
-    /// Connects, and waits for the bus to be there.
+    /// Connects, and waits until the bus is available.
     ///
     /// - Parameters:
-    ///   - name: says in the bus' logs who this is.
-    ///   - onWarning: told why there is no connection, once for each reason; for the log.
-    /// - Throws: `refused` if the bus does not want this peer; `disconnected` if the task is cancelled meanwhile.
+    ///   - name: identifies this peer in the bus's logs.
+    ///   - onWarning: receives each reason for a missing connection once, for the log.
+    /// - Throws: `refused` if the bus rejects this peer; `disconnected` if the task is cancelled
+    ///   meanwhile.
     public func connect(
         name: String, token: String?, on loop: EventLoop, maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
         onWarning: @escaping @Sendable (String) -> Void = { _ in }

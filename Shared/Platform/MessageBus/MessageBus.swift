@@ -1,13 +1,16 @@
 import JSON
 import Synchronization
 
-/// What services talk over: events to whoever listens, requests to one instance of whoever serves them.
+/// Connects services: events go to all subscribers, requests to one instance of the service that
+/// serves them.
 ///
-/// A subject is dotted lower-case tokens (`rooms.renamed`). In a pattern `*` stands for one token and a final `>` for
-/// one or more. The bus keeps nothing: what must not be lost is in the event log of the service that owns it.
+/// A subject is dotted lower-case tokens (`rooms.renamed`). In a pattern `*` stands for one token
+/// and a final `>` for one or more. The bus stores nothing: what must not be lost is in the event
+/// log of the service that owns it.
 ///
-/// Handlers and completions are called on a thread of the bus' choosing: the event loop of a bus over a network, the
-/// caller's own thread on the in-process bus. They must not block, and may call the bus.
+/// Handlers and completions are called on a thread that the bus chooses: the event loop of a bus
+/// over a network, the caller's own thread on the in-process bus. They must not block, and may call
+/// the bus.
 public protocol MessageBus: AnyObject, Sendable {
     /// Sends events to everyone subscribed to their subject.
     ///
@@ -40,31 +43,36 @@ public protocol MessageBus: AnyObject, Sendable {
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription
 
-    /// Asks whoever serves the subject, and calls the completion exactly once: with the reply, or with why there is
-    /// none. It may be called before this returns. The reply is what the responder gave, if that is in this process; else its JSON.
+    /// Sends a request to the service that serves the subject, and calls the completion exactly
+    /// once: with the reply, or with the reason why there is none. It may be called before this
+    /// returns. The reply is the responder's own value, if that is in this process; otherwise its
+    /// JSON.
     ///
-    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's timeout. NATS does not tell
-    /// when a responder goes: on it that is a `deadlineExceeded`. After
-    /// `disconnected` and `deadlineExceeded` the request may have been carried out or not.
+    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's
+    /// timeout. NATS does not report that a responder disconnected: there it is a
+    /// `deadlineExceeded`. After `disconnected` and `deadlineExceeded` the request may have been
+    /// carried out or not.
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void)
 
-    /// Whether requests with one key go to one instance of a service, in the order in which they were made. Where they do
-    /// not, whoever wants an order waits for each answer.
+    /// True if requests with the same key go to one instance of a service, in their order. If not,
+    /// a caller that needs an order waits for each reply.
     var hasKeyAffinity: Bool { get }
 
-    /// Whether requests have a chance. The in-process bus is connected until it is closed.
+    /// True if requests can be sent. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 
-    /// Tells each later change, in order. When `connected` is told, the subscriptions stand again and what is asked
-    /// from then on comes after them: the moment to ask for what was missed. `close()` is no change.
+    /// Calls the handler with each later change, in order. At `connected` the subscriptions stand
+    /// again, and later requests follow them: the moment to fetch what was missed. `close()` is no
+    /// change.
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
 
-    /// Returns once everything said before has reached the bus: subscriptions stand, events are on their way.
+    /// Returns once all earlier calls have reached the bus: subscriptions stand, events are on
+    /// their way.
     ///
-    /// - Throws: `disconnected` if that cannot be said.
+    /// - Throws: `disconnected` if that cannot be known.
     func flush() async throws(BusError)
 
     /// Drains: takes no more requests, waits for those under way on either side (each ends by its deadline), sends

@@ -125,7 +125,7 @@ extension Channel: PollSource {
     }
 }
 
-/// What a peer sends after `close()`: the rest of a request that was refused, but no flood.
+/// Bounds the input after `close()`: the rest of a refused request, but no flood.
 struct DroppedInput {
     /// Until it is hung up on.
     private static let maxBytes = 16 << 20

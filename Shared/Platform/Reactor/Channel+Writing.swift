@@ -1,8 +1,10 @@
 extension Channel {
-    /// Queues bytes by reference, to be written at the end of the turn together with what else the turn brings.
+    /// Queues bytes by reference. They are written at the end of the turn, together with the turn's
+    /// other output.
     ///
-    /// A broadcast writes the same array to one channel after the other, and costs a few nanoseconds each. There is no limit here: whoever
-    /// writes looks at `pendingCost` and decides. After `close()` they are dropped.
+    /// A broadcast writes the same array to one channel after the other, at a few nanoseconds each.
+    /// There is no limit here: the caller checks `pendingCost` and decides. After `close()` they
+    /// are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
@@ -17,7 +19,7 @@ extension Channel {
         loop.flushAtEndOfTurn(self)
     }
 
-    /// What is not yet in the kernel's hands.
+    /// The bytes that the kernel has not taken.
     public var pendingBytes: Int {
         loop.preconditionCurrent()
         return output.byteCount
@@ -29,7 +31,7 @@ extension Channel {
         return output.cost
     }
 
-    /// Whether the kernel takes no more for now, because the peer does not read.
+    /// True if the kernel takes no more for now, because the peer does not read.
     public var isStalled: Bool {
         loop.preconditionCurrent()
         return isBlocked

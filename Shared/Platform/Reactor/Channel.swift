@@ -8,10 +8,11 @@ import Glibc
 /// A reference may go anywhere; every member but `loop` and `peer` checks that it is called on the loop, which makes this
 /// safe to share.
 public final class Channel: @unchecked Sendable {
-    /// How long `close()` waits for a peer that takes none of what is pending.
+    /// The time that `close()` waits for a peer that takes none of the pending output.
     public static let closeTimeout: Duration = .seconds(10)
-    /// How long the peer's last bytes are read and dropped after ours: closing before that would answer them with a
-    /// reset, which may destroy our last bytes before they are read (RFC 1122, section 4.2.2.13).
+    /// The time for which the peer's last bytes are read and dropped after ours. Closing before
+    /// that would answer them with a reset, which may destroy our last bytes before they are read
+    /// (RFC 1122, section 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
 
     /// Connections of a loop that linger at a time. They are closed for their handlers, whose limits no longer count them: without an
@@ -22,7 +23,7 @@ public final class Channel: @unchecked Sendable {
         case open
         /// `close()` was called; output is pending.
         case closing
-        /// FIN is sent and the handler told; what still comes is dropped.
+        /// FIN is sent and the handler notified; later input is dropped.
         case lingering
         /// The descriptor is closed, or has gone to a `DetachedConnection`.
         case ended
@@ -34,7 +35,7 @@ public final class Channel: @unchecked Sendable {
     let socket: Socket
     var state = State.open
     var isOutputShutDown = false
-    /// The kernel took less than there was; epoll tells when it takes more.
+    /// The kernel took only a part; epoll reports when it takes more.
     var isBlocked = false
     var isFlushQueued = false
     /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a delivery.
@@ -58,7 +59,8 @@ public final class Channel: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Who is told what happens. May be replaced at any time, by a protocol's successor; nil once the channel has closed.
+    /// Receives the channel's events. A protocol's successor may replace it at any time; nil once
+    /// the channel has closed.
     public var handler: (any ChannelHandler)? {
         get {
             loop.preconditionCurrent()
@@ -70,13 +72,13 @@ public final class Channel: @unchecked Sendable {
         }
     }
 
-    /// Whether `write` still does something.
+    /// True if `write` still has an effect.
     public var isOpen: Bool {
         loop.preconditionCurrent()
         return state == .open && !isOutputShutDown
     }
 
-    /// Starts to receive. A socket that epoll does not take is closed, and the handler told.
+    /// Starts to receive. If epoll rejects the socket, it is closed and the handler notified.
     func start(_ handler: any ChannelHandler) {
         loop.counters.opened.increment()
         owner = handler
@@ -143,7 +145,7 @@ public final class Channel: @unchecked Sendable {
         notice(reason)
     }
 
-    /// The first reason is the one that is told.
+    /// Notes the reason for closing; the first one is reported.
     private func notice(_ reason: CloseReason) {
         guard closeReason == nil else { return }
         closeReason = reason
@@ -158,10 +160,10 @@ public final class Channel: @unchecked Sendable {
 
     // MARK: - Moving
 
-    /// Takes the connection off its loop, with the output that is pending; `EventLoop.attach` goes on with it.
+    /// Takes the connection off its loop, with the pending output; `EventLoop.attach` continues it.
     ///
-    /// The handler is not told any more. What it received and has not used is the caller's to hand on.
-    /// nil if the channel is closed or closing.
+    /// The handler gets no further events. Input that it has received and not used is the caller's
+    /// to pass on. nil if the channel is closed or closing.
     public func detach() -> DetachedConnection? {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown else { return nil }

@@ -1,4 +1,5 @@
-/// What a connection's owner does with what happens on it. All calls come on the connection's loop, one at a time.
+/// The owner of a connection, which handles its events. All calls come on the connection's loop,
+/// one at a time.
 ///
 /// To enter an actor that lives on that loop, a nonisolated method calls `assumeIsolated`.
 public protocol ChannelHandler: AnyObject {
@@ -28,7 +29,7 @@ extension ChannelHandler {
     public func channelPeerDidFinish(_ channel: Channel) { channel.close() }
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 public enum CloseReason: Hashable, Sendable {
     /// By `close()`, after all that was pending was written.
     case closed

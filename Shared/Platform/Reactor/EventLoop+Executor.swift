@@ -39,7 +39,7 @@ extension EventLoop {
     }
 }
 
-/// Where a thread keeps its loop, unretained: the thread's own frame holds it.
+/// The key of a thread's loop, unretained: the thread's own frame holds it.
 let currentLoopKey: pthread_key_t = {
     var key = pthread_key_t()
     // Fails only when a process has over a thousand keys.

@@ -25,7 +25,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private static let maxJobsPerTurn = 1024
     /// After so many, other threads are woken for what they were handed.
     private static let jobsBetweenWakeups = 64
-    /// What a turn's end makes anew (a write out of a drain notice) is done in the same turn this many times.
+    /// The maximum of repetitions of a turn's end, for output that the end itself causes (a write
+    /// out of a drain notice).
     private static let maxFlushesPerTurn = 4
     /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
     private static let keptCapacity = 16 * 1024
@@ -33,7 +34,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     let poller: Poller
     let resolver: WorkerPool
     var timers = TimerQueue()
-    /// What is received goes here first, whichever the connection: an idle one holds no buffer.
+    /// Input goes here first, for all connections: an idle one holds no buffer.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
     /// Unchecked: an access calls nothing back, and there is one for each delivery.
     @exclusivity(unchecked) var turnOutput = TurnOutput()
@@ -54,7 +55,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var spareList: [Channel] = []
     private var unnoticed: [Channel] = []
 
-    /// What other threads hand to the loop.
+    /// The work that other threads hand to the loop.
     struct Inbox {
         var jobs: [Job] = []
         /// It waits in epoll, or is about to: the next job has to wake it.
@@ -86,7 +87,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         turnOutput.deallocate()
     }
 
-    /// Whether the caller runs on this loop's thread.
+    /// True if the caller runs on this loop's thread.
     public var isCurrent: Bool {
         @inline(__always) get { threadID.load(ordering: .relaxed) == UInt(pthread_self()) }
     }
@@ -175,7 +176,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         wakeups.deliver()
     }
 
-    /// Whether the turn left something for the next one.
+    /// True if the turn left something for the next one.
     private var hasRest: Bool {
         nextInBatch < batch.count || !whenIdle.isEmpty || !nextTurn.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty
             || !unnoticed.isEmpty
@@ -266,7 +267,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func flushAtEndOfTurn(_ channel: Channel) { unflushed.append(channel) }
     func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }
 
-    /// What is queued is still done and written, then every source is released.
+    /// Completes and writes all that is queued, then releases every source.
     private func end() {
         // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
         // from running for ever.

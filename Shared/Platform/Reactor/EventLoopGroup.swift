@@ -43,10 +43,11 @@ public final class EventLoopGroup: Sendable {
         loops[Int(UInt(bitPattern: key.hashValue) % UInt(loops.count))]
     }
 
-    /// Ends all loops: what is queued is done, connections are closed and their handlers told, then the threads end.
+    /// Ends all loops: queued work is done, connections are closed and their handlers notified,
+    /// then the threads end.
     ///
-    /// Blocks until then. Not from a loop. Calling it again does nothing. Tasks that are still bound to a loop do not go
-    /// on, so wait for them before.
+    /// Blocks until then. Not from a loop. Calling it again does nothing. Tasks that are still
+    /// bound to a loop do not continue, so wait for them before.
     public func shutdown() {
         precondition(EventLoop.current == nil, "a loop cannot wait for its own end")
         for loop in loops { loop.stop() }
@@ -57,7 +58,8 @@ public final class EventLoopGroup: Sendable {
         for thread in ending { thread.join() }
     }
 
-    /// How many processors this process may run on: a container's or `taskset`'s share, not the machine's.
+    /// The number of processors that this process may use: a container's or `taskset`'s share, not
+    /// the machine's.
     public static var availableProcessors: Int {
         var set = cpu_set_t()
         guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else { return 1 }

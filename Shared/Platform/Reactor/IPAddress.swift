@@ -41,7 +41,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     public var isIPv6: Bool { high != 0 || low & 0xFFFF_FFFF_0000_0000 != Self.mappedPrefix }
 
-    /// How many bits an address of this kind has.
+    /// The number of bits in an address of this kind.
     public var bitCount: Int { isIPv6 ? 128 : 32 }
 
     /// The first address of the range that begins with the same bits.
@@ -54,8 +54,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             high: high & UInt64.max << (64 - min(kept, 64)), low: low & UInt64.max << (64 - max(kept - 64, 0)))
     }
 
-    /// What limits per address count: the address, or of IPv6 the network that one subscriber gets at the least (RFC 6177): whoever
-    /// has one address of it has them all.
+    /// The unit of limits per address: the address, or for IPv6 the smallest network of one
+    /// subscriber (RFC 6177), because its owner has all of its addresses.
     public var subscriber: IPAddress { isIPv6 ? keeping(firstBits: 64) : self }
 
     /// `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.

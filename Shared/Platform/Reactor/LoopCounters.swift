@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a loop has done since it started. Readable from any thread, for metrics.
+/// A loop's counters since its start. Readable from any thread, for metrics.
 public final class LoopCounters: Sendable {
     /// Turns of the loop: calls of epoll_wait.
     public let turns = Counter()

@@ -66,8 +66,8 @@ public final class LoopTimer: @unchecked Sendable {
         return entry != nil
     }
 
-    /// Lets it fire once more, or later or earlier than was said. Later costs no search: a connection can do this with
-    /// each packet. Without effect after `cancel`.
+    /// Lets it fire again, or later or earlier than before. Later is cheap: a connection can do
+    /// this with each packet. No effect after `cancel`.
     public func rearm(after delay: Duration) {
         loop.preconditionCurrent()
         guard work != nil else { return }

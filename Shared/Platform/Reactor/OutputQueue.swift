@@ -5,7 +5,7 @@ struct OutputQueue: Sendable {
     /// The piece that is next. One piece a turn is the common case, and takes no list.
     private var first: [UInt8] = []
     private var rest: [[UInt8]] = []
-    /// How much of `first` has been written.
+    /// The number of bytes of `first` that have been written.
     private var offset: Int32 = 0
     private var nextInRest: Int32 = 0
     /// The stretch of the turn's broadcasts, which comes last.
@@ -16,7 +16,8 @@ struct OutputQueue: Sendable {
     /// less than a system call each.
     private static let largePiece = 16 * 1024
 
-    /// What a piece costs beside its bytes: an array's header, its place in the list, and what the allocator rounds up.
+    /// The overhead of a piece: an array's header, its slot in the list, and the allocator's
+    /// rounding.
     static let pieceOverhead = 64
 
     var isEmpty: Bool { byteCount == 0 }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What a loop watches: a connection, a listening socket, a connect under way.
+/// A thing that a loop watches: a connection, a listening socket, a connect in progress.
 protocol PollSource: AnyObject {
     /// Called on the loop with what epoll reports. Level-triggered: what is left undone is reported again.
     func ready(_ events: PollEvents)
@@ -142,15 +142,16 @@ final class Poller {
         _ = Glibc.write(wakeup, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Keeps a source that epoll does not watch for now, so that it hears of the loop's end.
+    /// Keeps a source that epoll does not watch for now, so that it is notified of the loop's end.
     func park(_ source: any PollSource) { parked[ObjectIdentifier(source)] = source }
     func unpark(_ source: any PollSource) { parked[ObjectIdentifier(source)] = nil }
 
-    /// All that must hear of the loop's end.
+    /// All sources that must be notified of the loop's end.
     var sources: [any PollSource] { slots.compactMap(\.source) + parked.values }
 }
 
-/// What epoll watches for one source: nothing before the first update, and nothing while it is parked.
+/// The events that epoll watches for one source: none before the first update, and none while it is
+/// parked.
 struct PollWatch {
     private var token: Poller.Token?
     private var interest: PollEvents = []
@@ -172,7 +173,7 @@ struct PollWatch {
         interest = wanted
     }
 
-    /// Nothing is watched until the next update; the source still hears of the loop's end.
+    /// Watches nothing until the next update; the source is still notified of the loop's end.
     mutating func park(_ socket: Socket, for source: some PollSource, in poller: Poller) {
         guard let token else { return }
         poller.remove(socket, token)

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// A non-blocking TCP socket's descriptor and the calls on it. A plain value: whoever holds it closes it.
+/// A non-blocking TCP socket's descriptor and the calls on it. A plain value: its owner closes it.
 struct Socket: Sendable {
     let descriptor: Int32
 
-    /// What a read or a write did.
+    /// The result of a read or a write.
     enum Transfer {
         case bytes(Int)
         case wouldBlock
@@ -96,7 +96,8 @@ struct Socket: Sendable {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// What is joined per loop turn must not wait in the kernel for more (Nagle).
+    /// Disables Nagle's algorithm: output is already joined per loop turn and must not wait in the
+    /// kernel for more.
     func setNoDelay() { set(TCP_NODELAY, at: Int32(IPPROTO_TCP)) }
 
     /// Says FIN; input goes on.

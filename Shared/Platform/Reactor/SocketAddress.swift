@@ -81,7 +81,7 @@ struct SocketAddress: Sendable {
     }
 }
 
-/// What `getaddrinfo` answered.
+/// The error of `getaddrinfo`.
 struct ResolveError: Error, CustomStringConvertible {
     let code: Int32
 

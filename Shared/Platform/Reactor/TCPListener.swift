@@ -3,7 +3,8 @@ import Glibc
 
 /// A TCP port that is listened on, by a socket for each event loop: the kernel spreads connections among them.
 public final class TCPListener: Sendable {
-    /// How many connections may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
+    /// The maximum of connections that wait to be accepted; the kernel caps it at
+    /// `net.core.somaxconn`.
     public static let defaultBacklog: Int32 = 4096
 
     /// The port in use: the one the kernel picked, if 0 was asked for.

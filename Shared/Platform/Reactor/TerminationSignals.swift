@@ -18,8 +18,8 @@ public struct TerminationSignals: Sendable {
         for number in [SIGTERM, SIGINT] { signal(number, noteSignal) }
     }
 
-    /// Returns when the first of them has come. The next one ends the process at once, as if this did not exist:
-    /// whoever presses Ctrl-C twice means it.
+    /// Returns when the first of them arrives. The next one ends the process at once, as if this
+    /// did not exist: an operator who presses Ctrl-C twice means it.
     public func wait() async {
         let pipe = pipe
         await withCheckedContinuation { continuation in
@@ -39,7 +39,8 @@ public struct TerminationSignals: Sendable {
     }
 }
 
-/// Where the handler writes; -1 until it is installed. Global because a signal handler can capture nothing.
+/// The descriptor to which the handler writes; -1 until it is installed. Global because a signal
+/// handler can capture nothing.
 private let signalPipe = Atomic<Int32>(-1)
 
 /// Does what a signal handler may (signal-safety(7)): an atomic load, and write(2).

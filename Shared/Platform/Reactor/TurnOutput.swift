@@ -1,8 +1,9 @@
-/// What a turn writes to more than one channel, copied once: a broadcast.
+/// A turn's output to more than one channel, copied once: a broadcast.
 ///
-/// The second channel in a row to get the same array makes it one. From then on a channel's queue holds where the bytes
-/// lie, a turn's broadcasts lie side by side, and the kernel takes them from here in one piece: no reference is counted
-/// and nothing copied for a delivery. Nobody refers to it after the turn (`OutputQueue.settle`).
+/// The second channel in a row with the same array makes it one. From then on a channel's queue
+/// holds the range of the bytes. A turn's broadcasts lie side by side, and the kernel takes them
+/// from here in one piece: a delivery counts no reference and copies nothing. Nobody refers to it
+/// after the turn (`OutputQueue.settle`).
 struct TurnOutput {
     /// About what a socket takes at once. What does not fit is written by reference.
     private static let capacity = 256 * 1024
@@ -18,7 +19,7 @@ struct TurnOutput {
 
     func deallocate() { buffer.deallocate() }
 
-    /// Where these bytes lie in `buffer`; nil if they are not a broadcast.
+    /// The range of these bytes in `buffer`; nil if they are not a broadcast.
     @inline(__always) mutating func range(of bytes: [UInt8]) -> Range<Int>? {
         guard Self.isSame(bytes, latest) else {
             latest = bytes

@@ -13,7 +13,8 @@ public protocol Connection: AnyObject {
     /// Calls the body with each row in turn, until it returns false. A row is valid within that call alone.
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
 
-    /// Of the transaction under way. For Storage itself: services call what is made of it (`afterCommit`, `pending`).
+    /// The record of the current transaction. For Storage itself: services call what is built on it
+    /// (`afterCommit`, `pending`).
     var record: TransactionRecord { get }
 }
 

@@ -8,10 +8,10 @@ public protocol Database: Sendable {
 
     var statistics: DatabaseStatistics { get }
 
-    /// What `read` is made of: the body leaves what it found with the caller.
+    /// The primitive under `read`: the body leaves its result with the caller.
     func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws
 
-    /// What `write` is made of: the body leaves its result with the caller.
+    /// The primitive under `write`: the body leaves its result with the caller.
     func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws
@@ -65,16 +65,17 @@ extension Database {
         return result.taken()
     }
 
-    /// Writes something that changes nothing, for whoever has to know whether that is possible.
+    /// Writes without a change, to find out if writing is possible.
     ///
     /// - Throws: `StorageError`, if it is not.
     public func tryWriting() async throws { try await write { try DatabaseIdentity.rewrite(on: $0) } }
 }
 
-/// What a body has returned. An engine knows nothing of it: it and all beneath are compiled for no type, and `read` and
-/// `write` for each of their callers'.
+/// The result of a body. Engines do not know its type: they and all beneath are compiled once, and
+/// only `read` and `write` for each caller's type.
 ///
-/// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that is over.
+/// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that
+/// is over.
 @usableFromInline
 final class BodyResult<Value: Sendable>: @unchecked Sendable {
     @usableFromInline var value: Value?

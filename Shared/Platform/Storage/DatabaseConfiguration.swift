@@ -2,14 +2,15 @@ import Workers
 
 /// The limits of a database; the defaults are for one service on one machine.
 public struct DatabaseConfiguration: Sendable {
-    /// Of all its threads.
+    /// The priority of all its threads.
     public var priority = ThreadPriority.normal
     /// Threads that read. Two: a long read does not hold up the short ones, and the machine has cores for no more.
     public var readers = 2
     /// Writes that wait. At a commit a millisecond and `maxBatch` a commit they are served within tens of milliseconds;
     /// more would only make each caller wait longer.
     public var maxQueuedWrites = 16_384
-    /// What waiting writes hold, roughly: four thousand of the largest elements are refused, and not kept in memory.
+    /// The approximate memory of waiting writes. Beyond it writes are refused: about four thousand
+    /// of the largest elements.
     public var maxQueuedBytes = 64 << 20
     public var maxQueuedReads = 16_384
     /// Writes in one commit. It bounds how long the first of them waits for the last, and what one failure takes along.
@@ -24,7 +25,7 @@ public struct DatabaseConfiguration: Sendable {
     public init() {}
 }
 
-/// What a write waits for before it returns.
+/// The event that a write waits for before it returns.
 public enum Durability: Sendable {
     /// It is on disk: a power cut takes nothing away.
     case synced

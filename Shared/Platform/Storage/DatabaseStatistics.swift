@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a database has done since it was opened, for metrics.
+/// Counts of a database's work since it was opened, for metrics.
 public struct DatabaseStatistics: Sendable, Equatable {
     /// Reads that ran; with `snapshots`, how many share one.
     public var reads = 0
@@ -14,7 +14,8 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
-    /// Whether the last batch that had anything to write failed as a whole: nobody can write, or could not then.
+    /// True if the last batch with something to write failed as a whole: writing was not possible
+    /// then.
     public var isWritingFailing = false
 
     public init() {}

@@ -16,7 +16,7 @@ public enum SQLValue: Sendable, Equatable {
     }
 }
 
-/// What can be given as a parameter.
+/// A type of parameters.
 public protocol SQLConvertible {
     var sqlValue: SQLValue { get }
 }

@@ -1,6 +1,6 @@
 import Workers
 
-/// What can go wrong with a database that is no mistake of ours.
+/// Failures of a database that are not mistakes of ours.
 public enum StorageError: Error, Equatable {
     /// The queue is full; nothing was done.
     case overloaded
@@ -8,7 +8,7 @@ public enum StorageError: Error, Equatable {
     case busy
     /// The disk, or what the database may take of it, is full.
     case full
-    /// The file system or the connection failed; what it said.
+    /// The file system or the connection failed, with its message.
     case io(String)
     case corrupt(String)
     /// Another row has this value already. The name is that of the unique index where it is over an expression
@@ -22,7 +22,7 @@ public enum StorageError: Error, Equatable {
     case rejected(String)
     case closed
 
-    /// Whether the same call may succeed later with nothing changed.
+    /// True if the same call may succeed later.
     public var isRetryable: Bool {
         switch self {
         case .overloaded, .busy, .full, .io, .closed: true

@@ -1,7 +1,7 @@
 /// Something that a write reports once it is committed: an entry of the event log.
 public protocol CommitEvent: AnyObject, Sendable {}
 
-/// What the writes of a connection's transaction leave beside their SQL.
+/// The effects of a transaction's writes beside their SQL.
 public final class TransactionRecord {
     private let isWriting: Bool
     /// To be called after the commit.
@@ -11,7 +11,8 @@ public final class TransactionRecord {
     @usableFromInline var pending: (any PendingChanges)?
     /// Whether the write that is being performed, or was last, has changed rows or left anything here: then it has to be undone if it fails.
     @usableFromInline var hasChanges = false
-    /// Of writing what was pending. The transaction lacks it, whatever the body that met the error made of it.
+    /// The error of writing the pending changes. The transaction lacks them, even if the body
+    /// caught the error.
     private(set) var failure: StorageError?
 
     struct Mark {
@@ -91,16 +92,19 @@ extension Connection {
         return changes
     }
 
-    /// What is read from here on finds in the database what was pending. Cheap where there is nothing.
+    /// Writes the pending changes, so that later reads find them in the database. Cheap if there
+    /// are none.
     ///
-    /// - Throws: what fails this write, also if it catches it.
+    /// - Throws: an error that fails this write, even if the caller catches it.
     public func writePending() throws(StorageError) { try record.writePending(on: self) }
 }
 
-/// Changes that the writes of one transaction add up, so that a row which many of them change is written once.
+/// Changes that the writes of one transaction add up, so that a row which many of them change is
+/// written once.
 ///
-/// They are written before the commit, or before whoever reads the rows (`Connection.writePending`), and are gone with a transaction that
-/// is undone. In a batch with savepoints each write writes its own. A service has one kind of them at most.
+/// They are written before the commit, or before a read of the rows (`Connection.writePending`),
+/// and are lost with a transaction that is rolled back. In a batch with savepoints each write
+/// writes its own. A service has at most one kind of them.
 public protocol PendingChanges: AnyObject {
     init()
 

@@ -32,7 +32,8 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
 
     private var waiting: Int { elements.count - head }
 
-    /// On a thread that gathers its wake-ups, whoever waits is woken a little later (`CoalescedWakeups`).
+    /// Adds an element. On a thread that coalesces wake-ups, the waiting thread wakes a little
+    /// later (`CoalescedWakeups`).
     ///
     /// - Throws: `full`, by count or by bytes, at once; `closed`.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
@@ -89,7 +90,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
     }
 }
 
-/// Why a queue takes no more.
+/// The reason why a queue rejects an element.
 public enum BlockingQueueError: Error {
     case full
     case closed

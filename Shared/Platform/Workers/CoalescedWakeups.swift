@@ -1,9 +1,10 @@
 import Glibc
 
-/// A thread's wake-ups of others, kept back until it has handed over what it has for them: so whoever waits takes all of it in one
-/// go, and not the first piece alone.
+/// A thread's wake-ups of others, delayed until it has handed over all that it has for them. So a
+/// waiting thread takes all of it at once, and not the first element alone.
 ///
-/// An event loop gathers: the messages that a turn brings become one commit. Other threads don't, and wake at once.
+/// Event loops do this: the messages of one turn become one commit. Other threads wake others at
+/// once.
 public final class CoalescedWakeups {
     private var queues: [any Wakeable] = []
     private var count = 0
@@ -58,7 +59,7 @@ public final class CoalescedWakeups {
     }()
 }
 
-/// Where threads wait.
+/// A thing on which threads wait.
 protocol Wakeable: AnyObject {
     /// Wakes as many as there is something for.
     func wake()

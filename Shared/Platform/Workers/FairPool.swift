@@ -1,11 +1,12 @@
 import Synchronization
 
-/// A pool's threads, shared out among parties that take turns (`FairQueue`): for work that costs so much that whoever asks for most of it could
-/// keep others from it.
+/// Shares a pool's threads among parties that take turns (`FairQueue`), for work that is so
+/// expensive that one party could starve the others.
 public final class FairPool: Sendable {
     /// Jobs that may be under way and wait.
     public struct Limits: Sendable {
-        /// Of one network at a time: fewer than there are threads, so that one is free for others.
+        /// The jobs of one network that run at once: fewer than there are threads, so that one
+        /// stays free for others.
         public var inFlightOfNetwork: Int
         public var waitingOfAddress: Int
         public var waitingOfNetwork: Int
@@ -27,7 +28,7 @@ public final class FairPool: Sendable {
     private struct State {
         var queue: FairQueue<Job>
         var free: Int
-        /// What a job takes: a moving average.
+        /// The usual time of a job, as a moving average.
         var usualTime: Duration = .zero
 
         mutating func note(_ took: Duration) { usualTime = usualTime == .zero ? took : (usualTime * 3 + took) / 4 }
@@ -42,7 +43,7 @@ public final class FairPool: Sendable {
         state = Mutex(State(queue: FairQueue(limits), free: workers.threadCount))
     }
 
-    /// Why work of this party would be refused now; nil if it would not.
+    /// The reason why a job of this party would be refused now; nil if it would not.
     public func refusal(of party: Party?) -> FairPoolRefusal? { state.withLock { $0.queue.refusal(of: party) } }
 
     /// Runs the body on one of the threads, once it is the party's turn. Cancelling the caller does not stop it.
@@ -100,7 +101,7 @@ public final class FairPool: Sendable {
     }
 }
 
-/// Why work was not done.
+/// The reason why a job was refused.
 public enum FairPoolRefusal: Error {
     /// This address, or its network, has as much waiting as it may.
     case share

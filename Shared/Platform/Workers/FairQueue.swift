@@ -1,5 +1,5 @@
-/// Who wants something done. Several addresses of one network also count together: who has one address of a network can often have
-/// many.
+/// The owner of a job. Several addresses of one network also count together: an owner of one
+/// address in a network can often have many.
 public struct Party: Hashable, Sendable {
     public let network: String
     public let address: String
@@ -10,11 +10,14 @@ public struct Party: Hashable, Sendable {
     }
 }
 
-/// Jobs that wait for one of a few places, of which each network and each address gets its turn, whoever asks most.
+/// Jobs that wait for one of a few slots. Each network and each address gets its turn, however many
+/// jobs it has.
 ///
-/// Pure: it decides, `FairPool` acts. The network whose last turn is longest ago goes first, so that one that was not there before waits for
-/// no more than the job under way; in it the address, by the same rule; of that the earliest job. What waits is bounded for each address, each
-/// network and in all; a newcomer takes the place of the latest job of whoever has most. Few enough wait to look at each.
+/// Pure: it decides, `FairPool` acts. The network whose last turn is longest ago goes first, so a
+/// new one waits only for the running job. Within the network the same rule selects the address,
+/// and then the earliest job. The queue is bounded for each address, each network and in all. A
+/// newcomer replaces the latest job of the party with the most. The queue is short enough to look
+/// at each job.
 struct FairQueue<Job> {
     struct Waiting {
         let job: Job
@@ -42,12 +45,12 @@ struct FairQueue<Job> {
 
     init(_ limits: FairPool.Limits) { self.limits = limits }
 
-    /// How many networks and addresses are remembered.
+    /// The maximum of networks and addresses that are remembered.
     var rememberedTurns: Int { turns.count }
 
     // MARK: Coming
 
-    /// Why this party could not wait now; nil if it could.
+    /// The reason why this party could not wait now; nil if it could.
     func refusal(of party: Party?) -> FairPoolRefusal? {
         if case .none(let refusal) = admission(for: party) { refusal } else { nil }
     }

@@ -4,7 +4,7 @@ public final class WorkerPool: Sendable {
     private let threads = WorkerThreads()
     public let threadCount: Int
 
-    /// What a waiting job holds, roughly: its closure with a few words.
+    /// The approximate memory of a waiting job: its closure and a few words.
     private static let jobBytes = 256
 
     /// - Parameters:

@@ -76,7 +76,7 @@ private final class ThreadEntry: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
-/// How a thread stands to the machine's others when there are not cores for all.
+/// A thread's priority when there are not enough cores for all.
 public enum ThreadPriority: Sendable {
     case normal
     /// For work that nobody waits for: it gets what the others leave, and next to nothing where they leave nothing (SCHED_IDLE,

@@ -67,7 +67,7 @@ async def test_counts_are_right_while_they_change(own_parlor, own_world):
             assert result.stdout.splitlines()[-1] == "all counts are right"
 
 
-async def test_damage_is_named_and_mended_under_load(start):
+async def test_damage_is_named_and_repaired_under_load(start):
     running = start("one")
     async with World(running) as world, under_load(world):
         carol, dave, room = await world.pair()

@@ -8,6 +8,7 @@ import httpx
 from parlor import ROOT
 
 WEB = ROOT / "Clients/Web"
+BUNDLE = "page/bundle.js"
 POLICY = ("default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'")
 
 
@@ -21,8 +22,10 @@ def imported(module: str) -> list[str]:
 
 
 def all_files(http: httpx.Client) -> dict[str, httpx.Response]:
-    """Every file that the page leads to, as a browser would ask for them."""
-    wanted, files = ["/" + link for link in linked(http.get("/").text)], {}
+    """Every file that the page leads to, and the modules that its script is made of."""
+    links = linked(http.get("/").text)
+    script = next(link for link in links if link.endswith(BUNDLE))
+    wanted, files = ["/" + link for link in [*links, script.replace(BUNDLE, "page/main.js")]], {}
     while wanted:
         path = wanted.pop()
         if path in files:
@@ -41,7 +44,7 @@ def test_every_file_that_the_page_leads_to_is_there_as_it_is_in_the_checkout(par
     for path, answer in files.items():
         _, folder, version, name = path.split("/", 3)
         assert folder == "web" and len(version) == 16
-        assert answer.content == (WEB / name).read_bytes(), name
+        assert name == BUNDLE or answer.content == (WEB / name).read_bytes(), name
         assert answer.headers.get("content-encoding") == "gzip" or len(answer.content) < 200
         assert "immutable" in answer.headers["cache-control"]
         kind = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}[name.rsplit(".", 1)[1]]
@@ -66,6 +69,27 @@ def test_the_page_is_asked_for_each_time_and_runs_nothing_but_its_files(parlor):
         assert head.status_code == 200 and not head.content
         refused = http.post("/")
         assert refused.status_code == 405 and refused.headers["allow"] == "GET, HEAD"
+
+
+def test_a_first_visit_asks_for_few_files_and_less_than_120_kilobytes(parlor):
+    with httpx.Client(base_url=parlor.address) as http:
+        answers = [http.get("/"), *(http.get("/" + link) for link in set(linked(http.get("/").text)))]
+    assert len(answers) == 5, "the page, its icon, its looks, its theme, and one script"
+    assert sum(int(answer.headers["content-length"]) for answer in answers) < 120 * 1024
+    script = next(answer.text for answer in answers if str(answer.url).endswith(BUNDLE))
+    assert not imported(script)
+    assert script.count("\nconst $") > 40 and "// parlor/parlor.js\n" in script
+
+
+def test_a_page_of_another_release_gets_its_files_for_this_once(parlor):
+    with httpx.Client(base_url=parlor.address) as http:
+        for link in set(linked(http.get("/").text)):
+            _, version, name = link.split("/", 2)
+            other = http.get(f"/web/{version[::-1]}/{name}")
+            assert other.status_code == 200 and other.headers["cache-control"] == "no-cache"
+            assert other.content == http.get("/" + link).content
+            again = http.get(f"/web/{version[::-1]}/{name}", headers={"If-None-Match": other.headers["etag"]})
+            assert again.status_code == 304
 
 
 def test_nothing_but_the_page_is_served(parlor):

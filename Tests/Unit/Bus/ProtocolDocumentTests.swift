@@ -40,7 +40,7 @@ struct ProtocolDocumentTests {
 
     @Test("it has transcripts")
     func exist() {
-        #expect(Self.transcripts.count == 6)
+        #expect(Self.transcripts.count == 7)
         #expect(Self.transcripts.allSatisfy { $0.steps.count >= 5 })
     }
 

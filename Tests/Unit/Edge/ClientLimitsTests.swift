@@ -457,13 +457,19 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("what the application keeps for a client counts among its buffered bytes, until the client has gone")
+    @Test("what the application keeps for a client counts until it is given back, also of a client that has gone")
     func heldByApplication() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
-        let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
-            let bytes = Int(event.arguments[0].text) ?? 0
-            socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes))]))
-        })
+        let sockets = Mutex<[Socket]>([])
+        let behaviour = TestDelegate.Behaviour(
+            onConnect: { socket, _ in
+                sockets.withLock { $0.append(socket) }
+                socket.accept()
+            },
+            onEvent: { socket, event in
+                let bytes = Int(event.arguments[0].text) ?? 0
+                socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes) == nil)]))
+            })
         try await TestServer.run(configuration: limits, behaviour) { server in
             let (first, second) = (try server.connected(), try server.connected())
             func hold(_ bytes: Int, _ client: RawClient) throws -> String? {
@@ -475,8 +481,14 @@ struct ClientLimitsTests {
             #expect(try hold(150_000, second) == "431[false]")
             #expect(try hold(-100_000, first) == "431[true]")
             #expect(try hold(100_000, second) == "431[true]")
-            for client in [first, second] { client.close() }
-            while server.edge.counters.bufferedBytes > 0 { await Task.yield() }
+            first.close()
+            #expect(await server.settles { $0.sockets.value == 1 })
+            #expect(server.edge.counters.bufferedBytes >= 150_000)
+            #expect(try hold(90_000, second) == "431[false]")
+            for (socket, bytes) in zip(sockets.withLock(\.self), [50_000, 100_000]) {
+                socket.loop.execute { _ = socket.noteHeld(change: -bytes) }
+            }
+            #expect(await server.settles { $0.bufferedBytes == 0 })
         }
     }
 
@@ -490,7 +502,7 @@ struct ClientLimitsTests {
             },
             onEvent: { socket, event in
                 let bytes = Int(event.arguments[0].text) ?? 0
-                socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes))]))
+                socket.send(.ack(event.ackID ?? 0, [JSONValue(socket.noteHeld(change: bytes) == nil)]))
             })
         try await TestServer.run(configuration: limits, behaviour) { server in
             func half(_ person: String, from host: UInt8) throws -> RawClient {
@@ -514,10 +526,12 @@ struct ClientLimitsTests {
             #expect(try half("ada", from: 4).response().status == 503)
             #expect(server.edge.counters.refusedBytes.perPerson.value == 2)
             #expect(server.edge.counters.refusedBytes.perAddress.value == 0)
-            sockets[0].close()
-            #expect(await server.settles { $0.bufferedBytes < 190_000 })
+            try sockets[0].sendFrame("421[\"e\",-90000]")
+            #expect(try sockets[0].receiveFrame() == "431[true]")
             let other = try half("ada", from: 4)
             #expect(await server.settles { $0.bufferedBytes >= 260_000 })
+            try sockets[2].sendFrame("421[\"e\",-90000]")
+            #expect(try sockets[2].receiveFrame() == "431[true]")
             for client in [first, other] + sockets { client.close() }
             #expect(await server.settles { $0.bufferedBytes == 0 })
         }
@@ -537,6 +551,18 @@ struct ClientLimitsTests {
             try client.sendFrame("451-4[\"large\",\"\(rest)\"]")
             try client.sendFrame("42[\"large\",\"\(rest)\"]")
             #expect(try client.receiveFrame()?.hasPrefix("close") == true)
+        }
+    }
+
+    @Test("a large ack is not read, nor is a large packet that would be ignored")
+    func largeIgnoredPackets() async throws {
+        let configuration = EdgeConfiguration.socketIO(SocketIOConfiguration(unexpectedPackets: .ignore))
+        try await TestServer.run(configuration: configuration) { server in
+            let client = try server.connected()
+            let rest = String(repeating: "x", count: 20_000)
+            for start in ["431[\"", "42/other,[\"e\",\"", "43/other,1[\""] { try client.sendFrame(start + rest) }
+            try client.sendFrame("421[\"e\",1]")
+            #expect(try client.receiveFrame() == "431[1]")
         }
     }
 

@@ -72,12 +72,12 @@ final class TestDelegate: EdgeDelegate {
         return false
     }
 
-    func socket(_ socket: Socket, received event: SocketIOEvent) {
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {
         calls.yield(.event(event.name, event.arguments.map(\.text), ack: event.ackID))
         behaviour.onEvent(socket, event)
     }
 
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {
         calls.yield(.refused(event.name, ack: event.ackID, refusal))
         if let id = event.ackID { socket.ack(id, JSONValue(false)) }
     }
@@ -204,7 +204,10 @@ struct TestServer {
 extension EdgeConfiguration {
     /// Cuts off nobody for being slow: on a busy machine a test's clients are.
     var patient: EdgeConfiguration {
-        with { ($0.writeTimeout, $0.bodyTimeout, $0.idleTimeout) = (.seconds(60), .seconds(60), .seconds(60)) }
+        with {
+            ($0.headTimeout, $0.bodyTimeout) = (.seconds(60), .seconds(60))
+            ($0.idleTimeout, $0.writeTimeout) = (.seconds(60), .seconds(60))
+        }
     }
 
     static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {

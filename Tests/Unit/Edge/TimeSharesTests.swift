@@ -42,6 +42,28 @@ struct TimeSharesTests {
         }
     }
 
+    @Test("a request that has come in time, and waits for its share, may take twice the time")
+    func deadlines() async throws {
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            if request.path == "/1" { Self.run(for: 0.02) }
+            responder.send(HTTPResponse(status: 200))
+        })
+        let configuration = Self.configuration(percent: 1).with {
+            $0.headTimeout = .milliseconds(1500)
+            $0.idleTimeout = .milliseconds(1500)
+        }
+        try await TestServer.run(configuration: configuration, behaviour) { server in
+            let (first, second) = (try server.client(), try server.client())
+            try first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try first.response().status == 200)
+            try second.send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try first.response().status == 200 && second.response().status == 200)
+            // What has begun and does not go on is over.
+            try first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP")
+            #expect(try first.response().status == 200 && first.response().status == 408)
+        }
+    }
+
     @Test("a share is what it says, also above half and beside whole parts", arguments: [30, 70])
     func shares(percent: Int) async throws {
         let group = try EventLoopGroup(loopCount: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rooms
 
-@Suite("How many rooms a person may make")
+@Suite("the number of rooms that a person may create")
 struct RoomQuotaTests {
     private static let few = ["--max-unanswered-rooms", "2"]
 

@@ -280,7 +280,7 @@ struct ServiceHostStreamTests {
         await inside.passed()
         await harness.host.stop(within: .milliseconds(1))
         #expect(harness.life.items == ["started", "stopped"])
-        #expect(harness.log.lines.contains { $0.contains("under way") && $0.contains(#""count":1"#) })
+        #expect(harness.log.lines.contains { $0.contains("requests in progress") && $0.contains(#""count":1"#) })
         gate.open()
         _ = try await answer
         await harness.serviceHarness.release()

@@ -202,17 +202,43 @@ struct SocketIOSessionTests {
             (#"2["\#(String(repeating: "e", count: 600))"]"#, ""),
         ])
     func preview(text: String, name: String) {
-        let event = connected().preview(of: EnginePacket(text))
-        #expect(event?.name == name && event?.arguments == [] && event?.namespace == "/")
-        #expect(event?.ackID == (text.hasPrefix("27") ? 7 : nil))
+        let event = SocketIOEvent(
+            namespace: "/", name: name, arguments: [], attachments: [], ackID: text.hasPrefix("27") ? 7 : nil)
+        #expect(connected().preview(of: EnginePacket(text)) == .event(event))
     }
 
     @Test(
-        "what may not be left out has no preview",
-        arguments: ["0", "1", #"3["e"]"#, #"51-["e"]"#, #"2/x,["e"]"#, "x", ""])
+        "what has to be received has no preview",
+        arguments: ["0", "0/x,", "1", #"51-["e"]"#, "61-7[", #"2/x,["e"]"#, "3/x,7[", "x", ""])
     func withoutPreview(text: String) {
         #expect(connected().preview(of: EnginePacket(text)) == nil)
         #expect(SocketIOSession(configuration: SocketIOConfiguration()).preview(of: EnginePacket(#"2["e"]"#)) == nil)
+    }
+
+    @Test("an ack is known without its arguments, and so is a packet that would be ignored")
+    func previewOfOthers() {
+        #expect(connected().preview(of: EnginePacket("37[{")) == .ack)
+        var session = SocketIOSession(configuration: SocketIOConfiguration(unexpectedPackets: .ignore))
+        for text in [#"2/x,["e",{"#, "3/x,7[{", #"2["e",{"#, "4{", "4/x,{"] {
+            #expect(session.preview(of: EnginePacket(text)) == .ignored)
+        }
+        #expect(session.preview(of: EnginePacket("0/x,")) == nil)
+        _ = session.receive(EnginePacket("0"))
+        // It waits for its CONNECT.
+        #expect(session.preview(of: EnginePacket(#"2["e",{"#)) == nil)
+    }
+
+    @Test("the copy of an event has its first argument alone, and nothing of its message")
+    func copies() {
+        var session = connected()
+        guard case .event(let event) = session.receive(EnginePacket(#"27["e",{"a":1} , 2]"#)) else {
+            Issue.record("no event")
+            return
+        }
+        let copy = event.withFirstArgumentCopied()
+        #expect(copy.name == "e" && copy.ackID == 7 && copy.arguments.map(\.text) == [#"{"a":1}"#])
+        // An array of its own begins at its first byte.
+        #expect(copy.arguments.first?.bytes.startIndex == 0 && event.arguments.first?.bytes.startIndex != 0)
     }
 
     @Test("an ack from the client is passed on")

@@ -23,7 +23,7 @@ export class Network {
     let count = 0;
     const name = `${user.username}-${this.devices.length}`;
     const platform = browserPlatform({
-      ...this.clock, now: this.clock.now, random: this.random, makeId: () => `${name}-${++count}`, fetch: wires.fetch, WebSocket: wires.WebSocket, locks, BroadcastChannel,
+      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: wires.fetch, WebSocket: wires.WebSocket, locks, BroadcastChannel,
     });
     if (!(await storage.read("session"))) await storage.write([["session", this.parlor.openSession(user)]]);
     const parlor = new Parlor({ server: "http://scripted", storage, platform, transport });

@@ -73,7 +73,7 @@ struct Backup {
     }
 }
 
-/// Why there is no backup. Its description is the line that a person sees.
+/// The reason why a backup failed. Its description is the line that the operator sees.
 struct BackupError: Error, Equatable, CustomStringConvertible {
     let description: String
 

@@ -2,7 +2,7 @@ import Storage
 
 extension Command {
     private static let target = Setting(
-        "BACKUP_TO", flag: "--to", .path, "The folder to make; if it is there already, it has to be empty")
+        "BACKUP_TO", flag: "--to", .path, "Folder to create; an existing one must be empty")
 
     /// Copies databases and secrets, also while they are in use.
     ///
@@ -11,8 +11,8 @@ extension Command {
         Command(
             name: "backup",
             summary: """
-                Copies the data folder, also while Parlor runs: each database as it is at one moment, and the secrets.
-                It ends with 0 when all of it is on disk, else with 2, and then there is no backup. docs/backups.md says more.
+                Copies the data folder, also while Parlor runs: each database as of one moment, and the secrets.
+                Exit status: 0 when all of it is on disk, otherwise 2 and there is no backup. See docs/backups.md.
                 """,
             settings: [Setting.data, Setting.databaseURL, target]
         ) { configuration, print in

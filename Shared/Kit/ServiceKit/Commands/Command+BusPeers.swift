@@ -11,14 +11,14 @@ extension Command {
     private static let nats = Setting(
         "PEERS_FOR_NATS", flag: "--nats", .toggle, default: "off", "Print it as a NATS server's configuration")
     private static let natsPrefix = Setting(
-        "NATS_PREFIX", .text, default: NATSURL.defaultPrefix, "What stands before all subjects on that server")
+        "NATS_PREFIX", .text, default: NATSURL.defaultPrefix, "Prefix of all subjects on that server")
 
     /// Prints who is on the bus and what each may do there: what the file of `BUS_PEERS_FILE` is made of.
     static func busPeers(_ own: [BusPeer]) -> Command {
         Command(
             name: "bus-peers",
             summary: """
-                Prints a line for each peer of a bus that this program knows of, with what it may do there.
+                Prints a line with the rights of each peer that this program knows.
                 With --tokens they are what BUS_PEERS_FILE wants; with --nats as well, what a NATS server wants.
                 """,
             settings: [tokens, further, nats, natsPrefix]

@@ -7,14 +7,14 @@ import Synchronization
 extension Command {
     private static let maxWait = Setting(
         "STATUS_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "500ms",
-        "How long answers are waited for: nobody knows how many there are")
+        "How long to wait for answers")
 
     /// Asks everyone on the bus how they are.
     public static let status = Command(
         name: "status",
         summary: """
-            Shows the services and gateways on the bus, each instance in a row: what waits there, and how far it is behind.
-            It ends with 0, with 1 if nobody answered, with 2 if there is no bus.
+            Shows the services and gateways on the bus, one row per instance: queues, and how far it is behind.
+            Exit status: 0, or 1 if nobody answered, or 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, maxWait], peer: .operator
     ) { configuration, print in
@@ -39,14 +39,14 @@ extension Command {
 
     private static let pattern = Setting(
         "TAIL_SUBJECT", flag: "--subject", .text, default: ">",
-        "What is shown: a subject, * for one token, > for the rest")
+        "Subject to show; * matches one token, > the rest")
 
     /// Shows events as they pass.
     public static let tail = Command(
         name: "tail",
         summary: """
-            Shows what is published on the bus, a line for each: the time, the subject and the data. Until Ctrl-C.
-            It ends with 2 if there is no bus.
+            Shows each event on the bus in one line: time, subject and data. Ends with Ctrl-C.
+            It exits with 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in

@@ -3,17 +3,18 @@ import Storage
 
 extension Command {
     private static let repair = Setting(
-        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Whether what differs is repaired")
+        "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Repair the differences")
 
-    /// Counts again all that services keep beside their rows. It finds, and the outcome says so, unless all could be repaired.
+    /// Recounts everything that services store beside their rows. The outcome is a failure if
+    /// something differs and could not be repaired.
     ///
     /// - Parameter services: all of the program's; one of them has to own memberships.
     public static func verify(_ services: [any Service.Type]) -> Command {
         Command(
             name: "verify",
             summary: """
-                Counts every badge and count again from the rows, also while Parlor runs, and prints what differs.
-                It ends with 0 if nothing does or all was repaired, with 1 if something does, with 2 if it could not be done.
+                Recounts every badge and count from the rows, also while Parlor runs, and prints each difference.
+                Exit status: 0 if nothing differs or everything was repaired, 1 if something differs, 2 if it failed.
                 """,
             settings: [Setting.data, Setting.databaseURL, repair]
         ) { configuration, print in

@@ -1,9 +1,9 @@
 import Glibc
 import Storage
 
-/// Something that a program does at once and then ends, in the place of serving: `parlor verify`.
+/// A task that a program runs and then exits, instead of serving: `parlor verify`.
 public struct Command: Sendable {
-    /// What it came to.
+    /// The result, which becomes the exit status.
     public enum Outcome: Int32, Sendable {
         case done = 0
         /// It did what it had to, and what it looked for is there.
@@ -16,7 +16,7 @@ public struct Command: Sendable {
     public let settings: [any AnySetting]
     /// The setting that a first argument without a flag is the value of.
     var positional: (any AnySetting)?
-    /// Who it is on the bus; nil if it is not on it.
+    /// Its identity and rights on the bus; nil if it does not connect to one.
     var peer: BusPeer?
     /// May block. The closure it is given prints a line.
     let perform: @Sendable (Configuration, @escaping @Sendable (String) -> Void) async throws -> Outcome

@@ -2,7 +2,7 @@ import Glibc
 
 /// The files of a folder, and copies of them that are on disk.
 enum FolderFile {
-    /// What is in the folder, without what is in folders in it.
+    /// The names of the folder's entries, not of those in its subfolders.
     static func names(in folder: String) throws(BackupError) -> [String] {
         guard let directory = opendir(folder) else { throw BackupError(folder, errno) }
         defer { closedir(directory) }

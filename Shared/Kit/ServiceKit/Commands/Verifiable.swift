@@ -8,16 +8,16 @@ public protocol Verifiable: Service {
     /// The ids of the rooms that it has any row of, in their order, after an id.
     static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String]
 
-    /// What in one room is not as its rows say.
+    /// The discrepancies between one room's stored numbers and its rows.
     ///
-    /// - Parameter members: who is in the room, in the words of the service that owns rooms: nobody of them may be passed over
-    ///   for having no row here.
+    /// - Parameter members: the room's participants, as the service that owns rooms knows them. A
+    ///   participant without a row here counts too.
     static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy]
 
-    /// What of people, in all rooms together, is not as its rows say. It counts all of them in one snapshot, or while nobody else
-    /// writes if they are to be repaired: that takes about as long as all rooms together.
+    /// The discrepancies of people's totals over all rooms. It counts everybody in one snapshot; to
+    /// repair them it runs while nobody else writes. It takes about as long as all rooms together.
     static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy]
 }
 
@@ -34,11 +34,12 @@ public protocol OwnsMembership: Service {
 
 /// A number that is kept, and what counting gives.
 public struct Discrepancy {
-    /// What the number says, as in "unread messages of PERSON".
+    /// The name of the number, such as "unread messages of PERSON".
     public let what: String
     public let kept: String
     public let counted: String
-    /// Makes it as it was counted, in the transaction that counted; nil if the rows don't tell how.
+    /// Writes the counted value, in the transaction that counted. nil if the rows do not contain
+    /// it.
     public let repair: ((any Connection) throws -> Void)?
 
     public init(

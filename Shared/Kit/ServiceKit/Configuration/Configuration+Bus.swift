@@ -3,9 +3,10 @@ import Reactor
 import Security
 
 extension Configuration {
-    /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits for it to be there.
+    /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits until it is
+    /// available.
     ///
-    /// - Parameter onWarning: told why there is no connection, once for each reason.
+    /// - Parameter onWarning: receives each reason for a missing connection once.
     /// - Throws: `ConfigurationError`; `BusError` as `BusURL.connect`.
     func connectBus(
         name: String, on loop: EventLoop, onWarning: @escaping @Sendable (String) -> Void

@@ -52,7 +52,7 @@ public struct Configuration: Sendable {
     }
 }
 
-/// Why a program does not start. Its description is the line that a person sees.
+/// The reason why a program does not start. Its description is the line that the operator sees.
 public enum ConfigurationError: Error, Equatable, CustomStringConvertible {
     case isHelpRequested
     case unknownFlag(String)

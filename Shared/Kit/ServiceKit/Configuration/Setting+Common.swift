@@ -14,23 +14,23 @@ extension Setting where Value == String {
 
 extension Setting where Value == String? {
     public static var busTokenFile: Setting {
-        Setting("BUS_TOKEN_FILE", .path, "A file with the token that the bus wants; none by default")
+        Setting("BUS_TOKEN_FILE", .path, "File with the token for the bus; default: none")
     }
     public static var databaseURL: Setting {
         Setting(
             "DATABASE_URL", .text,
-            "The database: sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE; by default a file in the data folder"
+            "Database address: sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE; default: a file in the data folder"
         )
     }
     public static var jwtSecretFile: Setting {
         Setting(
             "JWT_SECRET_FILE", .path,
-            "The key that signs tokens; by default jwt.secret in the data folder, made on first start")
+            "File with the key that signs tokens; default: jwt.secret in the data folder, created on first start")
     }
     static var clockOffsetFile: Setting {
         Setting(
             "CLOCK_OFFSET_FILE", .path,
-            "A file with the milliseconds that this process' clock is off; for tests, never otherwise")
+            "File with the offset of this process's clock, in milliseconds; for tests only")
     }
 }
 
@@ -44,13 +44,13 @@ extension Setting where Value == Bool {
     public static var rateLimits: Setting {
         Setting(
             "RATE_LIMITS", .onOrOff, default: "on",
-            "Whether what a person and an address may do is limited; off for tests")
+            "Rate limits and quotas per person and address; off is for tests")
     }
 }
 
 extension Setting where Value == Int {
     public static var loops: Setting {
-        Setting("LOOPS", .number(0...256), default: "0", "Event loops, each a thread; 0: one for each core")
+        Setting("LOOPS", .number(0...256), default: "0", "Number of event loops, each a thread; 0: one per core")
     }
 }
 
@@ -58,7 +58,7 @@ extension Setting where Value == BusURL {
     static var bus: Setting {
         Setting(
             "BUS_URL", flag: "--bus", .bus, default: "tcp://127.0.0.1:4150",
-            "Where the bus is: tcp://HOST:PORT, or nats://HOST:PORT for a NATS server")
+            "Address of the bus: tcp://HOST:PORT, or nats://HOST:PORT for a NATS server")
     }
 }
 
@@ -66,7 +66,7 @@ extension Setting where Value == CrashPoint? {
     static var crashAt: Setting {
         Setting(
             "CRASH_AT", .crashPoint,
-            "Where the process kills itself, as after-commit:37; for tests of recovery, never otherwise")
+            "Kill the process at this point, such as after-commit:37; for recovery tests only")
     }
 }
 
@@ -74,7 +74,7 @@ extension Setting where Value == Logger.Level {
     static var logLevel: Setting {
         Setting(
             "LOG_LEVEL", .choice(Logger.Level.allCases) { $0.name }, default: "info",
-            "What is logged, to standard error")
+            "Lowest level to log, to standard error: debug, info, warning or error")
     }
 }
 
@@ -82,6 +82,6 @@ extension Setting where Value == Logger.FormatChoice {
     static var logFormat: Setting {
         Setting(
             "LOG_FORMAT", .choice(Logger.FormatChoice.self), default: "auto",
-            "auto: text on a terminal, JSON lines otherwise")
+            "Form of log lines: text, json, or auto (text on a terminal, JSON lines otherwise)")
     }
 }

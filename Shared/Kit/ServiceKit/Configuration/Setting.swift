@@ -62,6 +62,6 @@ public protocol AnySetting: Sendable {
     /// The meaning of the flag without a value; nil if it needs one.
     var valueOfBareFlag: String? { get }
 
-    /// Why a text is no value, in words that finish "PORT …"; nil if it is one.
+    /// The reason why a text is not a value, in words that complete "PORT …"; nil if it is one.
     func objection(to text: String) -> String?
 }

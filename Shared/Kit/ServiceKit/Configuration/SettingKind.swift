@@ -2,7 +2,7 @@ import MessageBus
 import Reactor
 import Storage
 
-/// How a text becomes the value of a setting.
+/// Converts a setting's text into its value.
 public struct SettingKind<Value: Sendable>: Sendable {
     /// In words that finish "PORT …".
     let rule: @Sendable () -> String
@@ -123,7 +123,7 @@ extension SettingKind where Value == BusURL {
 }
 
 extension String {
-    /// What stands between commas.
+    /// The parts between commas.
     fileprivate var settingList: [String] {
         split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
     }

@@ -1,4 +1,4 @@
-/// How often each person, and each address, may do something.
+/// A limit for each person and each address.
 public struct Rate: Sendable, Equatable {
     public let perPerson: Int
     public let perAddress: Int

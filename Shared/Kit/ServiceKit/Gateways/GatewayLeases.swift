@@ -22,12 +22,12 @@ struct GatewayLeases: Sendable {
     /// The gateways whose lease has not ended, in the order of their ids.
     var alive: [String] { leases.lazy.filter { !$0.value.hasEnded }.map(\.key).sorted() }
 
-    /// False for a gateway that was never heard of or is forgotten.
+    /// False for a gateway that never sent a heartbeat, or is forgotten.
     func isAlive(_ gateway: String) -> Bool { leases[gateway].map { !$0.hasEnded } ?? false }
 
-    /// Notes a word of a gateway: its lease begins anew.
+    /// Notes a gateway's heartbeat: its lease starts again.
     ///
-    /// - Returns: what changes with it; nil if the gateway was alive.
+    /// - Returns: the change in membership; nil if the gateway was alive.
     mutating func renew(_ gateway: String) -> GatewayMembership.Change? {
         let earlier = leases.updateValue(Lease(hasSpoken: true), forKey: gateway)
         guard let earlier else { return .joined(gateway) }
@@ -40,9 +40,10 @@ struct GatewayLeases: Sendable {
         if leases[gateway] == nil { leases[gateway] = Lease(hasSpoken: false) }
     }
 
-    /// Counts a turn in which gateways could be heard.
+    /// Counts a turn in which heartbeats could arrive.
     ///
-    /// - Returns: the gateways whose lease ends with this turn, in the order of their ids. Each is named once.
+    /// - Returns: the gateways whose leases end with this turn, in the order of their ids. Each is
+    ///   named once.
     mutating func countTurn() -> [String] {
         var ended: [String] = []
         for gateway in leases.keys {
@@ -53,7 +54,8 @@ struct GatewayLeases: Sendable {
         return ended.sorted()
     }
 
-    /// Counts a turn in which no gateway could be heard: each lease that has not ended begins anew.
+    /// Counts a turn in which no heartbeat could arrive: all leases that have not ended start
+    /// again.
     mutating func countDeafTurn() {
         for (gateway, lease) in leases where !lease.hasEnded { leases[gateway]?.silentTurns = 0 }
     }

@@ -21,7 +21,7 @@ public final class GatewayMembership: Sendable {
         case left(String)
     }
 
-    /// How often a gateway publishes that it is alive.
+    /// The interval between a gateway's heartbeats.
     public static let heartbeatInterval: Duration = .milliseconds(800)
     public static let turn: Duration = .milliseconds(200)
     public static let maxSilentTurns = GatewayLeases.maxSilentTurns
@@ -61,9 +61,10 @@ public final class GatewayMembership: Sendable {
     /// Subscribes to heartbeats, and begins to count turns on the loop. Called once.
     ///
     /// - Parameters:
-    ///   - loop: best the one that reads from the bus. When that is held up, no turn is counted.
-    ///   - onChange: `left` is called on the loop; `joined` and `returned` on the thread that brought the word, so they
-    ///     may come before a `left` that was decided earlier. Whoever acts later asks `isAlive` again.
+    ///   - loop: best the one that reads from the bus. While that is blocked, no turn is counted.
+    ///   - onChange: `left` is called on the loop; `joined` and `returned` on the thread that
+    ///     received the heartbeat. So they may come before a `left` that was decided earlier. A
+    ///     caller that acts later checks `isAlive` again.
     public func start(
         on loop: EventLoop, onChange: @escaping @Sendable (Change) -> Void = { _ in }
     ) throws(BusError) {
@@ -114,7 +115,7 @@ public final class GatewayMembership: Sendable {
         state.withLock { $0.leases.expect(gateway) }
     }
 
-    /// Whether a gateway has spoken, or was expected, and has not died since.
+    /// True if a gateway sent a heartbeat, or was expected, and its lease has not ended since.
     public func isAlive(_ gateway: String) -> Bool { state.withLock { $0.leases.isAlive(gateway) } }
 
     /// In the order of their ids.

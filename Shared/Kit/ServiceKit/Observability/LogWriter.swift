@@ -3,17 +3,18 @@ import Logging
 import Synchronization
 import Workers
 
-/// Writes log lines to a descriptor, on a thread of its own: whoever logs never waits for whoever reads.
+/// Writes log lines to a descriptor on its own thread, so logging never waits for a slow reader.
 ///
-/// A line is one write. Lines that come while `maxBytes` wait are dropped and counted; when the others are written, a
-/// line says how many there were.
+/// A line is one write. While `maxBytes` are queued, further lines are dropped and counted. After
+/// the queued ones, a line says how many were dropped.
 public final class LogWriter: Sendable {
     /// Some five thousand lines: what a reader that pauses for a moment may be behind.
     public static let maxBytes = 1 << 20
     private static let maxLines = 16_384
     private static let linesAtOnce = 256
 
-    /// What the thread has, too. It does not have the writer, which could not end then.
+    /// State that the thread shares. The thread does not hold the writer, which could not be
+    /// released then.
     private final class Pending: Sendable {
         let lines: BlockingQueue<[UInt8]>
         let dropped = Counter()
@@ -47,7 +48,7 @@ public final class LogWriter: Sendable {
 
     deinit { pending.lines.close() }
 
-    /// How many lines were dropped.
+    /// The number of dropped lines.
     public var dropped: Int { pending.dropped.current }
 
     /// Any thread; never waits.
@@ -59,9 +60,10 @@ public final class LogWriter: Sendable {
         }
     }
 
-    /// Takes no more lines, and returns when all are written, or after `limit` if nobody reads them.
+    /// Accepts no more lines. Returns when all are written, or after `limit` if nobody reads them.
     ///
-    /// - Parameter last: comes after all of them, whoever else is logging, and is not dropped for want of room.
+    /// - Parameter last: follows all other lines, even while others log, and is not dropped when
+    ///   the queue is full.
     public func close(with last: [UInt8] = [], within limit: Duration) async {
         // Set before the thread can see that it was closed.
         if !last.isEmpty { pending.last.withLock { $0 = last } }

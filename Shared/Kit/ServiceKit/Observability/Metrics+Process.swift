@@ -1,14 +1,14 @@
 import Glibc
 
 extension Metrics {
-    /// What the process takes, under the names that Prometheus' own clients give it.
+    /// The process's resources, under the names that Prometheus' own clients use.
     func watchProcess() {
         counter(
-            "process_cpu_seconds_total", "Processor time, the kernel's for it included.",
+            "process_cpu_seconds_total", "Processor time, user and system, in seconds.",
             seconds: { Self.processorSeconds })
-        gauge("process_resident_memory_bytes", "Memory that it has in use.") { Self.residentBytes }
+        gauge("process_resident_memory_bytes", "Resident memory, in bytes.") { Self.residentBytes }
         let start = Double(time(nil))
-        gauge("process_start_time_seconds", "When it was started, in seconds since 1970.") { start }
+        gauge("process_start_time_seconds", "Start time, in seconds since 1970.") { start }
     }
 
     private static var processorSeconds: Double {

@@ -42,7 +42,7 @@ public final class Metrics: Sendable {
         _ = add(name, help, "gauge", labels) { Gauge(read) }
     }
 
-    /// How long something took, in seconds, in buckets from 0.1 ms to 10 s.
+    /// A histogram of durations in seconds, with buckets from 0.1 ms to 10 s.
     public func histogram(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Histogram {
         add(name, help, "histogram", labels) { Histogram() }
     }

@@ -1,13 +1,13 @@
-/// The metrics as they were last composed, for whoever asks often.
+/// The latest rendering of the metrics, for scrapers that ask often.
 struct MetricsPage {
-    /// How many times a second they are composed.
+    /// The maximum of renderings in a second.
     static let maxRenderings = 10
 
     private var bytes: [UInt8]?
     private var second: ContinuousClock.Instant?
     private var count = 0
 
-    /// nil if they are to be composed anew.
+    /// The latest rendering; nil if it is too old.
     mutating func take(at now: ContinuousClock.Instant) -> [UInt8]? {
         if second.map({ now - $0 >= .seconds(1) }) ?? true { (second, count, bytes) = (now, 0, nil) }
         count += 1

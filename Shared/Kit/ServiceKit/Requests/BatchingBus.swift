@@ -18,7 +18,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         let deadline: ContinuousClock.Instant
     }
 
-    /// What goes on on one subject.
+    /// The requests of one subject.
     private struct SubjectQueue: Sendable {
         var inFlight = 0
         var lastSent = ContinuousClock.now
@@ -41,9 +41,11 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// A longer question is no reason to make others wait for it: it goes alone.
     private static let maxQuestionBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
-    /// What may wait for one subject. More is refused: the last of them would be late in any case.
+    /// The maximum size of one subject's queue. More is refused: the last of it would be late in
+    /// any case.
     private static let maxWaitingBytes = 8 << 20
-    /// Who has less time left gets no answer in time.
+    /// Requests with less time left than this fail at once: they could not be answered before their
+    /// deadline.
     private static let leastTime: Duration = .milliseconds(10)
 
     private let bus: any MessageBus
@@ -52,7 +54,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private let start = ContinuousClock.now
     private let alarm = DeadlineAlarm()
 
-    /// - Parameter takesBatches: whether a subject's service has said that it takes batches (`Manifest.batched`).
+    /// - Parameter takesBatches: true if a subject's service accepts batches (`Manifest.batched`).
     public init(_ bus: any MessageBus, takesBatches: @escaping @Sendable (_ subject: String) -> Bool) {
         self.bus = bus
         self.takesBatches = takesBatches
@@ -83,7 +85,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     /// One request, from before it is sent until its answer has been handed on.
     private final class Flight: Sendable {
-        /// Whether the call that sends it has returned.
+        /// True once the call that sends it has returned.
         let isOut = Atomic(false)
     }
 

@@ -40,12 +40,12 @@ public struct Generations<Key: Hashable, Value> {
         self.sizeOf = sizeOf
     }
 
-    /// Of all that is kept.
+    /// The size of all entries.
     public var bytes: Int { young.bytes + old.bytes }
 
     public subscript(key: Key) -> Value? { young.values[key] ?? old.values[key] }
 
-    /// What is there, which stays the longer for it.
+    /// The entry for a key. Using it keeps it longer.
     @discardableResult
     public mutating func use(_ key: Key) -> Value? {
         if let value = young.values[key] { return value }

@@ -4,10 +4,10 @@ import MessageBus
 import ServiceClient
 import Synchronization
 
-/// Who is in which room: asked of the rooms service once, then remembered.
+/// The participants of rooms: requested from the rooms service once, then cached.
 ///
-/// Nothing remembered ever becomes wrong, as nobody enters or leaves a room for good. The least recently used rooms are
-/// forgotten: at most twice `generationSize` are kept.
+/// An entry never becomes wrong, because nobody enters or leaves a room for good. The least
+/// recently used rooms are evicted: at most twice `generationSize` are cached.
 public final class Memberships: Sendable {
     public typealias Completion = @Sendable (Result<Membership, ServiceError>) -> Void
 
@@ -23,7 +23,7 @@ public final class Memberships: Sendable {
     private let bus: any MessageBus
     private let state: Mutex<State>
 
-    /// Less than requests have at the edge, so that those who wait are told why they fail.
+    /// Shorter than a request's deadline at the edge, so that waiting callers learn why they fail.
     private static let maxWait: Duration = .seconds(3)
 
     public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {

@@ -9,7 +9,7 @@ import MessageBus
 enum RequestBatch {
     /// So that the first need not wait long for the last.
     static let maxCount = 64
-    /// What the answers of one batch come to, unless the first alone is longer.
+    /// The maximum size of a batch's replies, unless the first alone is longer.
     static let maxAnswerBytes = BusLimits.maxLine / 2
 
     struct Question: Sendable {
@@ -33,9 +33,10 @@ enum RequestBatch {
         }
     }
 
-    /// nil if that is no batch: then it is a question of its own.
+    /// The requests in a batch; nil if the data is not a batch but one request.
     ///
-    /// - Parameter context: the request's, of which each question has all but what it names itself.
+    /// - Parameter context: the batch's. Each request has it, except for the members that it names
+    ///   itself.
     static func decode(_ data: JSONValue, in context: BusContext) -> [Question]? {
         guard let items = data.array, (1...maxCount).contains(items.count) else { return nil }
         var questions: [Question] = []

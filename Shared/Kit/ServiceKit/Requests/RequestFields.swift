@@ -20,7 +20,7 @@ public struct RequestFields: Sendable {
         return value
     }
 
-    /// Whether it was given, be it as null.
+    /// True if the field is present, even as null.
     public func isGiven(_ name: String) -> Bool { object[name] != nil }
 
     public func optionalString(_ name: String) throws(ServiceError) -> String? {
@@ -34,9 +34,10 @@ public struct RequestFields: Sendable {
         return string
     }
 
-    /// An id that a client gives.
+    /// An id that a client sent.
     ///
-    /// - Throws: `missing` for one that cannot be any's: to whoever gave it, it is like one that is not there.
+    /// - Throws: `missing` for a text that cannot be an id: for the client it is like an id that
+    ///   does not exist.
     public func id(_ name: String, orThrow missing: ServiceError) throws(ServiceError) -> String {
         let id = try string(name)
         guard id.mayBeID else { throw missing }
@@ -167,11 +168,11 @@ extension String {
         return String(scalars[first...last])
     }
 
-    /// Of Unicode scalars: of all bytes but those that continue one.
+    /// The number of Unicode scalars: of all bytes that do not continue one.
     fileprivate var scalarCount: Int { utf8.count { $0 & 0xC0 != 0x80 } }
 
-    /// Whether an id may be spelled so. Ids are opaque, and another issuer's may be long, but none has control characters in it, which
-    /// storage need not take.
+    /// True if the text may be an id. Ids are opaque, and another issuer's may be long. None has
+    /// control characters, which storage may reject.
     public var mayBeID: Bool { !hasForbiddenControls }
 
     /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.

@@ -13,13 +13,13 @@ public struct BusPeer: Sendable, Equatable {
         self.rights = rights
     }
 
-    /// A service: it serves what begins with its name and nothing else, publishes what begins with its name, announces itself, and
-    /// says how it is when it is asked.
+    /// A service. It serves and publishes subjects that begin with its name and nothing else,
+    /// announces itself, and answers status requests.
     ///
     /// - Parameters:
-    ///   - requests: what it asks of other services.
-    ///   - publishes: what it publishes beside.
-    ///   - subscribes: what it hears beside.
+    ///   - requests: the subjects that it requests from other services.
+    ///   - publishes: the other subjects that it publishes.
+    ///   - subscribes: the other subjects that it subscribes to.
     public static func service(
         _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = []
     ) -> BusPeer {
@@ -31,12 +31,12 @@ public struct BusPeer: Sendable, Equatable {
                 subscribe: [Subject.discover, Subject.statusRequest] + subscribes))
     }
 
-    /// A person who looks: hears everything, changes nothing.
+    /// An operator: may subscribe to everything and change nothing.
     public static let `operator` = BusPeer(
         "operator", BusRights(publish: [Subject.statusRequest], subscribe: [">"]))
 
-    /// What else stands first in a subject, or is a peer of its own: a service of such a name would publish, serve or be asked in
-    /// the place of others.
+    /// The first tokens of subjects that no service may have as its name, because it could publish,
+    /// serve or be requested in place of others.
     static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
     /// Each name once, in order.
@@ -56,8 +56,9 @@ extension BusPeer {
         }
     }
 
-    /// - Parameter object: as above; or `{"service":…}`, which has a service's rights and those that are listed besides.
-    /// - Throws: in words that finish "line 7 …".
+    /// - Parameter object: as above; or `{"service":…}`, which has a service's rights and the
+    ///   listed ones.
+    /// - Throws: an error in words that complete "line 7 …".
     init(_ object: JSONObject) throws(BusPeerError) {
         let service = object["service"]?.string
         guard let name = service ?? object["name"]?.string, SubjectGrammar.isQueue(name) else {

@@ -1,10 +1,10 @@
 import JSON
 import Security
 
-/// Who may be on a bus: each peer has a token of its own, which says who it is.
+/// The peers that may join a bus. Each has its own token, which identifies it.
 ///
-/// Written as lines of JSON: a `BusPeer`, and in `token` the digest of its token, `sha256:` and 64 hexadecimal digits. A line that is
-/// empty or begins with `#` is passed over.
+/// The file has lines of JSON: a `BusPeer`, and in `token` the digest of its token, `sha256:` and
+/// 64 hexadecimal digits. Empty lines and those that begin with `#` are skipped.
 public struct BusPeerTable: Sendable {
     /// A peer's line is some 300 bytes.
     public static let maxSize = 1 << 20
@@ -39,9 +39,10 @@ public struct BusPeerTable: Sendable {
         }
     }
 
-    /// Whose token it is; nil if it is nobody's. What it takes says nothing of the tokens: they are found by their digests.
+    /// The peer with this token; nil if there is none. The time it takes reveals nothing about the
+    /// tokens: peers are found by digest.
     public func peer(with token: String) -> BusPeer? { peers[SHA256.hash(token.utf8)] }
 
-    /// What stands in `token`.
+    /// The text for the member `token`.
     static func digest(of token: [UInt8]) -> String { "sha256:\(SHA256.hash(token).hexadecimal)" }
 }

@@ -1,9 +1,10 @@
 import MessageBus
 
-/// The same rights as a NATS server's configuration says them: a user for each peer, whose password is its token.
+/// The same rights in a NATS server's configuration: a user for each peer, with its token as the
+/// password.
 ///
-/// Subjects lie as NATSSubjects says. A user hears replies in inboxes that begin with its name, and nobody may publish there but in
-/// answer to a request that it was given.
+/// Subjects are as NATSSubjects says. A user receives replies in inboxes that begin with its name.
+/// Others may publish there only to reply to a request that they received.
 struct NATSAccess {
     let prefix: String
 

@@ -3,13 +3,13 @@ import Logging
 import MessageBus
 import Reactor
 
-/// A part of a program that runs until it is told to stop: a service, the gateway, the bus.
+/// A part of a program that runs until it is stopped: a service, the gateway, the bus.
 public protocol Component: Sendable {
     /// The address it serves at, for the ready line; nil if it has none of its own.
     var address: String? { get }
-    /// Whether it works, in a few milliseconds.
+    /// Checks that it works, in a few milliseconds.
     func isHealthy() async -> Bool
-    /// How it is, for `parlor status`; nil if there is nothing to say.
+    /// Its state for `parlor status`; nil if there is nothing to report.
     func status() async -> ComponentStatus?
     /// Takes no new work, finishes what is under way, and ends; within the time given.
     func stop(within deadline: Duration) async
@@ -32,11 +32,11 @@ public struct ComponentStatus: Sendable {
     }
 }
 
-/// What the components of one process share.
+/// The things that all components of a process share.
 public struct Node: Sendable {
     public let configuration: Configuration
     public let bus: any MessageBus
-    /// Whether other processes can be on the bus: then several may serve one database.
+    /// True if other processes can join the bus: then several may serve one database.
     public let isBusShared: Bool
     public let group: EventLoopGroup
     public let clock: any WallClock
@@ -68,7 +68,7 @@ public struct ComponentFactory: Sendable {
     public let settings: [any AnySetting]
     /// The name of the service that it makes, if it is one.
     public let service: String?
-    /// Who it is on the bus, for `bus-peers`.
+    /// Its identity and rights on the bus, for `bus-peers`.
     public let peer: BusPeer?
     public let start: Start
 

@@ -1,18 +1,21 @@
 import Glibc
 import Logging
 
-/// Keeps processes that cannot hear each other off one database: what the one writes, the other's gateway would never tell.
+/// Keeps processes without a common bus off the same database: the gateway of one would never send
+/// the changes of the other.
 ///
-/// Services on a bus that others can join hold it together, a process with a bus of its own holds it alone. It is let go with
-/// the value, or by the kernel when the process ends, however that ends; the file stays.
+/// Services on a shared bus hold the lock together; a process with its own bus holds it alone. It
+/// is released with the value, or by the kernel when the process ends for any reason. The file
+/// stays.
 final class DataLock: Sendable {
-    /// Longer than it takes to stop: whoever is started again at once finds the one before still finishing.
+    /// Longer than stopping takes: a program that restarts at once finds its predecessor still
+    /// finishing.
     static let maxWait = Program.stopDeadline + .milliseconds(1500)
     private static let interval: Duration = .milliseconds(50)
 
     private let descriptor: Int32
 
-    /// Waits while others hold it, at most `maxWait`, and says so once.
+    /// Waits while others hold it, at most `maxWait`, and logs that once.
     ///
     /// - Throws: `DataLockError`; `CancellationError`.
     static func acquire(
@@ -49,7 +52,8 @@ final class DataLock: Sendable {
     }
 }
 
-/// Why a database cannot be served here. Its description is the line that a person sees.
+/// The reason why a database cannot be served here. Its description is the line that the operator
+/// sees.
 enum DataLockError: Error, Equatable, CustomStringConvertible {
     case inUse(String)
     case failed(String, String)

@@ -3,7 +3,8 @@ import Logging
 import Storage
 import Workers
 
-/// Where a service's database is, by the setting `DATABASE_URL`; without it, in the data folder.
+/// The location of a service's database: the setting `DATABASE_URL`, or else a file in the data
+/// folder.
 enum DatabaseLocation: CustomStringConvertible {
     /// `sqlite:PATH`, where a PATH that ends with a slash is a folder for the files of several services.
     case file(String, folder: String?)
@@ -41,12 +42,14 @@ enum DatabaseLocation: CustomStringConvertible {
         }
     }
 
-    /// Opens the database, makes it if it is not there, and keeps processes off it that could not hear of its changes.
+    /// Opens the database, creates it if it is missing, and locks out processes that would not
+    /// receive its changes.
     ///
-    /// Waits for a server that is not there, or in use, for as long as it takes, and says so.
+    /// Waits as long as it takes for a server that is unavailable or in use, and logs that.
     ///
-    /// - Returns: the database, and what is to be held for as long as it is served.
-    /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`; `CancellationError`.
+    /// - Returns: the database, and the lock to hold while it is served.
+    /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`;
+    ///   `CancellationError`.
     func open(
         _ migrations: [Migration], _ configuration: DatabaseConfiguration, alone: Bool, on workers: WorkerPool,
         log: Logger

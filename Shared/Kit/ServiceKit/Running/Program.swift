@@ -5,12 +5,12 @@ import MessageBus
 import Reactor
 import Security
 
-/// An executable: reads its settings, starts its components in order, says that it is ready, and on SIGTERM or SIGINT
-/// stops them in reverse.
+/// An executable: reads its settings, starts its components in order, reports readiness, and stops
+/// them in reverse order on SIGTERM or SIGINT.
 ///
-/// With a command's name as its first argument it carries that out instead, and exits with its status. Else it exits
-/// with 0 when it was told to stop, also if the time for it ran out before all was finished; with 1 if it could not
-/// start or run, with 2 for settings that make no sense.
+/// If its first argument is a command's name, it runs that and exits with its status. Otherwise the
+/// exit status is 0 after a signal, even if the time to stop ran out; 1 if it could not start or
+/// run; 2 for invalid settings.
 public struct Program: Sendable {
     public enum BusChoice: Sendable {
         /// All parts are in this process.
@@ -38,10 +38,10 @@ public struct Program: Sendable {
         Setting.loops, Setting.logLevel, Setting.logFormat, Setting.clockOffsetFile,
     ]
 
-    /// How long stopping may take. Process managers send SIGKILL after ten seconds or so.
+    /// The time for stopping. Process managers send SIGKILL after about ten seconds.
     static let stopDeadline: Duration = .milliseconds(4500)
 
-    /// How long the last lines of the log may take to be written when nobody reads them.
+    /// The time for the last lines of the log if nobody reads them.
     static let logDeadline: Duration = .milliseconds(500)
 
     public init(
@@ -89,7 +89,7 @@ public struct Program: Sendable {
 
     private func help(_ settings: [any AnySetting], _ commands: [Command]) -> String {
         var text = Configuration.help(program: name, summary: summary, settings)
-        if !commands.isEmpty { text += "\n\nIn the place of serving, each with a --help of its own:" }
+        if !commands.isEmpty { text += "\n\nCommands, each with its own --help:" }
         for command in commands {
             text += "\n  \(name) \(command.name): \(command.summary.split(separator: "\n").first ?? "")"
         }
@@ -137,7 +137,7 @@ public struct Program: Sendable {
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
             clock: try Self.clock(configuration), log: log, services: Set(components.compactMap(\.service)))
         node.metrics.watchProcess()
-        node.metrics.counter("log_lines_dropped_total", "Lines of the log that nobody was fast enough to read.") {
+        node.metrics.counter("log_lines_dropped_total", "Log lines dropped because the sink was too slow.") {
             output.dropped
         }
         var running: [any Component] = []
@@ -197,7 +197,7 @@ public struct Program: Sendable {
         exit(status)
     }
 
-    /// A line at once: whoever waits for it reads a pipe.
+    /// Writes a line at once, without a buffer, because a program may wait for it at a pipe.
     static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)
         // Nobody is left to be told if this fails.

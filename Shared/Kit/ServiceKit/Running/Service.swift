@@ -13,10 +13,11 @@ public protocol Service: Sendable {
     /// Its settings beside those that every service has.
     static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
-    /// Of the threads of its database. A service whose work nobody waits for gives way to the others.
+    /// The priority of its database's threads. A service whose work nobody waits for yields to the
+    /// others.
     static var priority: ThreadPriority { get }
-    /// What it may do on a bus that asks who somebody is: serve and publish what begins with its name, and ask and hear of others what
-    /// it names here. What it forgets is forbidden there.
+    /// Its rights on a bus with tokens: it serves and publishes subjects that begin with its name,
+    /// and requests and subscribes to others that are listed here. All else is forbidden there.
     static var peer: BusPeer { get }
 
     init(_ context: ServiceContext) throws
@@ -52,7 +53,7 @@ extension Service {
         return requests
     }
 
-    /// What the service offers, as it is announced.
+    /// The manifest that it announces.
     public var manifest: Manifest { requests.manifest(of: Self.self) }
 }
 
@@ -70,7 +71,7 @@ public struct LogContents: OptionSet, Sendable {
     public static let endedSessions = LogContents(rawValue: 4)
 }
 
-/// What a service stands on.
+/// The things that a service gets to work with.
 public struct ServiceContext: Sendable {
     public let configuration: Configuration
     public let database: any Database
@@ -80,7 +81,7 @@ public struct ServiceContext: Sendable {
     public let randomness: any Randomness
     public let log: Logger
     public let metrics: Metrics
-    /// Who is in which room.
+    /// The participants of rooms.
     public let memberships: Memberships
     /// Threads for what blocks: password hashing.
     public let workers: WorkerPool

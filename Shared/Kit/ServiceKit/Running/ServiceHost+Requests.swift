@@ -59,7 +59,7 @@ extension ServiceHost {
         }
     }
 
-    /// What ties a request's lines together, and where its change stands in the log.
+    /// Logs the ids that connect a request's lines, and the position of its change in the log.
     private func note(_ answer: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
         self.context.log.debug(
             "answered",
@@ -116,7 +116,8 @@ extension ServiceHost {
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
     }
 
-    /// What leaves a service is a `ServiceError`; what was none is logged here, and shown as nothing.
+    /// Converts errors to `ServiceError`. Any other error is logged here, and the caller sees only
+    /// that the request failed.
     private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
         if let error = error as? ServiceError {
             if error.code.isRetryable, error.code != .rateLimited { failures.add() }

@@ -24,7 +24,7 @@ public final class ServiceHost: Sendable {
     /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
     /// that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
-    /// How often the end of the event log is read for entries that nobody published.
+    /// The interval between reads of the event log's end, to find entries that nobody published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
@@ -44,13 +44,14 @@ public final class ServiceHost: Sendable {
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
-            "parlor_requests_total", "Requests that a service was asked.", labels: labels)
+            "parlor_requests_total", "Requests received by a service.", labels: labels)
         failures = context.metrics.counter(
-            "parlor_request_failures_total", "Requests that failed for no fault of the caller.", labels: labels)
-        latency = context.metrics.histogram("parlor_request_seconds", "From a request to its answer.", labels: labels)
+            "parlor_request_failures_total", "Requests that failed for reasons other than the caller.", labels: labels)
+        latency = context.metrics.histogram(
+            "parlor_request_seconds", "Time from a request to its reply, in seconds.", labels: labels)
         context.metrics.watch(context.database, of: name)
         context.metrics.gauge(
-            "parlor_log_seq", "The last entry of the service's event log that this instance knows of.", labels: labels
+            "parlor_log_seq", "Newest known entry of the service's event log.", labels: labels
         ) { [weak self] in Double(self?.publisher.lastPublished ?? 0) }
     }
 
@@ -86,7 +87,7 @@ public final class ServiceHost: Sendable {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
         publisher.stop()
         let left = await inFlight.close(within: deadline)
-        if left > 0 { context.log.warning("stopping with requests under way", ["count": left]) }
+        if left > 0 { context.log.warning("stopping with requests in progress", ["count": left]) }
         pruning.stop()
         await service.stop()
         await context.database.close()

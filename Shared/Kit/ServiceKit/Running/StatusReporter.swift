@@ -2,7 +2,7 @@ import Contracts
 import Glibc
 import MessageBus
 
-/// Answers `parlor status` for all parts of a program: whoever asks on the bus is told by everyone on it.
+/// Answers `parlor status` for all parts of a program. Every program on the bus does.
 struct StatusReporter: Component {
     private let subscription: BusSubscription
 
@@ -22,7 +22,7 @@ struct StatusReporter: Component {
                     do throws(BusError) {
                         try bus.publish(Subject.status, report.json)
                     } catch {
-                        log.warning("nobody was told how this is", ["part": status.part, "error": "\(error)"])
+                        log.warning("status report not published", ["part": status.part, "error": "\(error)"])
                     }
                 }
             }

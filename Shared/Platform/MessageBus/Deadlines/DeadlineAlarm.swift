@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What has deadlines to look after, in `PendingRequests`.
+/// An owner of deadlines, in `PendingRequests`.
 package protocol DeadlineKeeper: AnyObject, Sendable {
     /// Ends what is late.
     ///
@@ -36,7 +36,7 @@ package final class DeadlineAlarm: Sendable {
         }
     }
 
-    /// Whether it is still set to this time. What comes from then on sets it anew.
+    /// True if it is still set to this time. A later deadline sets it again.
     private func take(_ due: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             guard state.due == due else { return false }

@@ -9,7 +9,7 @@ package struct PendingRequests<Entry> {
     /// No bucket stands before it.
     private var first: Int64?
 
-    /// How late a deadline is noticed at most, by an owner who is in time.
+    /// The maximum delay after a deadline, if the owner is on time.
     private static var bucketMilliseconds: Int64 { 10 }
 
     package init() {}

@@ -3,13 +3,13 @@ import Synchronization
 
 /// The bus within one process: a message is a call of the handler, on the publisher's thread.
 ///
-/// It keeps the promises and the limits of the buses over a network, so that services cannot tell them apart; nothing
-/// is encoded.
+/// It keeps the guarantees and limits of the buses over a network, so services see no difference.
+/// Nothing is encoded.
 public final class InProcessBus: MessageBus, DeadlineKeeper {
     private typealias EventHandler = @Sendable (BusMessage) -> Void
     private typealias RequestHandler = @Sendable (BusRequest) -> Void
 
-    /// Of a request.
+    /// The route of a request.
     private struct Route {
         let handler: RequestHandler
         let id: UInt64

@@ -52,7 +52,7 @@ package struct BusLine {
         }
     }
 
-    /// By length first: most names are told apart by that.
+    /// Compares lengths first: most names differ in that.
     private mutating func read(
         _ member: Range<Int>, _ scanner: inout LineScanner, _ line: UnsafeRawBufferPointer
     ) throws(BusLineError) {
@@ -100,7 +100,7 @@ package struct BusLine {
     }
 }
 
-/// What is wrong with a line, in words for whoever wrote it.
+/// The fault of a line, in words for its author.
 package struct BusLineError: Error, Equatable {
     package let reason: String
 }

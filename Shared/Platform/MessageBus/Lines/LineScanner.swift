@@ -13,7 +13,8 @@ struct LineScanner {
         try expect(UInt8(ascii: "{"), "a line is one JSON object")
     }
 
-    /// Where the next member's name lies; stands at its value then. nil at the end of the object.
+    /// The range of the next member's name; the scanner is at its value then. nil at the end of the
+    /// object.
     mutating func nextName() throws(BusLineError) -> Range<Int>? {
         skipWhiteSpace()
         if position < line.count, line[position] == UInt8(ascii: "}") {

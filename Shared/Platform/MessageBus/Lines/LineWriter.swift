@@ -77,7 +77,7 @@ package enum LineWriter {
         end(with: data, &out)
     }
 
-    /// What a request says beside its subject, as an object of its own.
+    /// Writes the members of a request beside its subject, as an object of its own.
     static func envelope(_ data: JSONValue, _ context: BusContext, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "{"))
         members(context, &out)

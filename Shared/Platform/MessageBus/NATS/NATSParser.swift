@@ -1,4 +1,4 @@
-/// What a NATS server says, one operation at a time.
+/// An operation from a NATS server.
 enum NATSOperation {
     /// A JSON object.
     case info(UnsafeRawBufferPointer)
@@ -13,7 +13,7 @@ struct NATSMessageHead: Equatable {
     let subscription: UInt64
     let reply: String?
     let headerSize: Int
-    /// Of headers and payload together.
+    /// The size of headers and payload together.
     let size: Int
 }
 
@@ -24,13 +24,13 @@ struct NATSMessageHead: Equatable {
 struct NATSParser {
     /// `INFO` names a cluster's servers; everything else is far shorter.
     static let maxLine = 64 << 10
-    /// What any peer of ours may say, and its headers.
+    /// The maximum of a peer's payload, with its headers.
     static let maxPayload = BusLimits.maxLine + (64 << 10)
 
     private var line = LineSplitter(maxLine: maxLine)
-    /// Whose payload is awaited.
+    /// The head of the message whose payload is incomplete.
     private var head: NATSMessageHead?
-    /// Of that payload, what has come in pieces.
+    /// The part of that payload that has arrived.
     private var begun: [UInt8] = []
 
     mutating func parse(

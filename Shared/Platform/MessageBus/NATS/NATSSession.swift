@@ -98,7 +98,8 @@ struct NATSSession {
         do throws(BusLineError) { return try BusLine(payload) } catch { return nil }
     }
 
-    /// Of the headers' first line, `NATS/1.0 503 No Responders`; nil for ordinary ones.
+    /// The status in the headers' first line, `NATS/1.0 503 No Responders`; nil for ordinary
+    /// headers.
     private static func status(_ headers: UnsafeRawBufferPointer) -> UInt64? {
         let line = headers.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
@@ -106,7 +107,7 @@ struct NATSSession {
     }
 }
 
-/// What a NATS server says of itself in its `INFO`.
+/// A NATS server's `INFO`.
 struct NATSServerInfo {
     /// The longest payload it takes, in bytes, headers included.
     let maxPayload: Int?

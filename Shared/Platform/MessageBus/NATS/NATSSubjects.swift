@@ -1,5 +1,6 @@
-/// Where Parlor's subjects lie on a NATS server: events, requests and replies apart, so that whoever listens to all events
-/// hears no request and is nobody's responder; all under a prefix, so that several Parlors share a server.
+/// Maps Parlor's subjects to those on a NATS server. Events, requests and replies are apart, so a
+/// subscriber to all events gets no requests and is nobody's responder. All have a prefix, so
+/// several Parlors can share a server.
 struct NATSSubjects: Sendable {
     static let defaultPrefix = "parlor"
 
@@ -16,7 +17,7 @@ struct NATSSubjects: Sendable {
         inbox = "\(prefix).inbox.\(inboxName)."
     }
 
-    /// Of the request that waits for a reply there.
+    /// The id of the request that waits for a reply there.
     func requestID(inbox subject: String) -> UInt64? {
         guard subject.hasPrefix(inbox) else { return nil }
         return NATSParser.number(subject.utf8.dropFirst(inbox.utf8.count))

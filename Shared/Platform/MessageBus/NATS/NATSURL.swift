@@ -1,13 +1,13 @@
 /// A NATS server or cluster as a setting says it: `nats://[NAME[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…][/PREFIX]`.
 public struct NATSURL: Equatable, Sendable {
-    /// Where NATS listens unless it is told otherwise.
+    /// The port of NATS by default.
     public static let defaultPort: UInt16 = 4222
-    /// What stands before all subjects unless the address says another.
+    /// The prefix of all subjects by default.
     public static let defaultPrefix = NATSSubjects.defaultPrefix
     private static let scheme = "nats://"
 
     public let servers: [BusAddress]
-    /// What stands before all subjects.
+    /// The prefix of all subjects.
     public let prefix: String
     let name: String?
     let password: String?

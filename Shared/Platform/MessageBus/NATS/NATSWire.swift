@@ -1,11 +1,12 @@
 import JSON
 
-/// What a NATS server is told (the client protocol on docs.nats.io).
+/// Encodes operations for a NATS server (the client protocol on docs.nats.io).
 ///
-/// An event's payload is its data. A request's is an envelope: the line that `JSONLines` would send, without what NATS
-/// carries itself, `{"timeout":…,"request":…,"caller":…,"key":…,"trace":…,"data":…}`; a reply's is `{"data":…}` or
-/// `{"error":"…"}`. Not NATS' headers, for their values hold no line break and no structure, and a second way to write
-/// the same things would have a second set of limits.
+/// An event's payload is its data. A request's is an envelope: the line of `JSONLines` without the
+/// members that NATS carries itself,
+/// `{"timeout":…,"request":…,"caller":…,"key":…,"trace":…,"data":…}`. A reply's is `{"data":…}` or
+/// `{"error":"…"}`. It does not use NATS's headers: their values cannot contain line breaks or
+/// structure, and a second encoding of the same members would have a second set of limits.
 struct NATSWire: BusWire {
     let credentials: NATSCredentials?
     let subjects: NATSSubjects

@@ -47,7 +47,8 @@ package enum SubjectGrammar {
         return tokenLength > 0
     }
 
-    /// Whether each subject that the other pattern matches is matched by this one. A subject is a pattern, too.
+    /// True if this pattern matches each subject that the other matches. A subject is a pattern,
+    /// too.
     ///
     /// Both have to be patterns.
     package static func covers(_ pattern: String, _ other: String) -> Bool {

@@ -1,6 +1,6 @@
 /// A set of patterns that answers whether one of them covers a subject by a look-up, however many there are.
 package struct SubjectPatterns: Sendable {
-    /// Whether `>` is among them.
+    /// True if `>` is among them.
     private var coversAll = false
     /// Those without wildcards.
     private var subjects: Set<String> = []
@@ -25,7 +25,7 @@ package struct SubjectPatterns: Sendable {
         }
     }
 
-    /// Whether one of the patterns matches all that this one matches.
+    /// True if one of the patterns matches all that this one matches.
     ///
     /// - Parameter pattern: a pattern, or a subject.
     package func covers(_ pattern: String) -> Bool {

@@ -1,5 +1,5 @@
-/// Who subscribed to what: patterns in a trie of tokens, and what recent subjects matched in a table beside it, so that
-/// a subject in use is answered by one look-up.
+/// The subscribers by pattern: a trie of tokens, and beside it a table with the matches of recent
+/// subjects, so a subject in use takes one look-up.
 package struct SubscriptionIndex<Subscriber> {
     /// Everyone whose pattern matches a subject, each list in the order of subscription.
     package struct Match {
@@ -55,7 +55,7 @@ package struct SubscriptionIndex<Subscriber> {
         recent.removeAll(keepingCapacity: true)
     }
 
-    /// Who gets what is sent to a subject (not a pattern).
+    /// The receivers of a subject (not of a pattern).
     package mutating func match(_ subject: String) -> Match {
         if let known = recent[subject] { return known }
         var entries: [Entry] = []

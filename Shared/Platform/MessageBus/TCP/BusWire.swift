@@ -2,12 +2,12 @@ import JSON
 
 /// A broker's protocol as a `TCPBus` speaks it: bytes in and out, no I/O. Each writer appends one message.
 protocol BusWire: Sendable {
-    /// Whether whoever asked is told at once when the responder's connection ends.
+    /// True if the broker reports at once that a responder's connection ended.
     var reportsLostResponders: Bool { get }
 
     var hasKeyAffinity: Bool { get }
 
-    /// - Parameter name: what the broker is told of who this is.
+    /// - Parameter name: identifies this peer to the broker.
     func makeReader(name: String) -> any BusReader
 
     func subscribe(_ id: UInt64, _ subscription: TCPBusSubscription, to out: inout [UInt8])
@@ -20,9 +20,9 @@ protocol BusWire: Sendable {
     func ping(to out: inout [UInt8])
 }
 
-/// What one connection's broker says, from its first byte to its last.
+/// Reads one connection's bytes from the broker, from the first to the last.
 protocol BusReader {
-    /// What is said before anything is heard.
+    /// The bytes to send before anything is received.
     var opening: [UInt8] { get }
 
     /// Calls the body with each word that is complete now.
@@ -42,22 +42,22 @@ enum BrokerMessage {
     case request(subscription: UInt64, ReplyAddress, subject: String, JSONValue, BusContext)
     case reply(id: UInt64, Result<JSONValue, BusError>)
     case pong
-    /// Where the broker can be reached besides.
+    /// More addresses of the broker.
     case servers([BusAddress])
-    /// About something that was said before, in the broker's words.
+    /// The broker's complaint about an earlier line.
     case complaint(String)
     /// No word of the protocol; it was a request if it says where to reply.
     case malformed(ReplyAddress?)
 }
 
 struct BusWelcome {
-    /// How often the broker wants a sign of life.
+    /// The interval at which the broker expects a ping.
     var pingInterval: Duration?
     /// The longest message the broker takes, with its framing; nil if it takes all that `BusLimits` allows.
     var maxMessage: Int?
 }
 
-/// Where a reply goes, in the words of the broker that brought the request.
+/// The destination of a reply, in the form of the broker that delivered the request.
 enum ReplyAddress: Sendable, Equatable {
     case number(UInt64)
     case subject(String)
@@ -67,7 +67,7 @@ struct BusReadError: Error, Equatable {
     let reason: String
 }
 
-/// A subscription as it is made anew on each connection.
+/// A subscription, to be repeated on each connection.
 enum TCPBusSubscription: Sendable {
     case events(pattern: String, queue: String?, @Sendable (BusMessage) -> Void)
     case requests(pattern: String, queue: String, @Sendable (BusRequest) -> Void)

@@ -120,7 +120,7 @@ struct JSONLinesReader: BusReader {
 }
 
 extension BusContext {
-    /// What a request's line says beside its data.
+    /// Reads the members of a request's line beside its data.
     init(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) {
         self.init(
             requestID: bytes.string(at: line.request) ?? "", caller: bytes.value(at: line.caller),

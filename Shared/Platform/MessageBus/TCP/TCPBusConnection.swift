@@ -3,7 +3,8 @@ import Reactor
 
 /// One connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
 final class TCPBusConnection: ChannelHandler {
-    /// How long the broker has for its welcome, and how often it is pinged at least, whatever it says itself.
+    /// The time for the broker's welcome, and the longest interval between pings, whatever the
+    /// broker asks for.
     private static let standardInterval: Duration = .seconds(5)
     /// A broker that is silent for so many intervals is dead.
     private static let maxSilentIntervals = 3

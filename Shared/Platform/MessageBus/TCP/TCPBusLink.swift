@@ -2,12 +2,14 @@ import JSON
 import Reactor
 import Synchronization
 
-/// A `TCPBus`' link to its broker: connecting, reconnecting, and what the broker says. On the loop, except for `update`, `drained`, `giveUp`,
-/// a reply, and the first attempt.
+/// A `TCPBus`' link to its broker: connects, reconnects and handles the broker's messages. On the
+/// loop, except for `update`, `drained`, `giveUp`, a reply, and the first attempt.
 ///
-/// When the connection is lost it is made again, for ever, and the subscriptions are made again before anything else is said.
+/// A lost connection is made again, without end, and the subscriptions are repeated before anything
+/// else is sent.
 final class TCPBusLink: Sendable {
-    /// How long a question waits for its reply before it is asked again, if the bus does not report that its responder is gone.
+    /// The time after which a request without a reply is sent again, if the bus does not report
+    /// lost responders.
     static let maxWait: Duration = .seconds(1)
 
     let loop: EventLoop
@@ -46,8 +48,8 @@ final class TCPBusLink: Sendable {
         return result
     }
 
-    /// What is to be sent now, and how long until `expire` is to be called, if that is sooner than was said before. The connection says
-    /// when the kernel has the bytes.
+    /// The bytes to send now, and the time until `expire`, if that is sooner than the last answer.
+    /// The connection reports when the kernel has taken the bytes.
     func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
         let (bytes, expiry) = state.withLock { $0.takeOutgoing(for: connection) }
         return (bytes, expiry.map { $0 - now })
@@ -112,7 +114,7 @@ final class TCPBusLink: Sendable {
         return true
     }
 
-    /// - Parameter refusal: what the broker said in place of a welcome.
+    /// - Parameter refusal: the broker's reason, in place of a welcome.
     func disconnected(from address: BusAddress, refusal: String?) {
         let lost = state.withLock { $0.disconnect() }
         for completion in lost.asked { completion(.failure(.disconnected)) }
@@ -236,8 +238,8 @@ final class TCPBusLink: Sendable {
             })
     }
 
-    /// The reply finds no room; a line of sixty bytes that says so has some of its own, above the bound and the longest line
-    /// that may stand across it.
+    /// Replaces a reply without room by a line of sixty bytes that says so. Such lines have their
+    /// own space, above the bound and the longest line that may exceed it.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
         guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
             state.counters.droppedReplies &+= 1

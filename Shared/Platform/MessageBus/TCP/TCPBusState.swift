@@ -1,13 +1,13 @@
 import JSON
 import Reactor
 
-/// What the threads that use a `TCPBus` share.
+/// The state that all threads of a `TCPBus` share.
 struct TCPBusState {
     typealias FirstConnection = @Sendable (Result<Void, BusError>) -> Void
 
     struct Asked {
         let completion: TCPBus.Completion
-        /// What to ask again; nil for what is asked once.
+        /// The request to repeat; nil for one that is sent once.
         var question: Question?
         /// Its number in `unanswered`.
         var repetition: UInt64?
@@ -21,8 +21,8 @@ struct TCPBusState {
         var isRepeated = false
     }
 
-    /// What may be asked again: of many that get no reply in time, as a service is slow, only a few, or it would be
-    /// slower still. One for ten that are asked, and a hundred at once.
+    /// Bounds repeated requests: if many get no reply in time because a service is slow, only a few
+    /// are repeated, or it would be slower still. One for each ten requests, and a hundred at once.
     struct Repeats {
         private static let most = 1000
         private static let price = 10
@@ -42,11 +42,11 @@ struct TCPBusState {
 
     /// nil while there is none that the broker has welcomed.
     private(set) var connection: LoopBound<TCPBusConnection>?
-    /// The longest that the broker takes; nil if that is all that may be said.
+    /// The broker's maximum of a line; nil without a limit of its own.
     private var maxMessage: Int?
     /// Lines for the loop to send; empty without a connection.
     var outgoing: [UInt8] = []
-    /// What the loop has taken and the kernel has not.
+    /// The bytes that the loop has taken and the kernel has not.
     var unsent = 0
     private var isFlushing = false
 
@@ -60,14 +60,14 @@ struct TCPBusState {
     var repeats = Repeats()
     /// Requests that others wait for, by where to reply.
     var serving = PendingRequests<ReplyAddress>()
-    /// Of the timer of the connection.
+    /// The state of the connection's timer.
     var watch = ExpiryWatch()
     /// The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
     var firstConnection: FirstConnection?
     var backoff = Backoff()
-    /// What was told since there was a connection.
+    /// The warnings since the last connection.
     private var warnings: Set<String> = []
     var isClosed = false
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
@@ -98,13 +98,13 @@ struct TCPBusState {
         return false
     }
 
-    /// - Returns: whether it is worth telling.
+    /// - Returns: true if the warning is new.
     mutating func note(warning: String) -> Bool {
         guard !isClosed, warnings.count < Self.maxWarnings else { return false }
         return warnings.insert(warning).inserted
     }
 
-    /// The connection that has to be told to send, once until it has.
+    /// The connection that has to send; returned once until it has sent.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
         guard !isFlushing, let connection, !outgoing.isEmpty || watch.isLate(for: nextExpiry) else {
             return nil
@@ -175,7 +175,7 @@ struct TCPBusState {
         return firstConnection
     }
 
-    /// Takes out everyone who has to be told.
+    /// Removes and returns all who have to be notified.
     mutating func disconnect() -> Lost {
         let wasConnected = connection != nil
         connection = nil
@@ -214,7 +214,7 @@ struct TCPBusState {
     }
 }
 
-/// What a bus over TCP could not do, since it was made.
+/// Counts failures of a bus over TCP since it was created.
 public struct TCPBusCounters: Sendable, Equatable {
     public internal(set) var reconnections = 0
     /// Published while there was no connection.

@@ -1,9 +1,10 @@
 import CPostgres
 
-/// A connection to a PostgreSQL server, with its prepared statements; it connects anew with the transaction after a loss.
+/// A connection to a PostgreSQL server, with its prepared statements. After a loss it reconnects
+/// with the next transaction.
 ///
-/// `@unchecked Sendable`: whoever makes it hands it to one thread, only that thread uses it from then on, and it is closed
-/// when that thread has ended.
+/// `@unchecked Sendable`: its creator hands it to one thread, only that thread uses it from then
+/// on, and it is closed when that thread has ended.
 final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     enum Role {
         case writer, reader

@@ -2,11 +2,11 @@
 ///
 /// Several programs may have the same schema open: their writes take turns by a lock of it.
 public final class PostgresDatabase: ThreadedDatabase {
-    /// Who else may serve it.
+    /// Other processes that may serve it.
     public enum Claim: Sendable {
-        /// Others, who hear of each other's changes.
+        /// Others on the same bus, which receive each other's changes.
         case shared
-        /// Nobody: what another writes would be told to nobody here.
+        /// None: another process's changes would not be sent to the clients here.
         case alone
     }
 

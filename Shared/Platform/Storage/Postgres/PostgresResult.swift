@@ -1,6 +1,6 @@
 import CPostgres
 
-/// What the server answered, freed with its last reference.
+/// The server's answer, freed with its last reference.
 final class PostgresResult {
     let handle: OpaquePointer?
 
@@ -70,7 +70,7 @@ struct PostgresRow: RowSource {
 }
 
 extension StorageError {
-    /// What an SQLSTATE means. `message` and `constraint` are of the same failure.
+    /// Converts an SQLSTATE. `message` and `constraint` belong to the same failure.
     init(sqlState: String, message: String, constraint: String) {
         switch sqlState {
         case "23505": self = .unique(constraint)

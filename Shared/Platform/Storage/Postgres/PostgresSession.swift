@@ -1,7 +1,7 @@
 import CPostgres
 import Glibc
 
-/// How a service's connections to its schema are made, each of which has its own.
+/// Opens a service's connections to its schema. Each connection has its own session.
 final class PostgresSession {
     /// Between attempts of one connection, doubled with each that fails; what comes meanwhile is refused at once.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(2))
@@ -9,7 +9,8 @@ final class PostgresSession {
     /// at most, and the wait for another program's lock counts.
     private static let connectTimeout = "5"
     private static let answerTimeoutMilliseconds = "15000"
-    /// How long a program that stands still in the midst of a transaction, or has vanished in it, may hold up the others.
+    /// The time for which a program that hangs or vanishes within a transaction may block the
+    /// others.
     private static let idleTimeoutMilliseconds = "5000"
 
     private let url: PostgresURL

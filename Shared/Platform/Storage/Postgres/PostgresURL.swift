@@ -7,7 +7,8 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
     let text: String
     public let description: String
 
-    /// Why libpq cannot be loaded; nil if it could. Without a URL, nothing else of it is called.
+    /// The reason why libpq cannot be loaded; nil if it can. Without a URL nothing else of it is
+    /// called.
     public static let missingLibrary: String? = load_libpq().map { "libpq is needed: \(String(cString: $0))" }
 
     /// Nil if libpq cannot read it, or is missing.

@@ -5,12 +5,14 @@ struct CheckpointPolicy {
     /// Pages in the log after which a reader starts to copy them: 16 MB. Reading slows with the log's length, and each page is
     /// copied once however often it was written: often enough, and not too often.
     private static let pages = 4096
-    /// Where the writer does it itself after each commit, whatever it costs: 128 MB.
+    /// The length from which the writer makes a checkpoint after each commit, whatever it costs:
+    /// 128 MB.
     private static let maxPages = 32_768
 
-    /// How long the log was after the last commit of the connection.
+    /// The log's length after this connection's last commit.
     var logPages = 0
-    /// How long it was when a reader was last asked; 0 if that was before it started anew.
+    /// The log's length when a reader was last asked for a checkpoint; 0 if that was before it
+    /// restarted.
     private var askedAt = 0
     private var isCopying = false
 
@@ -38,7 +40,7 @@ struct CheckpointPolicy {
 }
 
 extension SQLiteConnection {
-    /// Learns after each commit how long the log has become, in the place of SQLite's own checkpoints.
+    /// Observes the log's length after each commit, instead of SQLite's own checkpoints.
     func watchWriteAheadLog() {
         sqlite3_wal_hook(
             handle,

@@ -29,8 +29,9 @@ extension SQLiteConnection {
         self.durability = durability
     }
 
-    /// Several at once, on a new file, stand in each other's way: then SQLite gives up at once, whatever the busy timeout, as
-    /// waiting could be for ever. So whoever fails lets go of all it holds and tries again.
+    /// Enters write-ahead mode. Several processes on a new file block each other: SQLite then fails
+    /// at once, whatever the busy timeout, because waiting could last forever. So a caller that
+    /// fails releases all its locks and tries again.
     private func enterWriteAheadMode(within milliseconds: Int) throws(StorageError) {
         let deadline = ContinuousClock.now + .milliseconds(milliseconds)
         while true {
@@ -50,6 +51,6 @@ extension SQLiteConnection {
     /// back before the commit. Taken only as it is used.
     private static var writerCacheKilobytes: Int { 16 << 10 }
 
-    /// What a burst leaves of the log's file on disk once it has been copied.
+    /// The maximum size that the log's file keeps on disk after a burst.
     private static var maxIdleLogBytes: Int { 64 << 20 }
 }

@@ -2,8 +2,8 @@ import CSQLite
 
 /// A connection to an SQLite file, with its prepared statements.
 ///
-/// `@unchecked Sendable`: whoever opens it hands it to one thread, only that thread uses it from then on, and it is closed
-/// when that thread has ended.
+/// `@unchecked Sendable`: its creator hands it to one thread, only that thread uses it from then
+/// on, and it is closed when that thread has ended.
 final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     enum Role {
         case writer, reader
@@ -24,7 +24,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     private var isInTransaction = false
     private var isClosed = false
     var checkpoints = CheckpointPolicy()
-    /// Of commits; nil for a file that nothing outlives.
+    /// The durability of commits; nil for a temporary file.
     var durability: Durability?
     let record: TransactionRecord
 
@@ -142,9 +142,10 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         }
     }
 
-    /// Copies all pages of one moment over what the other has.
+    /// Copies all pages, as of one moment, over the other database.
     ///
-    /// In one step, which is one read transaction: with pauses in between, each commit of another process would start it anew.
+    /// In one step, which is one read transaction: with pauses, each commit of another process
+    /// would restart it.
     func copyAll(to other: SQLiteConnection) throws(StorageError) {
         guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else { throw other.failure() }
         let code = sqlite3_backup_step(backup, -1)
@@ -187,7 +188,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         return statement
     }
 
-    /// Whether it stands at a row now.
+    /// Steps a statement. True if it is at a row.
     private func step(_ statement: SQLiteStatement) throws(StorageError) -> Bool {
         let code = sqlite3_step(statement.handle)
         if code == SQLITE_ROW { return true }

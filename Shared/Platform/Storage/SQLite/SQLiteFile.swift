@@ -57,7 +57,7 @@ struct SQLiteFile {
         return SQLiteFile(path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// Removes the names; whoever has the files open keeps them.
+    /// Removes the names. Processes that have the files open keep them.
     func unlink() {
         for suffix in ["", "-wal", "-shm"] { Glibc.unlink(path + suffix) }
     }

@@ -1,7 +1,7 @@
 import CSQLite
 
 extension StorageError {
-    /// What an extended result code means. `message` is of the same failure.
+    /// Converts an extended result code. `message` belongs to the same failure.
     init(sqlite code: Int32, message: String) {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy

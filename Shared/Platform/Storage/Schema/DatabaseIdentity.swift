@@ -37,7 +37,8 @@ enum DatabaseIdentity {
         try connection.first("SELECT id FROM database_identity") { $0.text(0) }
     }
 
-    /// Writes it anew as it is. An UPDATE to the same value would leave SQLite's page as it is, and nothing to be written.
+    /// Deletes and inserts the same row. An UPDATE to the same value would leave SQLite's page
+    /// unchanged, and nothing would be written.
     static func rewrite(on connection: any Connection) throws {
         // One that is deleted by hand meanwhile stays so.
         guard let id = try connection.first("DELETE FROM database_identity RETURNING id", body: { $0.text(0) }) else {

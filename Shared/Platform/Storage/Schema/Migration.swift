@@ -15,7 +15,7 @@ public struct Migration: Sendable, Equatable {
     }
 }
 
-/// Why a database is not touched by this program.
+/// The reason why this program does not use a database.
 public enum MigrationError: Error, Equatable, CustomStringConvertible {
     /// A later program has migrated it.
     case databaseIsNewer(schema: String, version: Int, known: Int)

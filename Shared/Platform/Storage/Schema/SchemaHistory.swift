@@ -50,7 +50,7 @@ struct SchemaHistory {
         }
     }
 
-    /// How many of the migrations were applied; it is the first so many.
+    /// The number of applied migrations, which are the first ones.
     private static func countApplied(
         _ migrations: [Migration], to schema: String, on connection: any Connection
     ) throws -> Int {
@@ -69,7 +69,7 @@ struct SchemaHistory {
 }
 
 extension SQLiteConnection {
-    /// Whether it was opened by a program of ours before.
+    /// True if one of our programs has opened it before.
     func hasSchemaHistory() throws(StorageError) -> Bool {
         var isThere = false
         do {

@@ -33,7 +33,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         var call: (@Sendable ([any CommitEvent]) -> Void)?
     }
 
-    /// How often a batch is run at most that the engine has undone for a reason of its own.
+    /// The maximum of attempts for a batch that the engine rolled back for its own reasons.
     private static var attempts: Int { 3 }
     /// Batches that have savepoints from the start after one in which a write had to be undone: who asks for what cannot be done often does it
     /// again.

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Where a process kills itself, for the drill that proves that nothing acknowledged is lost: never set otherwise.
+/// The point at which a process kills itself. For the drill that proves that nothing acknowledged
+/// is lost; never set otherwise.
 public struct CrashPoint: Sendable, Equatable {
     public enum Moment: String, Sendable, CaseIterable {
         /// The writes of a batch are done, and nothing of them is on disk.
         case beforeCommit = "before-commit"
-        /// They are on disk, and nobody was told.
+        /// The entries are on disk and not published.
         case afterCommit = "after-commit"
         /// Their events are on the bus, and nobody has an answer.
         case afterPublish = "after-publish"

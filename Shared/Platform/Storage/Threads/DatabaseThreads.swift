@@ -1,8 +1,9 @@
 import Workers
 
-/// What every engine's database is made of: one thread that writes, a few that read, each with a connection.
+/// The threads of every engine's database: one that writes and a few that read, each with its
+/// connection.
 ///
-/// Dropping the last reference closes it as `close` does, without waiting.
+/// Releasing the last reference closes it as `close` does, without waiting.
 final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     private let writer: BatchWriter<Engine>
     private let reads: SnapshotReads<Engine>

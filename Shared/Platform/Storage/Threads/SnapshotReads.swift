@@ -26,7 +26,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     private let tasks: BlockingQueue<Task>
     private let readers: Int
     private let counters: DatabaseCounters
-    /// What the last checkpoint that was requested has returned; 0 until it is done.
+    /// The result of the last requested checkpoint; 0 until it is done.
     private let copied = Atomic<Int>(0)
 
     init(_ configuration: DatabaseConfiguration, counters: DatabaseCounters) {

@@ -1,10 +1,10 @@
 /// A connection of an engine to which the threads of a database give transactions.
 protocol TransactionalConnection: ScriptableConnection, Sendable {
-    /// Whether a failed statement has made the transaction useless for what comes next in it.
+    /// True if a failed statement has made the rest of the transaction useless.
     var hasLostTransaction: Bool { get }
 
-    /// Whether what has just failed left nothing behind, for a reason that is likely to be gone: the connection was lost
-    /// before the commit, or the engine preferred another transaction.
+    /// True if the last failure left nothing behind and its reason is likely to be gone: the
+    /// connection was lost before the commit, or the engine preferred another transaction.
     var mayRunAgain: Bool { get }
 
     /// - Parameter durability: of the commit; it means nothing to a reader.
@@ -62,7 +62,8 @@ extension TransactionalConnection {
         return result
     }
 
-    /// Whether a write that was not isolated, and has come to this, takes its batch with it: it failed, and may have left something behind.
+    /// True if a write without a savepoint takes its batch down: it failed and may have left
+    /// something behind.
     func mustUndo(_ result: Result<Void, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return record.hasChanges || record.failure != nil || error is StorageError || hasLostTransaction

@@ -31,7 +31,7 @@ final class Echo: EdgeDelegate {
         socket.send(.event("auth", [auth ?? .emptyObject], namespace: namespace))
     }
 
-    func socket(_ socket: Socket, received event: SocketIOEvent) {
+    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {
         switch event.name {
         case "message":
             socket.send(
@@ -45,7 +45,7 @@ final class Echo: EdgeDelegate {
         }
     }
 
-    func socket(_ socket: Socket, refused event: SocketIOEvent, because refusal: SocketIORefusal) {}
+    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {}
 
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 }

@@ -62,7 +62,7 @@ struct DirectoryTests {
             _ = try FakeService.start(Manifest(service: "other"), on: bus)
             #expect(try await announced.next() == "other")
             #expect(directory.catalog.manifests["chat"] == nil)
-            #expect(log.text.contains("a service is refused that offers what another does"))
+            #expect(log.text.contains("service rejected: another one has the same routes or events"))
             people.stop()
             _ = try FakeService.start(Manifest(service: "people"), on: bus)
             #expect(try await announced.next() == "people")

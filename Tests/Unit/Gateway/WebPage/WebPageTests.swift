@@ -14,8 +14,8 @@ struct WebPageTests {
     private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         for (name, text) in [
-            ("index.html", #"<link href="a.css"><script src="page/main.js"></script>"#), ("a.css", "a {}"),
-            ("page/main.js", script), ("page/notes.txt", "not for browsers"), ("dev/mock.js", "not shipped"),
+            ("index.html", #"<link href="a.css"><script src="page/run.js"></script>"#), ("a.css", "a {}"),
+            ("page/run.js", script), ("page/notes.txt", "not for browsers"), ("dev/mock.js", "not shipped"),
             (".hidden.js", "hidden"),
         ] { try write(text, to: folder.file(name)) }
         try await test(page(in: folder.path), folder.path)
@@ -56,8 +56,28 @@ struct WebPageTests {
             let next = Self.page(in: folder)
             let successors = try await Self.links(of: next)
             #expect(successors[0] != links[0] && successors[1] != links[1], "the version is of all files")
-            #expect(await Self.get(links[0], from: next) == nil)
+            let older = try #require(await Self.get(links[0], from: next), "a release is being rolled out")
+            #expect(older.body == Array("b {}".utf8) && older.headers["Cache-Control"] == "no-cache")
+            #expect(await Self.get("/web/\(String(repeating: "x", count: 17))/a.css", from: next) == nil)
+            #expect(await Self.get("/web/a.css", from: next) == nil)
         }
+    }
+
+    @Test("the page leads to one script in place of the modules that it starts with")
+    func bundle() async throws {
+        let folder = TemporaryFolder()
+        for (name, text) in [
+            ("index.html", #"<link rel="modulepreload" href="page/main.js"><script src="page/main.js"></script>"#),
+            ("page/main.js", "import { a } from \"./a.js\";\nrun(a);"), ("page/a.js", "export const a = 1;"),
+        ] { try Self.write(text, to: folder.file(name)) }
+        let page = Self.page(in: folder.path)
+        let links = try await Self.links(of: page)
+        #expect(links.count == 2 && links.allSatisfy { $0.hasSuffix("/page/bundle.js") })
+        let script = try #require(await Self.get(links[0], from: page))
+        #expect(String(decoding: script.body, as: UTF8.self).contains("const { a } = $1;\nrun(a);"))
+        let module = await Self.get(links[0].replacing("bundle", with: "a"), from: page)
+        #expect(module?.body == Array("export const a = 1;".utf8), "who takes the library alone gets its modules")
+        withExtendedLifetime(folder) {}
     }
 
     @Test("whoever takes gzip gets it where it is shorter, under a tag of its own")

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Dice for Parlor's rooms: a service of its own, beside a Parlor that runs.
+
+    BUS_TOKEN_FILE=dice.token Examples/dice.py tcp://127.0.0.1:4150 dice.db
+
+`dice:roll {roomId}` rolls a die, and each message rolls one for its sender: the room gets `dice:rolled`.
+GET /api/rooms/:roomId/dice lists the rolls. The badge `dice` counts others' rolls since one's own last one.
+"""
+import random
+import sys
+
+from parlor_service import Refused, Service
+
+
+class Dice(Service):
+    manifest = {
+        "service": "dice",
+        "routes": [
+            {"method": "GET", "path": "/api/rooms/:roomId/dice", "subject": "dice.list",
+             "needsLogin": True, "answer": "plain"}],  # fmt: skip
+        "socketEvents": [{"event": "dice:roll", "subject": "dice.roll"}],
+        "contribution": {
+            "subject": "dice.contribute",
+            "fields": [{"path": "badges.dice", "kind": "value", "role": {"badge": "dice"}, "zero": 0}],
+        },
+        "hasEventLog": True,
+        # Each change of a badge has an entry, so gateways may answer a list of rooms again until one comes.
+        "logsWhatRoomsShow": True,
+    }
+    schema = """
+        CREATE TABLE IF NOT EXISTS rolls (id INTEGER PRIMARY KEY, room TEXT, person TEXT, face INTEGER, message TEXT);
+        CREATE INDEX IF NOT EXISTS rolls_of ON rolls (room, person);"""
+
+    def answer(self, kind, data, caller):
+        if kind == "contribute":  # to rooms as a person sees them: a list for each room, with a value for each field
+            return {"status": 200, "data": {"rooms": [[self.badge(room, data["userId"])] for room in data["roomIds"]]}}
+        if kind not in ("list", "roll"):
+            raise Refused("malformed_request", "There is no such request.")
+        # The gateway knows who asks, but not who is in the room. A client wrote `roomId`; rooms refuses what is none.
+        room = self.ask("rooms.membership", {"roomId": data.get("roomId")})
+        people = [person["userId"] for person in room["participants"]]
+        if not caller or caller["id"] not in people:
+            raise Refused("room_not_found", "There is no such room.")
+        if kind == "list":
+            return {"status": 200, "data": self.rolls(room["roomId"])}
+        roll, seq = self.roll(room["roomId"], people, caller["id"])
+        # `stream` and `seq`: the ack waits until the gateway has sent the events of that entry.
+        return {"status": 201, "stream": "dice", "seq": seq, "data": roll}
+
+    def take(self, entry):
+        # What happened is in the entry's fact; the events after it are for clients.
+        fact = entry["emissions"][0] if entry["emissions"] else {}
+        if fact.get("fact") == "messageSent":
+            self.roll(entry["roomId"], entry["participants"], fact["senderId"], fact["id"])
+
+    def roll(self, room, people, person, message=None):
+        """Runs in a transaction of the caller, so a roll and the entry about it are there together or not at all."""
+        roll = {"roomId": room, "userId": person, "face": random.randint(1, 6), "messageId": message}
+        self.db.execute("INSERT INTO rolls (room, person, face, message) VALUES (?, ?, ?, ?)", tuple(roll.values()))
+        to_room = {"to": "room", "event": "dice:rolled", "data": roll}
+        # Everyone's badge has changed. `compose`: the gateway adds the badges of other services.
+        to_each = [
+            {"to": "person", "person": each, "event": "room:badges", "compose": "badges",
+             "data": {"roomId": room, "badges": {"dice": self.badge(room, each)}}} for each in people
+        ]  # fmt: skip
+        return roll, self.emit(room, people, [to_room, *to_each])
+
+    def rolls(self, room):
+        rows = self.db.execute("SELECT person, face, message FROM rolls WHERE room = ? ORDER BY id", (room,))
+        return [{"roomId": room, "userId": person, "face": face, "messageId": message} for person, face, message in rows]
+
+    def badge(self, room, person):
+        last = "SELECT coalesce(max(id), 0) FROM rolls WHERE room = ?1 AND person = ?2"
+        return self.db.execute(f"SELECT count(*) FROM rolls WHERE room = ?1 AND id > ({last})", (room, person)).fetchone()[0]
+
+
+if __name__ == "__main__":
+    url, database = sys.argv[1:]
+    Dice(database).run(url)

@@ -1,0 +1,195 @@
+"""What a service of Parlor in Python stands on: the bus, an event log of its own, and a place in another's.
+
+Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
+
+The process may be killed at any time. What a service writes, its log entry and its place in the log that it follows are
+one transaction: all of it is there after a restart, or none. Entries that were not published gateways fetch. Entries that
+are older than a day go at the start: nobody asks for them."""
+import collections
+import itertools
+import json
+import sqlite3
+import struct
+import sys
+import time
+
+from parlor_bus import connect, encode
+
+PAGE = 200  # entries; with their events they stay under the bus's longest line
+
+
+class Refused(Exception):
+    """(code, message): one of Parlor's error codes, and words for a person."""
+
+
+def digest(at: int, emissions: bytes) -> int:
+    """Tells an entry from another one that had its number before a backup was restored. Gateways compute the same."""
+    whole = len(emissions) // 8 * 8
+    words = struct.unpack(f"<{whole // 8}Q", emissions[:whole])
+    for word in (*words, int.from_bytes(emissions[whole:], "big"), len(emissions)):
+        at = (at ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        at = (at ^ at >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        at ^= at >> 27
+    return at >> 12
+
+
+class Service:
+    """One instance, one thread: a line is done before the next one is read."""
+
+    manifest: dict
+    schema = ""  # of the service's own tables
+    follows = "messaging"  # whose log it follows
+
+    def __init__(self, database: str):
+        self.name = self.manifest["service"]
+        self.db = sqlite3.connect(database)
+        self.db.executescript(f"""
+            CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, at INTEGER, room TEXT, digest INTEGER, entry TEXT);
+            CREATE TABLE IF NOT EXISTS own (id INTEGER PRIMARY KEY, log_name TEXT, place TEXT);
+            INSERT OR IGNORE INTO own VALUES (1, hex(randomblob(16)), 'null');
+            {self.schema}
+            DELETE FROM log WHERE seq < (SELECT max(seq) FROM log WHERE at < (unixepoch() - 86400) * 1000);""")
+        self.made = []  # entries that are not published yet
+        self.numbers = itertools.count(1)
+
+    # To be written by the service
+
+    def answer(self, kind: str, data: dict, caller: dict | None) -> dict:
+        """The reply to `NAME.kind`. Raises Refused."""
+
+    def take(self, entry: dict):
+        """An entry of the log that is followed, in the transaction that moves on the place there: each once, in order."""
+
+    # Its own log
+
+    def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
+        """Appends an entry, in the caller's transaction."""
+        entry = {"seq": self.head()["seq"] + 1, "at": time.time_ns() // 1_000_000, "roomId": room, "participants": people}
+        # Stored as it is sent: the digest is of these bytes.
+        check = digest(entry["at"], encode(emissions))
+        row = (entry["seq"], entry["at"], room, check, encode({**entry, "emissions": emissions}))
+        self.db.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", row)
+        self.made.append(row)
+        return entry["seq"]
+
+    def head(self) -> dict:
+        """Where the log ends."""
+        [name] = self.db.execute("SELECT log_name FROM own").fetchone()
+        seq, of_entry = self.db.execute("SELECT seq, digest FROM log ORDER BY seq DESC LIMIT 1").fetchone() or (0, 0)
+        return {"databaseId": name, "seq": seq, "digest": of_entry}
+
+    def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE) -> dict:
+        """Entries that somebody missed. `isKnown`: the last one that they have is of this log, and not of another past."""
+        head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
+        at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone() or ((0,) if since == 0 else None)
+        known = digest is None or at == (digest,)
+        last = head["seq"] if through is None else min(through, head["seq"])
+        limit = min(limit, PAGE) if known or since < oldest else 0
+        rows = self.db.execute(
+            """SELECT seq, entry FROM log WHERE seq > ? AND seq <= ? AND (? OR room IN (SELECT value FROM json_each(?)))
+            ORDER BY seq LIMIT ?""", (since, last, roomIds is None, encode(roomIds or []), limit)).fetchall()  # fmt: skip
+        end = max(since, last) if len(rows) < limit else rows[-1][0] if rows else since
+        entries = [json.loads(entry) for _, entry in rows]
+        return {"head": head, "oldest": oldest, "isKnown": known, "through": end, "entries": entries}
+
+    def publish(self):
+        """After the commit. What the bus loses, or a crash, followers fetch once they learn where the log ends."""
+        for *_, entry in self.made:
+            self.bus.send(op="pub", subject=f"{self.name}.log", data=json.loads(entry))
+        self.made.clear()
+
+    def announce(self):
+        data = {"manifest": self.manifest, "head": self.head()}
+        self.bus.send(op="pub", subject=f"services.announce.{self.name}", data=data)
+
+    # Others
+
+    def ask(self, subject: str, data: dict) -> dict:
+        """What another service answers. Lines that come before the answer wait, in their order."""
+        number = next(self.numbers)
+        self.bus.send(op="req", id=number, subject=subject, data=data)
+        while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
+            self.later.append(line)
+        # `err`: nobody is there, or it took too long. It may have been done.
+        reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
+        if error := reply.get("error"):
+            raise Refused(error["code"], error["message"])
+        return reply["data"]
+
+    def follow(self):
+        """Takes what is new in the other log. Entries on the bus only ring a bell: whoever asks from its own place on misses
+        none and gets none twice. The first time it begins at the end."""
+        while True:
+            place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
+            query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
+            found = self.ask(f"{self.follows}.events", query)
+            end = found["head"]
+            known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # pruned is not another past
+            same = place and place["databaseId"] == end["databaseId"] and known
+            whole = not same or found["through"] >= end["seq"]
+            with self.db:
+                for entry in found["entries"] if same else []:
+                    self.take(entry)
+                # The digest is known of the log's end only. Without one, a log of another past is not noticed.
+                place = end if whole else {**end, "seq": found["through"], "digest": None}
+                self.db.execute("UPDATE own SET place = ?", (encode(place),))
+            self.publish()
+            if whole:
+                self.followed = end["seq"]
+                return
+
+    # Running
+
+    def run(self, url: str):
+        """For ever. When the bus goes away, it comes back."""
+        while True:
+            try:
+                self.bus, self.later, self.followed = connect(url, self.name), collections.deque(), -1
+                self.serve(url)
+            except OSError as error:
+                print(error, file=sys.stderr)
+            self.made.clear()
+            time.sleep(0.2)
+
+    def serve(self, url: str):
+        self.bus.send(op="serve", id=1, subject=f"{self.name}.>", queue=self.name)
+        events = ["services.discover", f"services.announce.{self.follows}", f"{self.follows}.log"]
+        for number, subject in enumerate(events, 2):
+            self.bus.send(op="sub", id=number, subject=subject)
+        self.announce()  # now: whoever gets it may ask at once
+        print(f"{self.name} ready {url}", flush=True)
+        line = {"op": "begin"}
+        while True:
+            self.do(line)
+            line = self.later.popleft() if self.later else self.bus.read()
+
+    def do(self, line: dict):
+        subject, data = line.get("subject"), line.get("data")
+        try:
+            if "reply" in line:
+                reply = self.reply(subject.removeprefix(f"{self.name}."), data, line.get("caller"))
+                self.bus.send(op="res", id=line["reply"], data=reply)
+            elif subject == "services.discover":
+                self.announce()
+            elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
+                self.follow()
+        except Refused as refused:  # of `follow`: the other is away. A later line, or the bus's ping, tries again
+            print(f"{self.follows} cannot be followed now: {refused}", file=sys.stderr)
+
+    def reply(self, kind: str, data, caller: dict | None) -> dict:
+        try:
+            if kind == "health":
+                return {"status": 200, "data": {}}
+            if kind == "events":
+                return {"status": 200, "data": self.page(**data)}
+            with self.db:  # undone if it is refused
+                reply = self.answer(kind, data, caller)
+            self.publish()  # before the reply: so the gateway sends its events before the ack
+            return reply
+        except Refused as refused:
+            code, message = refused.args
+        except (LookupError, TypeError, ValueError, sqlite3.Error) as error:
+            print(f"{kind}: {error!r}", file=sys.stderr)
+            code, message = "internal_error", "Something went wrong on our side."
+        self.made.clear()
+        return {"error": {"code": code, "message": message}}

@@ -1,0 +1,94 @@
+import Contracts
+import EventLog
+import GatewayPresence
+import JSON
+import MessageBus
+import Reactor
+import ServiceClient
+import ServiceKit
+
+/// The third person of a demo: opens the room that somebody writes in, reads, types, and answers.
+///
+/// It has no socket. To the gateway it is a person at another one, so it needs nothing that is made for demos.
+actor DemoGuest: Component {
+    private static let reading: Duration = .milliseconds(900)
+    private static let typing: Duration = .milliseconds(1800)
+    private static let staying: Duration = .seconds(20)
+
+    nonisolated var address: String? { nil }
+    private let person: Caller?
+    private nonisolated let bus: any MessageBus
+    private nonisolated let presence: Presence
+    private var answered = 0
+    /// By room: a message that comes while it answers is answered with the next.
+    private var visits: [String: Task<Void, Never>] = [:]
+    private var subscription: BusSubscription?
+
+    init(_ person: Caller?, in node: Node) {
+        self.person = person
+        bus = node.bus
+        presence = Presence(
+            gatewayID: "demo", bus: node.bus, on: node.group.loops[0], log: node.log.labelled("demo")
+        ) { _ in }
+    }
+
+    nonisolated func start() throws {
+        try presence.start()
+        let subscription = try bus.subscribe(Subject.log(of: "messaging")) { [weak self] message in
+            guard let self, let entry = message.payload as? LogEntry,
+                case .messageSent(let id, let senderID, _) = entry.fact,
+                let me = person?.id, senderID != me, entry.participants.contains(me)
+            else { return }
+            Task { await self.visit(entry.roomID, messageID: id) }
+        }
+        Task { await keep(subscription) }
+    }
+
+    private func keep(_ subscription: BusSubscription) { self.subscription = subscription }
+
+    private func visit(_ roomID: String, messageID: String) async {
+        let isAnswering = visits[roomID] != nil
+        if !isAnswering { visits[roomID] = Task { await answer(in: roomID) } }
+        await presence.join(RoomMember(roomID: roomID, userID: person?.id ?? ""), socketID: roomID)
+        _ = try? await ask("messaging.read", roomID) {  // an unread message of a demo is no loss
+            $0.member("messageIds", array: { $0.string(messageID) })
+        }
+    }
+
+    private func answer(in roomID: String) async {
+        let member = RoomMember(roomID: roomID, userID: person?.id ?? "")
+        do {
+            try await Task.sleep(for: Self.reading)
+            await presence.setTyping(true, member, socketID: roomID)
+            try await Task.sleep(for: Self.typing)
+            let text = DemoStory.answers[answered % DemoStory.answers.count]
+            answered += 1
+            _ = try await ask("messaging.send", roomID) { $0.member("text", text) }
+        } catch {
+            // The demo ends, or the room is gone.
+        }
+        await presence.setTyping(false, member, socketID: roomID)
+        visits[roomID] = nil
+        try? await Task.sleep(for: Self.staying)  // cancelled, it leaves at once
+        if visits[roomID] == nil { await presence.leave(member, socketID: roomID) }
+    }
+
+    private func ask(_ subject: String, _ roomID: String, _ write: (inout JSONWriter) -> Void) async throws -> JSONValue
+    {
+        let data = JSONWriter.object {
+            $0.member("roomId", roomID)
+            write(&$0)
+        }
+        return try await bus.ask(
+            subject, data, BusContext(requestID: "demo", caller: person?.json), of: "The demo"
+        ).data
+    }
+
+    func isHealthy() async -> Bool { true }
+
+    func stop(within deadline: Duration) async {
+        subscription?.cancel()
+        for visit in visits.values { visit.cancel() }
+        await presence.stop()
+    }
+}

@@ -1,0 +1,80 @@
+import Contracts
+import JSON
+import MessageBus
+import Security
+import ServiceClient
+
+/// Has services do what people in a demo did, each at its time.
+struct DemoWriter {
+    struct Person {
+        let caller: Caller
+    }
+
+    private struct Room {
+        let id: String
+        /// Messages by their senders, which others have not read.
+        var unread: [(id: String, sender: String)] = []
+    }
+
+    let bus: any MessageBus
+    let clock: DemoClock
+
+    /// - Returns: the people by their usernames, and the password that all of them have.
+    func write(_ steps: [DemoStory.Step]) async throws -> (people: [String: Person], password: String) {
+        let password = Base64URL.encode(SystemRandomness().bytes(9)).replacing("_", with: "-")
+        var people: [String: Person] = [:]
+        var rooms: [String: Room] = [:]
+        let inOrder = steps.enumerated().sorted {
+            ($1.element.minutesAgo, $0.offset) < ($0.element.minutesAgo, $1.offset)
+        }
+        for (_, step) in inOrder {
+            clock.set(minutesAgo: step.minutesAgo)
+            switch step.action {
+            case .register(let username, let firstName):
+                let answer = try await ask("accounts.register", nil) {
+                    $0.member("username", username)
+                    $0.member("password", password)
+                    $0.member("firstName", firstName)
+                }
+                guard let caller = answer["user"].flatMap(Caller.init) else { throw ServiceError.noAnswer }
+                people[username] = Person(caller: caller)
+            case .open(let key, let owner, let other, let name):
+                let room = try await ask("rooms.create", people[owner]) {
+                    $0.member("otherUserId", people[other]?.caller.id)
+                    if let name { $0.member("name", name) }
+                }
+                rooms[key] = Room(id: room["id"]?.string ?? "")
+            case .say(let key, let sender, let text):
+                guard let room = rooms[key] else { continue }
+                let message = try await ask("messaging.send", people[sender]) {
+                    $0.member("roomId", room.id)
+                    $0.member("text", text)
+                }
+                rooms[key]?.unread.append((message["id"]?.string ?? "", sender))
+            case .read(let key, let reader):
+                guard let room = rooms[key] else { continue }
+                let ids = room.unread.filter { $0.sender != reader }.map(\.id)
+                guard !ids.isEmpty else { continue }
+                _ = try await ask("messaging.read", people[reader]) {
+                    $0.member("roomId", room.id)
+                    $0.member("messageIds", array: { json in for id in ids { json.string(id) } })
+                }
+                rooms[key]?.unread.removeAll { $0.sender != reader }
+            case .put(let key, let maker, let element):
+                guard let room = rooms[key] else { continue }
+                _ = try await ask("elements.create", people[maker]) {
+                    $0.member("roomId", room.id)
+                    element.write(to: &$0)
+                }
+            }
+        }
+        return (people, password)
+    }
+
+    private func ask(
+        _ subject: String, _ person: Person?, _ write: (inout JSONWriter) -> Void
+    ) async throws -> JSONValue {
+        let context = BusContext(requestID: "demo", caller: person?.caller.json, timeout: .seconds(30))
+        return try await bus.ask(subject, JSONWriter.object(write), context, of: "The demo").data
+    }
+}

@@ -1,0 +1,76 @@
+import HTTP
+
+/// Whose scripts may use the server from a browser (Fetch standard, section 3.2): pages of any origin, or of those listed.
+///
+/// No cookie is ever read here, so a page gains nothing by being allowed but what its own tokens give it.
+public enum AllowedOrigins: Sendable, Equatable {
+    case any
+    /// As browsers write them: `https://app.example`, with the port where it is not the scheme's own.
+    case listed(Set<String>)
+
+    /// `*`, or origins between commas; nil for a text that is neither.
+    public init?(_ text: String) {
+        let entries = text.filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false)
+        if entries == ["*"] {
+            self = .any
+        } else if entries.allSatisfy({ Self.isOrigin($0.lowercased()) }) {
+            self = .listed(Set(entries.map { $0.lowercased() }))
+        } else {
+            return nil
+        }
+    }
+
+    /// A scheme and an authority: no path, no query, no user.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
+        let authority = text.dropFirst(scheme.count)
+        return !authority.isEmpty && !authority.contains { "/?#@*\\".contains($0) }
+    }
+
+    func allows(_ origin: String) -> Bool {
+        switch self {
+        case .any: true
+        case .listed(let origins): origins.contains(origin.lowercased())
+        }
+    }
+
+    /// Whether a request may open a socket: browsers ask nobody before they open a WebSocket. One without an `Origin` is no page's, and a
+    /// page that the same host serves needs no list.
+    func mayOpenSocket(_ request: HTTPRequest) -> Bool {
+        guard let origin = request.headers["Origin"], !allows(origin) else { return true }
+        let authority = origin.firstRange(of: "://").map { origin[$0.upperBound...] }
+        return authority?.lowercased() == request.headers["Host"]?.lowercased()
+    }
+
+    /// The fields that every answer at a shared path has, so that the page that asked may read it.
+    func fields(for request: HTTPRequest) -> HTTPHeaders {
+        if self == .any { return Self.fieldsForAny }
+        var fields: HTTPHeaders = ["Vary": "Origin"]
+        guard let origin = request.headers["Origin"], allows(origin) else { return fields }
+        fields.add("Access-Control-Allow-Origin", origin)
+        fields.add("Access-Control-Expose-Headers", Self.exposed)
+        return fields
+    }
+
+    private static let exposed = "ETag, Retry-After, X-Request-Id"
+    private static let fieldsForAny: HTTPHeaders = [
+        "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": exposed,
+    ]
+
+    /// What a browser asks before a script of another origin may send its request; `fields(for:)` says whether it may.
+    static func preflight(of request: HTTPRequest) -> HTTPResponse {
+        var headers: HTTPHeaders = [
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE", "Access-Control-Max-Age": "86400",
+            "Vary": "Access-Control-Request-Headers",
+        ]
+        if let asked = request.headers["Access-Control-Request-Headers"] {
+            headers.add("Access-Control-Allow-Headers", asked)
+        }
+        return HTTPResponse(status: 204, headers: headers)
+    }
+
+    static func isPreflight(_ request: HTTPRequest) -> Bool {
+        request.method == "OPTIONS" && request.headers.contains("Origin")
+            && request.headers.contains("Access-Control-Request-Method")
+    }
+}

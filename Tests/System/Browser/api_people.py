@@ -1,0 +1,58 @@
+"""People as the API knows them: what a test needs done before it looks at a page."""
+
+import uuid
+
+import httpx
+
+PASSWORD = "correct horse battery"
+
+
+class Person:
+    """Registered with a name of their own."""
+
+    def __init__(self, address: str, first_name: str = "", username: str = ""):
+        self.address = address
+        self.username = username or "p" + uuid.uuid4().hex[:12]
+        self.first_name = first_name or self.username.capitalize()
+        self.token = None
+        # As the page keeps it.
+        self.session = self._ask(
+            "POST", "/api/auth/register",
+            {"username": self.username, "password": PASSWORD, "firstName": self.first_name})  # fmt: skip
+        self.id, self.token = self.session["user"]["id"], self.session["token"]
+
+    def _ask(self, method: str, path: str, body=None):
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        answer = httpx.request(method, self.address + path, json=body, headers=headers, timeout=30)
+        assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()["data"] if answer.content else None
+
+    def room_with(self, other: "Person", name: str | None = None) -> str:
+        body = {"otherUserId": other.id} | ({"name": name} if name else {})
+        return self._ask("POST", "/api/rooms", body)["id"]
+
+    def send(self, room: str, *texts: str):
+        for text in texts:
+            self._ask("POST", f"/api/rooms/{room}/messages", {"text": text})
+
+    def read(self, room: str, *ids: str):
+        self._ask("POST", f"/api/rooms/{room}/messages/read", {"messageIds": ids})
+
+    def messages(self, room: str) -> list[dict]:
+        return self._ask("GET", f"/api/rooms/{room}/messages?limit=200")
+
+    def texts(self, room: str) -> list[str]:
+        return [message["text"] for message in self.messages(room)]
+
+    def put(self, room: str, text: str, x: int = 60, y: int = 60, type: str = "note", **content) -> dict:
+        body = {"type": type, "content": {"text": text} | content, "position": {"x": x, "y": y}}
+        return self._ask("POST", f"/api/rooms/{room}/elements", body)
+
+    def edit(self, room: str, element: dict, **content):
+        self._ask("PATCH", f"/api/rooms/{room}/elements/{element['id']}", {"content": content})
+
+    def elements(self, room: str) -> list[dict]:
+        return self._ask("GET", f"/api/rooms/{room}/elements")
+
+    def sessions(self) -> list[dict]:
+        return self._ask("GET", "/api/auth/sessions")

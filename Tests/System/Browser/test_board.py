@@ -1,0 +1,87 @@
+"""A board in two windows side by side."""
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+
+def test_an_element_that_one_drags_moves_for_the_other(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "drag me")
+    mine, theirs = first.item(note), second.item(note)
+    before = second.box(theirs)
+    first.drag(mine, 90, 100, release=False)
+    second.until(lambda: second.box(theirs) != before, "it moves while it is dragged")
+    first.release()
+    second.until(lambda: second.box(theirs)[:2] == [before[0] + 90, before[1] + 100], "the place where it was dropped")
+    first.until(lambda: ada.elements(room)[0]["position"] == {"x": 150, "y": 160}, "it is stored")
+    grip = first.shows(".item.is-chosen .grip")
+    first.drag(grip, 60, 40)
+    second.until(lambda: second.box(theirs)[2:] == [before[2] + 60, before[3] + 40], "its new size")
+
+
+def test_elements_are_added_edited_ordered_deleted_and_cleared_for_both(pair, ada):
+    first, second, room = pair
+    note, under = ada.put(room, "old words", z=1), ada.put(room, "below", x=200, y=120, z=0)
+    first.item(note).click()
+    first.item(note).send_keys(Keys.ENTER)
+    field = first.shows("dialog textarea")
+    field.clear()
+    field.send_keys("new words" + Keys.CONTROL + Keys.ENTER)
+    second.shows(".item", "new words")
+    first.item(under).click()
+    first.shows('.item-bar [aria-label="To front"]').click()
+    second.until(
+        lambda: int(second.item(under).value_of_css_property("z-index"))
+        > int(second.item(note).value_of_css_property("z-index")), "it is in front")  # fmt: skip
+    second.all(".tool")[0].click()
+    second.shows("dialog textarea").send_keys("from Ben")
+    second.shows("dialog .primary").click()
+    first.shows(".item", "from Ben")
+    first.item(note).click()
+    first.item(note).send_keys(Keys.DELETE)
+    second.lacks(".item", "new words")
+    first.shows(".tool.end").click()
+    first.shows("dialog .danger").click()
+    second.lacks(".item")
+    second.shows(".plane .empty")
+    assert ada.elements(room) == []
+
+
+def test_links_strokes_and_images_are_added(pair, ada):
+    first, second, room = pair
+    first.all(".tool")[2].click()
+    first.shows("dialog input").send_keys("javascript:alert(1)")
+    first.shows("dialog .primary").click()
+    first.shows("dialog .problem")
+    first.one("dialog input").clear()
+    first.one("dialog input").send_keys("example.org/x")
+    first.shows("dialog .primary").click()
+    second.shows(".item .web", "example.org")
+    first.lacks("dialog")
+    first.all(".tool")[3].click()
+    plane = first.shows(".plane.is-drawing")
+    stroke = ActionChains(first.driver, duration=0).move_to_element_with_offset(plane, -100, 150).click_and_hold()
+    for x, y in ((30, -40), (30, 60), (40, -30)):
+        stroke = stroke.move_by_offset(x, y)
+    stroke.release().perform()
+    second.shows(".item .ink")
+    first.all(".tool")[3].click()
+    first.all(".tool")[1].click()
+    first.shows("dialog input").send_keys(f"{ada.address}/nothing.png")
+    first.shows("dialog .primary").click()
+    second.shows(".item .picture .broken")
+    assert sorted(element["type"] for element in ada.elements(room)) == ["image", "link", "stroke"]
+
+
+def test_what_both_edit_at_once_is_asked_about(pair, ada, ben):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    first.item(note).click()
+    first.item(note).send_keys(Keys.ENTER)
+    field = first.shows("dialog textarea")
+    field.send_keys(" by Ada")
+    ben.edit(room, note, text="by Ben")
+    first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .danger").click()
+    second.shows(".item", "by Ada")

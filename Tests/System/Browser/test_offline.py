@@ -1,0 +1,78 @@
+"""Without a server, without a network, and back: what one writes is kept, and sent once."""
+
+import pytest
+from api_people import Person
+
+
+@pytest.fixture
+def alone(own_parlor, open_window):
+    """A room of somebody on a Parlor that the test may stop."""
+    ada, ben = Person(own_parlor.address), Person(own_parlor.address)
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "read me offline")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "read me offline")
+    return window, ada, room
+
+
+def test_what_is_written_while_the_server_is_stopped_goes_out_once(own_parlor, alone):
+    window, ada, room = alone
+    assert own_parlor.stop() == 0
+    window.shows(".banner")
+    window.write("while away")
+    window.shows(".state", "Waiting")
+    window.shows(".banner", "1")
+    own_parlor.start_again()
+    window.lacks(".banner")
+    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.reload()
+    window.shows(".bubble", "while away")
+    assert ada.texts(room).count("while away") == 1
+
+
+def test_what_waits_survives_that_the_page_is_left_while_the_network_is_cut(pair, ada):
+    first, second, room = pair
+    first.cut(True)
+    first.run("dispatchEvent(new Event('offline'))")
+    first.shows(".banner")
+    first.write("cut off")
+    first.shows(".state", "Waiting")
+    second.shows(".presence", "away")
+    first.go("about:blank")
+    first.cut(False)
+    first.visit(ada.address, room)
+    second.shows(".bubble", "cut off")
+    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    assert ada.texts(room) == ["cut off"]
+
+
+def test_a_reload_in_the_middle_of_sending_loses_and_doubles_nothing(pair, ada):
+    first, second, room = pair
+    texts = [f"number {number}" for number in range(12)]
+    for text in texts:
+        first.write(text)
+    first.reload()
+    second.shows(".bubble", texts[-1])
+    first.shows(".bubble", texts[-1])
+    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    assert sorted(ada.texts(room)) == sorted(texts)
+    assert second.texts(".bubble") == texts
+
+
+def test_a_failed_message_is_shown_and_sent_by_retry(pair, ada):
+    first, _, room = pair
+    # What goes out is spoilt, so that the server refuses it.
+    first.run("""
+        const send = WebSocket.prototype.send;
+        window.__spoils = true;
+        WebSocket.prototype.send = function (text) {
+            const isSpoilt = window.__spoils && typeof text === "string" && text.includes("message:send");
+            return send.call(this, isSpoilt ? text.replace(/"text":"[^"]*"/, '"text":""') : text);
+        };""")
+    first.write("refuse me")
+    first.shows(".state.is-failed")
+    first.run("window.__spoils = false")
+    first.shows(".state.is-failed .text-button").click()
+    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    assert ada.texts(room) == ["refuse me"]

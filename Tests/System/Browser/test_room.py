@@ -1,0 +1,95 @@
+"""One room in two windows side by side: what one does, the other sees."""
+
+from selenium.webdriver.common.keys import Keys
+
+
+def test_messages_go_both_ways_and_typing_comes_and_goes(pair, ben):
+    first, second, _ = pair
+    second.write("Tea", send=False)
+    first.shows(".typing-line", "typing")
+    first.shows(".room-row .is-typing")
+    second.press(Keys.ENTER)
+    first.shows(".bubble", "Tea")
+    first.lacks(".typing-line", "typing")
+    second.until(lambda: second.last_state() == "Read", "read")
+    first.until(lambda: first.run("return __announced.length"), "a screen reader says it")
+    assert len(first.run("return __announced")) == 1 and "Tea" in first.run("return __announced[0]")
+    first.write("is ready")
+    second.shows(".bubble", "is ready")
+    first.until(lambda: first.last_state() == "Read", "read")
+    first.write("two lines" + Keys.SHIFT + Keys.ENTER + Keys.NULL + "here")
+    second.until(lambda: "two lines\nhere" in second.texts(".bubble"), "a break")
+
+
+def test_typing_ends_without_a_message(pair):
+    first, second, _ = pair
+    second.write("Never mind", send=False)
+    first.shows(".typing-line", "typing")
+    second.press(Keys.ESCAPE)
+    first.lacks(".typing-line", "typing")
+
+
+def test_a_room_is_renamed_for_both_and_its_name_cleared(pair):
+    first, second, _ = pair
+    for name, shown in (("<b>Hall</b>", "<b>Hall</b>"), ("", "Name this room")):
+        first.shows(".name-button").click()
+        field = first.shows(".name-form input")
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys((name or Keys.BACKSPACE) + Keys.ENTER)
+        second.shows(".name-button", shown)
+    second.row("Unnamed room")
+    first.shows(".name-button").click()
+    first.shows(".name-form input").send_keys("nothing of this" + Keys.ESCAPE)
+    first.shows(".name-button", "Name this room")
+
+
+def test_badges_move_without_entering(pair, ben):
+    first, second, room = pair
+    second.visit(ben.address)
+    first.shows(".presence", "away")
+    first.write("one")
+    first.write("two")
+    second.until(lambda: second.badge("Kitchen") == "2" and second.driver.title.startswith("(2)"), "two unread")
+    second.shows(".room-row .last", "two")
+    second.row("Kitchen").click()
+    second.shows(".fresh")
+    first.until(lambda: first.last_state() == "Read", "read")
+    second.until(lambda: second.badge("Kitchen") == "" and not second.driver.title.startswith("("), "none unread")
+
+
+def test_badges_of_the_board_move_without_entering(pair, ben):
+    first, second, room = pair
+    second.visit(ben.address)
+    first.shows(".presence", "away")
+    first.all(".tool")[0].click()
+    first.shows("dialog textarea").send_keys("a note")
+    first.shows("dialog .primary").click()
+    second.shows(".room-row .badge.quiet", "1")
+    second.row("Kitchen").click()
+    second.lacks(".room-row .badge.quiet", "1")
+    second.shows(".item", "a note")
+
+
+def test_a_message_is_deleted_for_both(pair):
+    first, second, _ = pair
+    first.write("a mistake")
+    second.shows(".bubble", "a mistake")
+    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    line = first.all(".line")[-1]
+    first.run("arguments[0].focus()", line)
+    line.send_keys(Keys.DELETE)
+    first.shows("dialog .danger").click()
+    second.lacks(".bubble", "a mistake")
+    first.lacks(".bubble", "a mistake")
+
+
+def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
+    room = ada.room_with(ben, "Long")
+    ben.send(room, *(f"old {number}" for number in range(70)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".fresh")
+    window.shows(".bubble", "old 0")
+    window.shows(".jump").click()
+    window.shows(".bubble", "old 69")
+    window.lacks(".jump")

@@ -1,0 +1,75 @@
+"""Making an account, signing in and out, and two tabs of one person."""
+
+import uuid
+
+from api_people import PASSWORD
+from selenium.webdriver.common.keys import Keys
+
+
+def fill(window, username: str, password: str):
+    window.shows("input[name=username]").send_keys(username)
+    window.one("input[name=password]").send_keys(password + Keys.ENTER)
+
+
+def test_somebody_registers_and_starts_two_rooms_with_one_person(parlor, ben, open_window):
+    window, other = open_window(), open_window()
+    other.enter(ben)
+    other.shows(".rooms .empty")
+    window.visit(parlor.address)
+    window.shows(".swap button").click()
+    name = "n" + uuid.uuid4().hex[:10]
+    window.shows("input[name=firstName]").send_keys("Nova")
+    fill(window, name, PASSWORD)
+    window.shows(".rooms .empty .primary").click()
+    window.shows("dialog input").send_keys(ben.username)
+    window.shows("dialog .person-row", ben.username).click()
+    window.shows("dialog form input").send_keys("Garden" + Keys.ENTER)
+    window.shows(".name-button", "Garden")
+    other.row("Garden")
+    window.shows(".side-head .primary").click()
+    window.shows("dialog .person-row", ben.username).click()
+    window.shows("dialog form input").send_keys(Keys.ENTER)
+    window.shows(".name-button", "Name this room")
+    assert "Nova" in other.row("Unnamed room").text and "Nova" in other.row("Garden").text
+    other.row("Unnamed room").click()
+    other.shows(".room-head .sub", "Created")
+    other.shows(".room-head .sub", "Nova")
+
+
+def test_a_wrong_password_is_reported_and_the_right_one_signs_in(ada, open_window):
+    window = open_window()
+    window.visit(ada.address)
+    fill(window, ada.username, "not the password")
+    window.shows(".problem")
+    window.one("input[name=username]").clear()
+    window.one("input[name=password]").clear()
+    fill(window, ada.username, PASSWORD)
+    window.shows(".side-head")
+
+
+def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    # Over already, so that both tabs need another; a refresh token that is used twice would end the session.
+    ada.session["expiresAt"] = "2020-01-01T00:00:00.000Z"
+    ada.session["token"] = "no longer one"
+    window.enter(ada, room)
+    first = window.driver.current_window_handle
+    second = window.open_tab()
+    window.shows(".composer textarea")
+    window.write("from the second tab")
+    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.driver.switch_to.window(first)
+    window.shows(".bubble", "from the second tab")
+    window.write("from the first tab")
+    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.driver.switch_to.window(second)
+    window.shows(".bubble", "from the first tab")
+    refreshes = window.run(
+        "return performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/auth/refresh')).length")
+    assert refreshes == 0, "the first tab has refreshed for both"
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Sign out").click()
+    window.shows("input[name=username]")
+    window.driver.switch_to.window(first)
+    window.shows("input[name=username]")

@@ -1,0 +1,253 @@
+"""A window of Chromium on the page, and what a person does in it."""
+
+import base64
+import json
+import re
+import time
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+WAIT = 30.0  # seconds; a busy machine is no failure
+# What a browser reports of a server that is away, or of an address that nobody answers: no fault of the page.
+EXPECTED = re.compile(r"Failed to load resource|WebSocket connection|net::ERR_")
+
+WATCH = """
+window.__reports = [];
+document.addEventListener("securitypolicyviolation", (e) => __reports.push(`${e.violatedDirective} ${e.blockedURI}`));
+addEventListener("error", (e) => e.message && __reports.push(e.message));
+addEventListener("unhandledrejection", (e) => __reports.push(String(e.reason)));
+for (const name of ["alert", "confirm", "prompt"]) window[name] = () => __reports.push(name);
+window.__announced = [];
+addEventListener("DOMContentLoaded", () => {
+    const live = document.getElementById("live");
+    if (live) new MutationObserver(() => live.textContent && __announced.push(live.textContent))
+        .observe(live, { childList: true, characterData: true, subtree: true });
+});
+"""
+KEEP_SESSION = """
+const [session, done] = arguments;
+const request = indexedDB.open(`parlor ${location.origin}`, 1);
+request.onupgradeneeded = () => request.result.createObjectStore("entries");
+request.onerror = () => done(String(request.error));
+request.onsuccess = () => {
+    const writing = request.result.transaction("entries", "readwrite");
+    writing.objectStore("entries").put(session, "session");
+    writing.oncomplete = () => { request.result.close(); done(""); };
+    writing.onabort = () => done(String(writing.error));
+};
+"""
+
+
+class Window:
+    """One browser, with a storage of its own. Tests use it one after the other: `reset` leaves nothing of the last one."""
+
+    def __init__(self, traced: str = ""):
+        """With categories of Chromium's trace, `trace` gives what it has recorded."""
+        options = webdriver.ChromeOptions()
+        for argument in (
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--disable-features=BackForwardCache", "--force-prefers-reduced-motion", "--lang=en",
+        ):  # fmt: skip
+            options.add_argument(argument)
+        options.page_load_strategy = "none"
+        logs = {"browser": "ALL"}
+        if traced:
+            logs["performance"] = "ALL"
+            options.add_experimental_option("perfLoggingPrefs", {"enableNetwork": False, "traceCategories": traced})
+        options.set_capability("goog:loggingPrefs", logs)
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.main = self.driver.current_window_handle
+        self.origins = set()
+        self.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        self.command("Network.enable")
+
+    def reset(self, width: int = 1400, height: int = 860, dark: bool = False, touch: bool = False):
+        for handle in self.driver.window_handles:
+            if handle != self.main:
+                self.driver.switch_to.window(handle)
+                self.driver.close()
+        self.driver.switch_to.window(self.main)
+        self.cut(False)
+        self.go("about:blank")
+        for origin in self.origins:
+            self.command("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.origins.clear()
+        self.resize(width, height, touch)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.command("Emulation.setEmulatedMedia", features=[scheme])
+        self.driver.get_log("browser")
+
+    def command(self, name: str, **parameters):
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def resize(self, width: int, height: int, touch: bool = False):
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
+        self.command("Emulation.setTouchEmulationEnabled", enabled=touch)
+
+    def cut(self, is_cut: bool):
+        """The network, for what is open and for what is asked for next."""
+        self.command(
+            "Network.emulateNetworkConditions", offline=is_cut, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+
+    def trace(self) -> list[dict]:
+        """The trace's events since the last time."""
+        messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
+        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+
+    # What is there
+
+    def all(self, selector: str):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector: str):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def run(self, script: str, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, condition, what: str):
+        """What the condition returns once it is true; what is not there yet is false."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                if value := condition():
+                    return value
+            except (WebDriverException, IndexError):
+                pass  # it has gone, or is not there yet
+            assert time.monotonic() < end, f"{what}: not within {WAIT} s"
+            time.sleep(0.05)
+
+    def shows(self, selector: str, text: str = ""):
+        """The first that matches, once it is visible and has the text in it."""
+        return self.until(lambda: self._found(selector, text), f"{selector} with {text!r}")
+
+    def lacks(self, selector: str, text: str = ""):
+        self.until(lambda: not self._found(selector, text), f"no {selector} with {text!r}")
+
+    def _found(self, selector: str, text: str):
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].find("
+            "(e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length"
+            " && (e.innerText ?? e.textContent).includes(arguments[1])) ?? null", selector, text)  # fmt: skip
+
+    def texts(self, selector: str) -> list[str]:
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText.trim())", selector)
+
+    def reports(self) -> list[str]:
+        """What ran that may not, and errors of the page's own code."""
+        try:
+            ran = self.run("return window.__reports || []")
+        except WebDriverException:
+            ran = []
+        return ran + [
+            entry["message"] for entry in self.driver.get_log("browser")
+            if entry["level"] == "SEVERE" and not EXPECTED.search(entry["message"])
+        ]  # fmt: skip
+
+    # What a person does
+
+    def go(self, address: str):
+        """Waits for the document alone; the page is waited for by what it shows."""
+        self.driver.get(address)
+        self.until(
+            lambda: self.run("return document.readyState === 'loading' ? '' : location.href").startswith(address), address)
+
+    def visit(self, address: str, room: str = ""):
+        if self.driver.current_url.startswith(address):
+            self.go("about:blank")
+        self.origins.add(address)
+        self.go(f"{address}/" + (f"#/room/{room}" if room else ""))
+
+    def visit_link(self, link: str):
+        """A link of `parlor --demo`."""
+        self.origins.add(link.split("/#")[0])
+        self.driver.get(link.strip())
+        self.shows(".side-head")
+
+    def reload(self):
+        self.run("window.__isOld = true")
+        self.driver.refresh()
+        self.until(lambda: self.run("return !window.__isOld && document.readyState === 'complete'"), "a reload")
+
+    def enter(self, person, room: str = ""):
+        """The page of somebody who has signed in here before."""
+        self.origins.add(person.address)
+        self.go(f"{person.address}/healthz")
+        problem = self.driver.execute_async_script(KEEP_SESSION, person.session)
+        assert not problem, problem
+        self.visit(person.address, room)
+        self.shows(".side-head")
+        if room:
+            self.shows(".composer textarea")
+
+    def open_tab(self) -> str:
+        """Another tab of the same person, at the same address; it is the one in front."""
+        address = self.driver.current_url
+        self.driver.switch_to.new_window("tab")
+        self.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        self.go(address)
+        return self.driver.current_window_handle
+
+    def write(self, text: str, send: bool = True):
+        self.shows(".composer textarea").send_keys(text + (Keys.ENTER if send else ""))
+
+    def last_state(self) -> str:
+        return (self.texts(".line .state") or [""])[-1]
+
+    def row(self, title: str):
+        return self.shows(".room-row", title)
+
+    def badge(self, title: str) -> str:
+        return self.row(title).find_element(By.CSS_SELECTOR, ".badge:not(.quiet)").text
+
+    def item(self, element: dict):
+        return self.shows(f'.item[data-id="{element["id"]}"]')
+
+    def box(self, item) -> dict:
+        """Where an element lies on its board, and how large it is."""
+        return self.run(
+            "const e = arguments[0], box = e.getBoundingClientRect(), plane = e.closest('.surface').getBoundingClientRect();"
+            "return [box.x - plane.x, box.y - plane.y, box.width, box.height].map(Math.round)", item)  # fmt: skip
+
+    def drag(self, item, x: int, y: int, release: bool = True):
+        moves = ActionChains(self.driver, duration=0).move_to_element(item).click_and_hold()
+        moves = moves.move_by_offset(x // 2, y // 2).move_by_offset(x - x // 2, y - y // 2)
+        (moves.release() if release else moves).perform()
+
+    def release(self):
+        ActionChains(self.driver).release().perform()
+
+    def press(self, *keys: str):
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def chord(self, modifier: str, key: str):
+        ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
+
+    def focused(self) -> dict:
+        """What has the focus, and whether one sees that."""
+        return json.loads(self.run("""
+            const e = document.activeElement, style = getComputedStyle(e);
+            const around = getComputedStyle(e.closest(".composer-box, .search") ?? e);
+            const isVisible = [style, around].some((s) => s.outlineStyle !== "none" || s.boxShadow !== "none");
+            return JSON.stringify({ tag: e.tagName, class: e.className, name: e.getAttribute("aria-label") ?? e.innerText, isVisible });
+            """))
+
+    def save_picture(self, path):
+        """As a PNG, or small, as a WebP; without the pointer over anything."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
+        if path.suffix == ".png":
+            self.driver.save_screenshot(str(path))
+        else:
+            picture = self.command("Page.captureScreenshot", format="webp", quality=82)
+            path.write_bytes(base64.b64decode(picture["data"]))
+
+    def close(self):
+        self.driver.quit()

@@ -1,0 +1,210 @@
+"""Does what Services/SERVICE-PROTOCOL.md shows, against the real programs, so that the page and they cannot drift apart.
+
+The transcripts are one story, on one Parlor: what one leaves, the next one finds. A line says who, `>` for what is sent and `<` for
+what comes. `$name` stands for what varies: the first time it takes a value, and from then on it has to be that."""
+
+import asyncio
+import json
+import re
+import sys
+
+import aiohttp
+import pytest
+from parlor import ROOT, Cluster
+from people import DEADLINE, World, eventually
+
+sys.path.insert(0, str(ROOT / "Examples"))
+from parlor_service import digest  # noqa: E402
+
+PAGE = (ROOT / "Services/SERVICE-PROTOCOL.md").read_text()
+ANOTHER = re.compile(r'"code":"route_not_found"')
+
+
+def blocks(kind: str) -> list[tuple[int, str]]:
+    """Each line of the page's blocks of a kind, with its number."""
+    found, is_inside = [], False
+    for number, line in enumerate(PAGE.splitlines(), 1):
+        if line.startswith("```"):
+            is_inside = line == f"```{kind}"
+        elif is_inside:
+            found.append((number, line))
+    return found
+
+
+class Peer:
+    """A connection to the bus, by hand."""
+
+    def __init__(self, url: str):
+        self.address = url.removeprefix("tcp://").split(":")
+        self.writer = None
+
+    async def send(self, text: str):
+        if text == "!close":
+            self.writer.close()
+            self.writer = None
+            return
+        if not self.writer:
+            self.reader, self.writer = await asyncio.open_connection(*self.address, limit=1 << 20)
+        self.writer.write(text.encode() + b"\n")
+
+    async def receive(self) -> str:
+        return (await self.reader.readline()).decode().removesuffix("\n")
+
+    async def close(self):
+        if self.writer:
+            self.writer.close()
+
+
+class Caller:
+    """A person over HTTP: a request is under way until its answer is read."""
+
+    def __init__(self, person, expects_nothing):
+        self.person, self.expects_nothing = person, expects_nothing
+        self.answer = None
+
+    async def send(self, text: str):
+        method, path, *body = text.split(" ", 2)
+        self.answer = asyncio.create_task(self.request(method, path, body, self.expects_nothing()))
+
+    async def request(self, method: str, path: str, body: list[str], is_unknown: bool) -> str:
+        async def answered():
+            answer = await self.person.request(method, path, json.loads(body[0]) if body else None)
+            # An announcement takes a moment.
+            return None if ANOTHER.search(answer.text) and not is_unknown else f"{answer.status_code} {answer.text}".rstrip()
+
+        return await eventually(answered)
+
+    async def receive(self) -> str:
+        return await self.answer
+
+    async def close(self):
+        if self.answer:
+            self.answer.cancel()
+
+
+class Phone:
+    """A person's WebSocket, frame by frame."""
+
+    async def connect(self, person, room: dict):
+        self.session = aiohttp.ClientSession()
+        self.socket = await self.session.ws_connect(f"{person.world.parlor.address}/socket.io/?EIO=4&transport=websocket")
+        await self.receive()
+        await self.send(f'40{{"token":"{person.token}"}}')
+        await self.receive()
+        await self.send(f'420["room:join",{{"roomId":"{room["id"]}"}}]')
+        while not (await self.receive()).startswith("430"):
+            pass
+        return self
+
+    async def send(self, text: str):
+        await self.socket.send_str(text)
+
+    async def receive(self) -> str:
+        while (text := await self.socket.receive_str()) == "2":
+            await self.socket.send_str("3")
+        return text
+
+    async def close(self):
+        await self.session.close()
+
+
+class Story:
+    """The lines of the page in turn, and what has taken a value."""
+
+    def __init__(self, lines: list[tuple[int, str]], values: dict[str, str]):
+        self.lines, self.values, self.parties = lines, values, {}
+        self.next = 0
+        self.present = []
+
+    def fill(self, text: str) -> str:
+        def value(name: re.Match) -> str:
+            if name[1] not in self.values and name[1].startswith("digest"):
+                self.values[name[1]] = self.digest(name[1].removeprefix("digest"))
+            return self.values[name[1]]
+
+        return re.sub(r"\$(\w+)", value, text)
+
+    def match(self, expected: str, text: str) -> bool:
+        """Byte by byte, but for names that have no value yet."""
+        new = []
+
+        def pattern(name: re.Match) -> str:
+            if name[1] in self.values or name[1].startswith("digest"):
+                self.fill(name[0])
+                return re.escape(self.values[name[1]])
+            if name[1] in new:
+                return f"(?P={name[1]})"
+            new.append(name[1])
+            return f'(?P<{name[1]}>[^",{{}}]+)'
+
+        parts = re.split(r"(\$\w+)", expected)
+        found = re.fullmatch(
+            "".join(pattern(re.match(r"\$(\w+)", part)) if part.startswith("$") else re.escape(part) for part in parts), text)
+        if found:
+            self.values |= {name: found[name] for name in new}
+        return bool(found)
+
+    def expects_unknown_route(self, who: str) -> bool:
+        """Whether the next answer to them is of a route that is not there."""
+        return next(bool(ANOTHER.search(line)) for _, line in self.lines[self.next:] if line.startswith(f"{who}< "))
+
+    async def run(self):
+        for self.next, (number, line) in enumerate(self.lines):
+            who, way, text = re.fullmatch(r"(\w+)([<>]) (.*)", line).groups()
+            party = self.parties[who]
+            if way == ">":
+                await party.send(self.fill(text))
+            else:
+                try:
+                    got = await asyncio.wait_for(self.receive(party), DEADLINE)
+                except asyncio.TimeoutError:
+                    pytest.fail(f"line {number}: nothing came, and this was expected:\n{self.fill_known(text)}")
+                assert self.match(text, got), f"line {number}: expected, and what came:\n{self.fill_known(text)}\n{got}"
+
+    async def receive(self, party) -> str:
+        """What comes next. A gateway repeats who has a room open, if it is not sure that the service knows; it is answered again."""
+        while True:
+            text = await party.receive()
+            presence = re.search(r'"reply":(\d+),"subject":"dice.presence",.*"data":(.*)', text)
+            if not presence or presence[2] not in self.present:
+                self.present += [presence[2]] if presence else []
+                return text
+            await party.send(f'{{"op":"res","id":{presence[1]},"data":{{"status":200,"data":{{}}}}}}')
+
+    def fill_known(self, text: str) -> str:
+        return re.sub(r"\$(\w+)", lambda name: self.values.get(name[1], name[0]), text)
+
+    def digest(self, seq: str) -> str:
+        """Of the entry with this number, wherever the service sends it."""
+        shape = re.compile(rf'{{"seq":{seq},"at":(\d+),.*?"emissions":(\[.*?\])}}')
+        at, emissions = next(found for _, line in self.lines if line.startswith("service>") for found in shape.findall(line))
+        return str(digest(int(at), self.fill(emissions).encode()))
+
+
+async def test_the_transcripts_are_what_happens_byte_by_byte(tmp_path):
+    cluster = Cluster(tmp_path / "data")
+    story = None
+    try:
+        async with World(cluster) as world:
+            alice, bob, room = await world.pair()
+            story = Story(blocks("transcript"), {
+                "alice": alice.id, "bob": bob.id, "room": room["id"], "aliceName": alice.username, "bobName": bob.username})  # fmt: skip
+            assert len(story.lines) > 70
+            story.parties = {"service": Peer(cluster.bus), "other": Peer(cluster.bus), "phone": await Phone().connect(alice, room)}
+            for name, person in [("alice", alice), ("bob", bob)]:
+                story.parties[name] = Caller(person, lambda name=name: story.expects_unknown_route(name))
+            await story.run()
+    finally:
+        for party in story.parties.values() if story else []:
+            await party.close()
+        cluster.stop()
+
+
+def test_the_digest_of_the_page_is_that_of_its_code():
+    code = "\n".join(line for _, line in blocks("python"))
+    space = {}
+    exec(code, space)  # noqa: S102 - the page's own
+    vectors = [json.loads(line) for _, line in blocks("vectors")]
+    assert len(vectors) >= 3
+    for at, emissions, expected in vectors:
+        assert space["digest"](at, emissions.encode()) == digest(at, emissions.encode()) == expected

@@ -1,0 +1,95 @@
+import Edge
+import HTTP
+import TestSupport
+import Testing
+
+@Suite("Pages of other origins", .timeLimit(.minutes(1)))
+struct AllowedOriginsTests {
+    private static let preflight = [
+        "Origin: https://app.example", "Access-Control-Request-Method: PUT",
+        "Access-Control-Request-Headers: authorization,content-type",
+    ]
+    private static let handshake = "/socket.io/?EIO=4&transport=polling"
+    private static let answering = TestDelegate.Behaviour(onRequest: { request, _, responder in
+        responder.send(HTTPResponse(status: request.method == "OPTIONS" ? 405 : 200))
+    })
+
+    private static func run(_ origins: String, _ test: (TestServer) async throws -> Void) async throws {
+        let allowed = try #require(AllowedOrigins(origins))
+        let configuration = EdgeConfiguration.socketIO().with {
+            $0.allowedOrigins = allowed
+            $0.sharedPaths = ["/api"]
+        }
+        try await TestServer.run(configuration: configuration, answering, test)
+    }
+
+    @Test("a preflight is answered at shared paths alone", arguments: ["/api/rooms/x/name", "/api", handshake])
+    func preflights(path: String) async throws {
+        try await Self.run("*") { server in
+            let client = try server.client()
+            let answer = try client.request("OPTIONS", path, headers: Self.preflight)
+            #expect(answer.status == 204 && answer.body.isEmpty)
+            #expect(answer.header("Access-Control-Allow-Origin") == "*")
+            #expect(answer.header("Access-Control-Allow-Headers") == "authorization,content-type")
+            let methods = answer.header("Access-Control-Allow-Methods") ?? ""
+            #expect(["GET", "POST", "PUT", "PATCH", "DELETE"].allSatisfy(methods.contains))
+            #expect(try client.request("OPTIONS", "/apish", headers: Self.preflight).status == 405)
+            #expect(try client.request("OPTIONS", "/api/rooms").status == 405, "no page asks this")
+        }
+    }
+
+    @Test("every answer at a shared path may be read by an allowed page, and none elsewhere")
+    func answers() async throws {
+        try await Self.run("*") { server in
+            let client = try server.client()
+            let answer = try client.request("GET", "/api/x", headers: ["Origin: https://app.example"])
+            #expect(answer.header("Access-Control-Allow-Origin") == "*")
+            #expect(answer.header("Access-Control-Expose-Headers")?.contains("Retry-After") == true)
+            #expect(try client.request("GET", Self.handshake).header("Access-Control-Allow-Origin") == "*")
+            #expect(try client.request("GET", "/other").header("Access-Control-Allow-Origin") == nil)
+        }
+    }
+
+    @Test("a list allows the pages that it names", arguments: ["/api/x", handshake])
+    func list(path: String) async throws {
+        try await Self.run("https://app.example, http://localhost:3000") { server in
+            let client = try server.client()
+            for origin in ["https://app.example", "http://localhost:3000", "HTTPS://APP.example"] {
+                let answer = try client.request("GET", path, headers: ["Origin: \(origin)"])
+                #expect(answer.status == 200 && answer.header("Access-Control-Allow-Origin") == origin)
+                #expect(answer.header("Vary")?.contains("Origin") == true)
+            }
+            for origin in ["https://evil.example", "http://app.example", "https://app.example.evil.example", "null"] {
+                let answer = try client.request("GET", path, headers: ["Origin: \(origin)"])
+                #expect(answer.header("Access-Control-Allow-Origin") == nil)
+                #expect(answer.header("Vary")?.contains("Origin") == true)
+                let preflight = try client.request(
+                    "OPTIONS", path, headers: ["Origin: \(origin)", "Access-Control-Request-Method: GET"])
+                #expect(preflight.status == 204 && preflight.header("Access-Control-Allow-Origin") == nil)
+            }
+        }
+    }
+
+    @Test("a list keeps other pages' sockets out, which no preflight would; apps and the server's own page come in")
+    func sockets() async throws {
+        try await Self.run("https://app.example") { server in
+            func open(_ headers: [String]) throws -> Int {
+                try server.client().openWebSocket("/socket.io/?EIO=4&transport=websocket", headers: headers).status
+            }
+            #expect(try open([]) == 101)
+            #expect(try open(["Origin: https://app.example"]) == 101)
+            #expect(try open(["Origin: https://evil.example"]) == 403)
+            let refused = try server.client().request("GET", Self.handshake, headers: ["Origin: https://evil.example"])
+            #expect(refused.status == 403 && refused.body == #"{"code":4,"message":"Forbidden"}"#)
+            let client = try server.client()
+            let own = ["Host: parlor.example:8080", "Origin: https://parlor.example:8080"]
+            try client.send("GET \(Self.handshake) HTTP/1.1\r\n\(own.joined(separator: "\r\n"))\r\n\r\n")
+            #expect(try client.response().status == 200)
+        }
+    }
+
+    @Test(
+        "what is no list of origins is refused",
+        arguments: ["", "app.example", "https://", "https://a/path", "*,https://a", "https://u@a"])
+    func nonsense(text: String) { #expect(AllowedOrigins(text) == nil) }
+}
