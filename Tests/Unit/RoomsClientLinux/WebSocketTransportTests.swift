@@ -156,7 +156,7 @@
                     return try await link.ask("a", [:], timeout: .seconds(10))
                 }
                 await #expect(throws: CancellationError.self) { try await asking.value }
-                try await link.tell("b", [:])
+                try await link.send("b", [:])
                 // The echo: what the server hears.
                 #expect(try await link.next() == .event(name: "a", data: Data("{}".utf8)))
                 #expect(try await link.next() == .event(name: "b", data: Data("{}".utf8)))
