@@ -71,8 +71,22 @@ package final class Catalog: Sendable {
 }
 
 extension Catalog {
-    /// Orders of rooms that the gateway itself knows.
-    private static let ownClaims: Set = ["sort activity", "sort content"]
+    /// What the gateway itself has: orders of rooms, events, members of a Room, and addresses with every method.
+    private static let ownClaims: Set<String> = {
+        let orders = ["sort activity", "sort content"]
+        let events = ["room:join", "room:leave", "message:typing"].map { "event \($0)" }
+        let fields = [
+            "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",
+            "isActive", "participants", "badges", "hasUnread",
+        ].map { "field \($0)" }
+        let routes = ["", "api/sync", "healthz", "readyz", "metrics", "socket.io"].flatMap { path in
+            ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }
+        }
+        return Set(orders + events + fields + routes)
+    }()
+
+    /// Whether the product is not whole without the service: what is one's that is not, such a one may claim.
+    package func isRequired(_ service: String) -> Bool { required.contains(service) }
 
     /// What a manifest wants for its service and another service has already. Whoever was first keeps it: otherwise a service that somebody
     /// took over could draw others' requests to itself, passwords among them.

@@ -58,6 +58,9 @@ package final class Directory: Sendable {
     /// How often services are asked to announce themselves, and who was silent for too long is looked for.
     private static let sweepInterval: Duration = .seconds(600)
 
+    /// The holder, in words for a log, of what no service can have.
+    private static let gateway = "gateway"
+
     private static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
@@ -166,6 +169,9 @@ package final class Directory: Sendable {
         guard message.subject == Subject.announce(of: manifest.service) else {
             return log.warning("an announcement is of another service", ["subject": message.subject])
         }
+        guard !BusPeer.reservedNames.contains(manifest.service) else {
+            return log.warning("an announcement is of a reserved name", ["name": manifest.service])
+        }
         if let foreign = manifest.foreignSubject {
             return log.warning(
                 "an announcement names another's subject", ["name": manifest.service, "subject": foreign])
@@ -181,9 +187,14 @@ package final class Directory: Sendable {
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
-            log.error(
-                "a service is refused that offers what another does", ["name": name, "what": claim, "of": holder])
-            return false
+            // A plugin that came before accounts, say, does not keep what clients sign in with.
+            guard catalog.isRequired(name), holder != Self.gateway, !catalog.isRequired(holder) else {
+                refuse(name, claim, of: holder)
+                return false
+            }
+            remove(holder)
+            refuse(holder, claim, of: name)
+            return learn(manifest)
         }
         let hasRoom = state.withLock { state in
             state.catalog.manifests[name] != nil || state.followers[name] != nil
@@ -211,6 +222,25 @@ package final class Directory: Sendable {
         if isUnknown { log.info("a service is there", ["name": name]) }
         onAnnouncement(manifest)
         return true
+    }
+
+    /// Writes it to the log, and to the service's.
+    private func refuse(_ service: String, _ claim: String, of holder: String) {
+        log.error("a service is refused that offers what another does", ["name": service, "what": claim, "of": holder])
+        let refusal = JSONWriter.object {
+            $0.member("what", claim)
+            $0.member("of", holder)
+        }
+        // An older service does not serve that, and another language's need not.
+        bus.request(Subject.refusal(of: service), refusal, BusContext(requestID: "refusal")) { _ in }
+    }
+
+    private func remove(_ service: String) {
+        state.withLock { state in
+            state.catalog = state.catalog.removing([service])
+            (state.announcedAt[service], state.saved[service]) = (nil, nil)
+        }
+        onForgotten(service)
     }
 
     /// From now on, and for good: one that is forgotten says nothing, and may come back. If the bus takes no subscription, the next

@@ -202,6 +202,20 @@ struct ServiceHostTests {
         await world.stop()
     }
 
+    @Test("a refusal by a gateway is in the service's log, with what it claims and of whom")
+    func refusedByGateway() async throws {
+        let world = try await HostWorld.started()
+        try await world.ask(
+            "test.refused",
+            JSONWriter.object {
+                $0.member("what", "POST /login")
+                $0.member("of", "accounts")
+            })
+        #expect(world.harness.log.text.contains("a gateway refuses this service"))
+        #expect(world.harness.log.text.contains("accounts"))
+        await world.stop()
+    }
+
     @Test("health is asked of the database, too")
     func health() async throws {
         let world = try await HostWorld.started()

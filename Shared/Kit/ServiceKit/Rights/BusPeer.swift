@@ -37,7 +37,7 @@ public struct BusPeer: Sendable, Equatable {
 
     /// What else stands first in a subject, or is a peer of its own: a service of such a name would publish, serve or be asked in
     /// the place of others.
-    static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
+    package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
     /// Each name once, in order.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {
