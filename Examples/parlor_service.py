@@ -3,8 +3,8 @@
 Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
 
 The process may be killed at any time. What a service writes, its log entry and its place in the log that it follows are
-one transaction: all of it is there after a restart, or none. Entries that were not published gateways fetch. Entries that
-are older than a day go at the start: nobody asks for them."""
+one transaction: all of it is there after a restart, or none. Gateways fetch entries that were not published. Entries
+older than a day are deleted at the start, as nobody asks for them."""
 import collections
 import itertools
 import json

@@ -9,7 +9,7 @@ export const TYPES = ["note", "image", "link", "stroke"];
 const SIZES = { note: [208, 144], image: [264, 192], link: [248, 76], stroke: [120, 80] };
 export const SMALLEST = 48;
 export const LARGEST = 2400;
-export const FARTHEST = 20_000;
+const FARTHEST = 20_000;
 
 const number = (value, low, high, otherwise) => (typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise);
 const words = (value) => (typeof value === "string" ? value : "");
@@ -84,8 +84,10 @@ export function curve(points) {
   return `${path}L${flat.at(-2)} ${flat.at(-1)}`;
 }
 
-/** Fewer points for the same line, without those closer to it than `tolerance` (Ramer, Douglas, Peucker). */
-export function simplified(points, tolerance = 0.8) {
+const TOLERANCE = 0.8;
+
+/** Fewer points for the same line, without those closer to it than `TOLERANCE` (Ramer, Douglas, Peucker). */
+export function simplified(points) {
   if (points.length < 3) return points;
   const kept = new Uint8Array(points.length);
   kept[0] = kept[points.length - 1] = 1;
@@ -100,7 +102,7 @@ export function simplified(points, tolerance = 0.8) {
       const distance = length === 0 ? Math.hypot(x - ax, y - ay) : Math.abs((bx - ax) * (ay - y) - (ax - x) * (by - ay)) / length;
       if (distance > farthest) [farthest, at] = [distance, index];
     }
-    if (farthest > tolerance) {
+    if (farthest > TOLERANCE) {
       kept[at] = 1;
       open.push([from, at], [at, to]);
     }

@@ -40,7 +40,7 @@ export function openDialog(title, body) {
 /** Asks before something is done. Resolves with true only for yes. */
 export function ask(title, lead, action) {
   return openDialog(title, (close) => [
-    lead && h("p", {}, lead),
+    h("p", {}, lead),
     h("div", { class: "dialog-foot" },
       h("button", { class: "button", type: "button", on: { click: () => close(false) } }, t("cancel")),
       h("button", { class: "button danger", type: "button", "data-focus": "", on: { click: () => close(true) } }, action)),

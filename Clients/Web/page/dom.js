@@ -1,11 +1,10 @@
 // Makes elements. Strings become text nodes; nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
-const PROPERTIES = new Set(["value", "disabled", "hidden", "tabIndex"]);
 
 /**
  * Makes an element. `props`: `class`, `on` (listeners by event), `style` (set through CSSOM, as the policy allows),
- * properties of the element, or attributes.
+ * or attributes.
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -13,9 +12,7 @@ export function h(tag, props = {}, ...children) {
     if (name === "class") element.className = value;
     else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     else if (name === "style") for (const [key, entry] of Object.entries(value)) element.style.setProperty(key, entry);
-    else if (value === false || value == null) element.removeAttribute(name);
-    else if (PROPERTIES.has(name)) element[name] = value;
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else if (value !== false && value != null) element.setAttribute(name, value === true ? "" : String(value));
   }
   add(element, children);
   return element;

@@ -13,9 +13,9 @@ function format(name, make) {
 const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
 /** "5 min. ago"; a date once it is a week old. */
-export function relativeTime(time, now = Date.now()) {
+export function relativeTime(time) {
   const date = new Date(time);
-  const age = now - date.getTime();
+  const age = Date.now() - date.getTime();
   if (age < MINUTE) return t("justNow");
   const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: "narrow" }));
   if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");

@@ -26,14 +26,11 @@ export function roomListView(parlor, redraw) {
   const later = onceAFrame(() => draw());
   const menu = accountMenu(parlor, redraw);
   const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {
-    input: () => {
-      query = filter.value.trim().toLocaleLowerCase();
-      draw();
-    },
+    input: () => draw(),
     keydown: (event) => {
       if (event.key === "Escape" && filter.value) {
         event.preventDefault();
-        filter.value = query = "";
+        filter.value = "";
         draw();
       } else if (event.key === "ArrowDown") {
         event.preventDefault();
@@ -78,6 +75,7 @@ export function roomListView(parlor, redraw) {
   }
 
   function draw() {
+    query = filter.value.trim().toLocaleLowerCase();
     const { rooms: all, people, isLoaded, isLoading, failure } = rooms.snapshot;
     const isGrouped = grouping === "people";
     sorting.hidden = isGrouped;

@@ -6,10 +6,15 @@ const TABLES = { en, de };
 
 export const languages = Object.keys(TABLES).map((code) => ({ code, name: TABLES[code].languageName }));
 
-let current = initialLanguage();
-let plurals = new Intl.PluralRules(current);
-let numbers = new Intl.NumberFormat(current);
-document.documentElement.lang = current;
+let current, plurals, numbers;
+use(initialLanguage());
+
+function use(code) {
+  current = code;
+  plurals = new Intl.PluralRules(code);
+  numbers = new Intl.NumberFormat(code);
+  document.documentElement.lang = code;
+}
 
 /** The language in use: chosen, else the browser's first that there is, else English. */
 export function language() {
@@ -22,13 +27,10 @@ function initialLanguage() {
   return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => tag in TABLES) ?? "en";
 }
 
-/** Changes the language for this browser. The caller draws everything again. */
+/** Changes the language for this browser to one of `languages`. The caller draws everything again. */
 export function setLanguage(code) {
-  current = code in TABLES ? code : "en";
-  plurals = new Intl.PluralRules(current);
-  numbers = new Intl.NumberFormat(current);
-  document.documentElement.lang = current;
-  keepChoice("language", current);
+  use(code);
+  keepChoice("language", code);
 }
 
 /** The text of `key` with `values` filled in. */

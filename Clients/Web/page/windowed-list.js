@@ -77,11 +77,10 @@ export class WindowedList {
   /** Brings a row into view, `gap` pixels below the upper edge. */
   scrollToKey(key, gap = 0) {
     const index = this.#indexes.get(key);
-    if (index === undefined) return false;
+    if (index === undefined) return;
     this.isAtEnd = false;
     this.#render({ index, offset: -gap });
     this.#noteEnd();
-    return true;
   }
 
   row(key) {

@@ -12,7 +12,7 @@ export class Caller {
 
   constructor(platform, server) {
     this.#platform = platform;
-    this.#server = server.replace(/\/+$/, "");
+    this.#server = server;
   }
 
   /**

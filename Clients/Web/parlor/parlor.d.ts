@@ -218,8 +218,8 @@ export class Parlor {
   stop(): Promise<void>;
   /**
    * Connects at once, without waiting for the next attempt. Call it on `online` and `offline`, and on `visibilitychange` to visible.
-   * A connection that has received nothing for longer than the ping interval is closed and opened again; any is, if the browser
-   * says that it has no network.
+   * A connection that has received nothing for longer than the ping interval is closed and opened again; so is any connection if
+   * the browser says that it has no network.
    */
   wake(): void;
   /** Call it on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */

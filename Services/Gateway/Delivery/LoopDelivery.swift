@@ -32,8 +32,6 @@ package actor LoopDelivery: LoopPart {
     private let pacing: BroadcastPacing
 
     package nonisolated var delivery: LoopDelivery { self }
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
     /// An ack is not held back for longer: the stream may be stuck, but what was written is written.
     static let maxHold: Duration = .seconds(2)
 

@@ -27,8 +27,6 @@ package actor HTTPFront: LoopPart {
     private let metrics: EdgeMetrics
     private let log: Logger
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
     /// A shorter answer leaves its slots at once: what a client leaves unread of those is little.
     private static let longAnswer = 64 * 1024
     private static let nothingHere = ServiceError(.routeNotFound, "There is nothing at this address.")

@@ -31,8 +31,6 @@ package actor SocketFront: LoopPart {
     /// Numbers the events of this loop's sockets, for the request ids in logs.
     private var lastEvent = 0
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
     package init(
         _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, limits: Limits,
         tokens: TokenVerifier,

@@ -55,7 +55,7 @@ struct SocketRequest: Sendable {
     let origin: RequestOrigin
     /// The memory that it takes, about.
     let size: Int
-    /// What it counts as written: at least as much, and all that its client sent for it.
+    /// The bytes that it counts as written: `size`, or its message's length if that is more.
     let writtenBytes: Int
 
     /// - Parameter bytes: of its message, if that is known.

@@ -209,7 +209,7 @@ package final class Limits: Sendable {
 
     /// For an event for which no room is left.
     ///
-    /// - Parameter isOwn: whether it is the person or the address that has as much as it may have, and not all together.
+    /// - Parameter isOwn: true if the person or the address has reached its share; false if the total is reached.
     package func noRoom(isOwn: Bool) -> ServiceError {
         refused.add()
         return isOwn

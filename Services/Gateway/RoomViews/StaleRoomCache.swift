@@ -36,7 +36,7 @@ final class StaleRoomCache: Sendable {
         private mutating func joinOwn() {
             var ids = roomIDs
             var values = zip(ids, values).map { id, value in
-                own.removeValue(forKey: id) ?? (areParts ? StaleRoomCache.copy(of: value) : value)
+                own.removeValue(forKey: id) ?? (areParts ? value.detached : value)
             }
             areParts = false
             for (id, value) in own {
@@ -85,12 +85,9 @@ final class StaleRoomCache: Sendable {
 
     /// - Parameter roomIDs: some of the person's; what is known of others stays.
     func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
-        let values = values.map(Self.copy)
+        let values = values.map(\.detached)
         change(service, userID) { $0.note(roomIDs, values) }
     }
-
-    /// A part of an answer keeps all of it alive.
-    private static func copy(of value: JSONValue) -> JSONValue { JSONValue(trusted: Array(value.bytes)) }
 
     private func change(_ service: String, _ userID: String, _ change: (inout Answers) -> Void) {
         state.withLock { people in

@@ -38,15 +38,9 @@ public enum Demo {
         do throws(Refusal) {
             return try prepare(arguments: Array(CommandLine.arguments.dropFirst()))
         } catch {
-            write("parlor: \(error)", to: STDERR_FILENO)
+            Program.write("parlor: \(error)", to: STDERR_FILENO)
             exit(2)
         }
-    }
-
-    private static func write(_ line: String, to descriptor: Int32) {
-        let bytes = Array("\(line)\n".utf8)
-        // Nobody is left to report it to if this fails.
-        _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 
     private static func isAskedFor(_ arguments: [String]) -> Bool {
@@ -68,12 +62,13 @@ public enum Demo {
             let writer = DemoWriter(bus: node.bus, clock: folder.clock)
             let (people, password) = try await writer.write(DemoStory.steps)
             folder.clock.set(minutesAgo: 0)
-            let guest = DemoGuest(people[DemoStory.guest]?.caller, in: node)
-            try guest.start()
+            guard let person = people[DemoStory.guest] else { preconditionFailure("the story registers its guest") }
+            let guest = DemoGuest(person, in: node)
+            try await guest.start()
             let port = running.compactMap(\.address).last?.split(separator: ":").last ?? ""
             // Two names of one machine are two origins: a browser keeps a session for each.
             for (person, host) in [("ada", "127.0.0.1"), ("ben", "localhost")] {
-                write("\(person): http://\(host):\(port)/#/demo/\(person)/\(password)", to: STDOUT_FILENO)
+                Program.write("\(person): http://\(host):\(port)/#/demo/\(person)/\(password)", to: STDOUT_FILENO)
             }
             return guest
         }

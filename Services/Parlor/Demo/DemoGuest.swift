@@ -9,14 +9,14 @@ import ServiceKit
 
 /// The third person of a demo: opens the room that somebody writes in, reads, types, and answers.
 ///
-/// It has no socket. To the gateway it is a person at another one, so it needs nothing that is made for demos.
+/// It has no socket. The gateway sees a person on another gateway, so no code of it is special to demos.
 actor DemoGuest: Component {
     private static let reading: Duration = .milliseconds(900)
     private static let typing: Duration = .milliseconds(1800)
     private static let staying: Duration = .seconds(20)
 
     nonisolated var address: String? { nil }
-    private let person: Caller?
+    private let person: Caller
     private nonisolated let bus: any MessageBus
     private nonisolated let presence: Presence
     private var answered = 0
@@ -24,7 +24,7 @@ actor DemoGuest: Component {
     private var visits: [String: Task<Void, Never>] = [:]
     private var subscription: BusSubscription?
 
-    init(_ person: Caller?, in node: Node) {
+    init(_ person: Caller, in node: Node) {
         self.person = person
         bus = node.bus
         presence = Presence(
@@ -32,31 +32,28 @@ actor DemoGuest: Component {
         ) { _ in }
     }
 
-    nonisolated func start() throws {
+    func start() throws {
         try presence.start()
-        let subscription = try bus.subscribe(Subject.log(of: "messaging")) { [weak self] message in
+        subscription = try bus.subscribe(Subject.log(of: "messaging")) { [weak self] message in
             guard let self, let entry = message.payload as? LogEntry,
                 case .messageSent(let id, let senderID, _) = entry.fact,
-                let me = person?.id, senderID != me, entry.participants.contains(me)
+                senderID != person.id, entry.participants.contains(person.id)
             else { return }
             Task { await self.visit(entry.roomID, messageID: id) }
         }
-        Task { await keep(subscription) }
     }
-
-    private func keep(_ subscription: BusSubscription) { self.subscription = subscription }
 
     private func visit(_ roomID: String, messageID: String) async {
         let isAnswering = visits[roomID] != nil
         if !isAnswering { visits[roomID] = Task { await answer(in: roomID) } }
-        await presence.join(RoomMember(roomID: roomID, userID: person?.id ?? ""), socketID: roomID)
+        await presence.join(RoomMember(roomID: roomID, userID: person.id), socketID: roomID)
         _ = try? await ask("messaging.read", roomID) {  // an unread message of a demo is no loss
             $0.member("messageIds", array: { $0.string(messageID) })
         }
     }
 
     private func answer(in roomID: String) async {
-        let member = RoomMember(roomID: roomID, userID: person?.id ?? "")
+        let member = RoomMember(roomID: roomID, userID: person.id)
         do {
             try await Task.sleep(for: Self.reading)
             await presence.setTyping(true, member, socketID: roomID)
@@ -80,7 +77,7 @@ actor DemoGuest: Component {
             write(&$0)
         }
         return try await bus.ask(
-            subject, data, BusContext(requestID: "demo", caller: person?.json), of: "The demo"
+            subject, data, BusContext(requestID: "demo", caller: person.json), of: "The demo"
         ).data
     }
 

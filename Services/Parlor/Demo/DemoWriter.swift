@@ -6,13 +6,9 @@ import ServiceClient
 
 /// Has services do what people in a demo did, each at its time.
 struct DemoWriter {
-    struct Person {
-        let caller: Caller
-    }
-
     private struct Room {
         let id: String
-        /// Messages by their senders, which others have not read.
+        /// Messages that the other person has not read, with their senders.
         var unread: [(id: String, sender: String)] = []
     }
 
@@ -20,9 +16,9 @@ struct DemoWriter {
     let clock: DemoClock
 
     /// - Returns: the people by their usernames, and the password that all of them have.
-    func write(_ steps: [DemoStory.Step]) async throws -> (people: [String: Person], password: String) {
+    func write(_ steps: [DemoStory.Step]) async throws -> (people: [String: Caller], password: String) {
         let password = Base64URL.encode(SystemRandomness().bytes(9)).replacing("_", with: "-")
-        var people: [String: Person] = [:]
+        var people: [String: Caller] = [:]
         var rooms: [String: Room] = [:]
         let inOrder = steps.enumerated().sorted {
             ($1.element.minutesAgo, $0.offset) < ($0.element.minutesAgo, $1.offset)
@@ -37,10 +33,10 @@ struct DemoWriter {
                     $0.member("firstName", firstName)
                 }
                 guard let caller = answer["user"].flatMap(Caller.init) else { throw ServiceError.noAnswer }
-                people[username] = Person(caller: caller)
+                people[username] = caller
             case .open(let key, let owner, let other, let name):
                 let room = try await ask("rooms.create", people[owner]) {
-                    $0.member("otherUserId", people[other]?.caller.id)
+                    $0.member("otherUserId", people[other]?.id)
                     if let name { $0.member("name", name) }
                 }
                 rooms[key] = Room(id: room["id"]?.string ?? "")
@@ -72,9 +68,9 @@ struct DemoWriter {
     }
 
     private func ask(
-        _ subject: String, _ person: Person?, _ write: (inout JSONWriter) -> Void
+        _ subject: String, _ person: Caller?, _ write: (inout JSONWriter) -> Void
     ) async throws -> JSONValue {
-        let context = BusContext(requestID: "demo", caller: person?.caller.json, timeout: .seconds(30))
+        let context = BusContext(requestID: "demo", caller: person?.json, timeout: .seconds(30))
         return try await bus.ask(subject, JSONWriter.object(write), context, of: "The demo").data
     }
 }

@@ -2,7 +2,7 @@ import Contracts
 
 /// An installation of the app that can be woken.
 struct Device: Sendable, Equatable {
-    /// Which of a provider's two worlds its token belongs to.
+    /// Which of a provider's two environments its token belongs to.
     enum Environment: String, Sendable, CaseIterable {
         case production, sandbox
     }

@@ -8,7 +8,7 @@ struct JobsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// When there is something to do next: a job is due in a world, or a lease ends. nil: nothing waits.
+    /// When there is something to do next: a job is due in an environment, or a lease ends. nil: nothing waits.
     ///
     /// - Parameter own: leases that are known to be alive.
     func nextDue(in environment: Device.Environment, besides own: [String] = []) throws -> Timestamp? {
@@ -60,7 +60,7 @@ struct JobsStore {
 
     // MARK: Taking
 
-    /// Takes jobs that are due in a world by a new lease, those first that are so for longest. Those whose device is no more, or
+    /// Takes jobs that are due in an environment by a new lease, those first that are so for longest. Those whose device is no more, or
     /// another's, are removed.
     func claim(
         _ limit: Int, in environment: Device.Environment, by lease: String, at now: Timestamp

@@ -6,7 +6,7 @@ import ServiceKit
 import WebClient
 
 /// Apple's push service, over HTTP/2 with a token ("Sending notification requests to APNs", "Handling notification responses from
-/// APNs"). One connection to each of its two worlds takes all requests.
+/// APNs"). One connection to each of its two environments takes all requests.
 struct APNsProvider: PushProvider {
     static let name = "apns"
 

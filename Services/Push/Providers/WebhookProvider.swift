@@ -16,7 +16,7 @@ struct WebhookProvider: PushProvider {
     )
     static let settings: [any AnySetting] = [url, secretFile]
 
-    /// Both worlds are one server. With HTTP/1.1 each request takes a connection.
+    /// Both environments are one server. With HTTP/1.1 each request takes a connection.
     private static let connections = 32
     static let concurrency = connections / Device.Environment.allCases.count
 

@@ -4,7 +4,7 @@ import Storage
 import Synchronization
 import Workers
 
-/// Sends what is due in one of the provider's two worlds. Each has its own lane: one that is away keeps nobody of the other waiting.
+/// Sends what is due in one of the provider's two environments. Each has its own worker: one that is away delays nothing of the other.
 ///
 /// Many jobs are taken at once, and looked at in portions, when there is room for them: what is sent is as things are then.
 final class EnvironmentWorker: Sendable {

@@ -3,7 +3,7 @@ import ServiceKit
 import Synchronization
 import Workers
 
-/// Hands notifications of one of the provider's two worlds to it, and makes results of what it says.
+/// Hands notifications of one of the provider's two environments to it, and makes results of what it says.
 final class NotificationSender: Sendable {
     /// The time after a bad token until it is tried again or registered again. A token of the other
     /// environment is a wrong setting, and no reason to remove people's devices.

@@ -46,8 +46,6 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
     /// How long to wait for a missing entry before fetching it: instances of a service publish in
     /// any order.
     static let maxWait: Duration = .milliseconds(25)

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Whose scripts may use the server from a browser (Fetch standard, section 3.2): pages of any origin, or of those listed.
+/// The origins whose pages may use the server from a browser (CORS; Fetch standard, section 3.2): any, or those listed.
 ///
 /// No cookie is ever read here, so a page gains nothing by being allowed but what its own tokens give it.
 public enum AllowedOrigins: Sendable, Equatable {
@@ -10,11 +10,12 @@ public enum AllowedOrigins: Sendable, Equatable {
 
     /// `*`, or origins between commas; nil for a text that is neither.
     public init?(_ text: String) {
-        let entries = text.filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false)
+        let entries = text.lowercased().filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false)
+            .map(String.init)
         if entries == ["*"] {
             self = .any
-        } else if entries.allSatisfy({ Self.isOrigin($0.lowercased()) }) {
-            self = .listed(Set(entries.map { $0.lowercased() }))
+        } else if entries.allSatisfy(Self.isOrigin) {
+            self = .listed(Set(entries))
         } else {
             return nil
         }
@@ -34,8 +35,8 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// Whether a request may open a socket: browsers ask nobody before they open a WebSocket. One without an `Origin` is no page's, and a
-    /// page that the same host serves needs no list.
+    /// True if a request may open a socket: CORS does not cover WebSockets. A request without `Origin` comes from no page; a page of the
+    /// same host is always allowed.
     func mayOpenSocket(_ request: HTTPRequest) -> Bool {
         guard let origin = request.headers["Origin"], !allows(origin) else { return true }
         let authority = origin.firstRange(of: "://").map { origin[$0.upperBound...] }
@@ -57,7 +58,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": exposed,
     ]
 
-    /// What a browser asks before a script of another origin may send its request; `fields(for:)` says whether it may.
+    /// The answer to a preflight; `fields(for:)` adds whether the origin is allowed.
     static func preflight(of request: HTTPRequest) -> HTTPResponse {
         var headers: HTTPHeaders = [
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE", "Access-Control-Max-Age": "86400",

@@ -66,12 +66,15 @@ final class ClientUsage: Sendable {
     var connections: Int { state.withLock { $0.total.connections } }
     var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
-    /// Nothing is counted by address or person that is not counted in all.
-    private var isBalanced: Bool {
-        state.withLock { !$0.total.isNothing || $0.byAddress.isEmpty && $0.byPerson.isEmpty }
+    /// No connection is counted, and without bytes in all none by address or person. There may be bytes: of events of clients that have
+    /// gone, on which the application still works.
+    var hasNoConnections: Bool {
+        state.withLock { state in
+            let hasNoShares = state.byAddress.isEmpty && state.byPerson.isEmpty
+            return state.total.connections == 0 && state.total.unconnectedSockets == 0
+                && (state.total.bufferedBytes != 0 || hasNoShares)
+        }
     }
-    /// No connection is counted. Bytes may be: the application may still work on events of clients that have gone.
-    var hasNoConnections: Bool { connections == 0 && unconnectedSockets == 0 && isBalanced }
 
     // MARK: Connections
 

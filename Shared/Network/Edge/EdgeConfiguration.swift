@@ -25,9 +25,9 @@ public struct EdgeConfiguration: Sendable {
     /// Whose `X-Forwarded-For` is believed. All others' is not looked at: anyone can send it.
     public var trustedProxies: [IPNetwork] = []
 
-    /// Whose scripts may use the endpoints, and what is at or under `sharedPaths`.
+    /// The origins whose pages may use the endpoints and `sharedPaths`.
     public var allowedOrigins = AllowedOrigins.any
-    /// Without a slash at the end.
+    /// Paths of plain requests, each with all below it; no slash at the end.
     public var sharedPaths: [String] = []
 
     /// Starts every session id, so that instances behind one balancer tell theirs apart. Letters and digits.
@@ -39,7 +39,7 @@ public struct EdgeConfiguration: Sendable {
 extension EdgeConfiguration {
     /// Whether pages of the allowed origins may use a plain request's path.
     func isShared(_ path: String) -> Bool {
-        sharedPaths.contains { path.hasPrefix($0) && (path.utf8.count == $0.utf8.count || path.hasPrefix($0 + "/")) }
+        sharedPaths.contains { path == $0 || path.hasPrefix($0 + "/") }
     }
 
     /// The client of a request: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of

@@ -66,7 +66,7 @@ public final class EdgeServer: Sendable {
                 }
             }
         }
-        // Some may be left over at the deadline. Without any, something would be counted that nobody has.
+        // Some may be left at the deadline. If none is, none may be counted.
         assert(counters.connections.value > 0 || usage.hasNoConnections, "clients are counted that have gone")
     }
 }

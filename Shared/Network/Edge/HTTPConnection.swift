@@ -77,7 +77,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
-        // It is less. Should another person not have the room for it, it stays counted as it was.
+        // Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
         _ = countBytes()
         noteTaken()
         process()
@@ -355,7 +355,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
-        // As above.
+        // Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
         _ = countBytes()
     }
 

@@ -11,7 +11,6 @@ struct IncomingRequest {
     let endpoint: ServedEndpoint?
 
     private var edge: EdgeLoop { connection.edge }
-    private var isShared: Bool { endpoint != nil || edge.configuration.isShared(request.path) }
     private var client: IPAddress { connection.client(of: request) }
 
     /// Counts a request, once, whatever comes of it.
@@ -31,10 +30,10 @@ struct IncomingRequest {
 
     /// It has come whole.
     func serve() {
-        if isShared, AllowedOrigins.isPreflight(request) {
-            connection.answer(exchange, with: AllowedOrigins.preflight(of: request))
-        } else if let endpoint {
+        if let endpoint {
             EndpointRequest(request: request, endpoint: endpoint, connection: connection, exchange: exchange).serve()
+        } else if AllowedOrigins.isPreflight(request), edge.configuration.isShared(request.path) {
+            connection.answer(exchange, with: AllowedOrigins.preflight(of: request))
         } else {
             edge.delegate.respond(to: request, from: client, using: connection.responder(exchange))
         }

@@ -35,7 +35,7 @@ final class TimeShares {
         fileprivate var began: LoopInstant
         /// What was used before it began, and is not counted yet.
         fileprivate var before: Duration = .zero
-        /// The address has had its share: that stands for the rest of the spell, however long the thread does not run. Whoever
+        /// The address has had its share: that stands for the rest of the interval, however long the thread does not run. Whoever
         /// asks twice, to stop and then to wait, gets one answer.
         private var isOver = false
 
@@ -89,7 +89,7 @@ final class TimeShares {
 
     /// Begins to measure work for an address; nil where it is not known yet whose it is.
     ///
-    /// - Parameter received: bytes that have come since the last spell.
+    /// - Parameter received: bytes that have come since the last interval.
     func begin(for address: IPAddress?, received: Int = 0) -> Interval {
         guard isOn else { return Interval(nil, of: nil, began: loop.now, before: .zero) }
         let now = LoopInstant.now()

@@ -148,7 +148,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     func channelDidDrain(_ channel: Channel) {
-        // Every broadcast drains every connection: only one that was held up has anything to go on with. Less is always granted.
+        // Every broadcast drains every connection: only one that was held up has anything to go on with. Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
         if isHeldUp { goOn() } else { _ = countBytes() }
     }
 

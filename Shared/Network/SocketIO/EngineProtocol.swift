@@ -86,7 +86,7 @@ public enum EngineCloseReason: Sendable, Equatable {
     case violation(ProtocolViolation)
 }
 
-/// A refused request: status 400 with this as JSON. Codes and messages are the reference server's.
+/// A refused request: status 400, or 403 for `forbidden`, with this as JSON. Codes and messages are the reference server's.
 public enum EngineError: Int, Error, Sendable {
     case unknownTransport = 0
     case unknownSession, badHandshakeMethod, badRequest, forbidden, unsupportedVersion

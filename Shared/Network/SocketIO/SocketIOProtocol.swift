@@ -61,7 +61,7 @@ public struct SocketIOEvent: Sendable, Equatable {
     public func withFirstArgumentCopied() -> SocketIOEvent {
         SocketIOEvent(
             namespace: namespace, name: name,
-            arguments: arguments.first.map { [JSONValue(trusted: Array($0.bytes))] } ?? [], attachments: [],
+            arguments: arguments.first.map { [$0.detached] } ?? [], attachments: [],
             ackID: ackID)
     }
 }

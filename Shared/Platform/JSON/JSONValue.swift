@@ -38,6 +38,9 @@ public struct JSONValue: Sendable, Hashable {
     public init(trusted bytes: ArraySlice<UInt8>) { self.bytes = bytes }
     public init(trusted bytes: [UInt8]) { self.bytes = bytes[...] }
 
+    /// The same value in memory of its own: a part keeps alive all that it is a part of.
+    public var detached: JSONValue { JSONValue(trusted: Array(bytes)) }
+
     /// Deeper than any client's content, shallower than what makes a recursive decoder fall over.
     public static let defaultMaxDepth = 512
 

@@ -54,19 +54,16 @@ public struct ParlorHarness: Sendable {
             configuration: try Configuration(settings, arguments: arguments), bus: bus, isBusShared: false,
             group: group, log: .silent, services: Set(factories.compactMap(\.service)))
         var running: [any Component] = []
-        let outcome: Result<Void, any Error>
-        do {
+        try await withCleanup {
             for factory in factories { running.append(try #require(try await factory.start(node, running))) }
             let harness = ParlorHarness(
                 port: try #require(running.last?.address.flatMap { UInt16($0.split(separator: ":").last ?? "") }),
                 manifests: announced.withLock { $0.values.sorted { $0.service < $1.service } },
                 key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))))
-            outcome = .success(try await test(harness))
-        } catch {
-            outcome = .failure(error)
+            try await test(harness)
+        } _: {
+            for component in running.reversed() { await component.stop(within: .seconds(1)) }
+            await finish(group)
         }
-        for component in running.reversed() { await component.stop(within: .seconds(1)) }
-        await finish(group)
-        try outcome.get()
     }
 }

@@ -53,15 +53,12 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
 
     /// Runs the test while the service is on the bus. The service stops also if the test throws.
     public func run(_ test: () async throws -> Void) async throws {
-        let outcome: Result<Void, any Error>
-        do {
+        try await withCleanup {
             try await host.start()
-            outcome = .success(try await test())
-        } catch {
-            outcome = .failure(error)
+            try await test()
+        } _: {
+            await stop()
         }
-        await stop()
-        try outcome.get()
     }
 
     public func start() async throws { try await host.start() }

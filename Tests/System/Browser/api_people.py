@@ -10,15 +10,14 @@ PASSWORD = "correct horse battery"
 class Person:
     """Registered with a name of their own."""
 
-    def __init__(self, address: str, first_name: str = "", username: str = ""):
+    def __init__(self, address: str, first_name: str = ""):
         self.address = address
-        self.username = username or "p" + uuid.uuid4().hex[:12]
-        self.first_name = first_name or self.username.capitalize()
+        self.username = "p" + uuid.uuid4().hex[:12]
         self.token = None
         # As the page keeps it.
         self.session = self._ask(
             "POST", "/api/auth/register",
-            {"username": self.username, "password": PASSWORD, "firstName": self.first_name})  # fmt: skip
+            {"username": self.username, "password": PASSWORD, "firstName": first_name or self.username.capitalize()})  # fmt: skip
         self.id, self.token = self.session["user"]["id"], self.session["token"]
 
     def _ask(self, method: str, path: str, body=None):
@@ -53,6 +52,3 @@ class Person:
 
     def elements(self, room: str) -> list[dict]:
         return self._ask("GET", f"/api/rooms/{room}/elements")
-
-    def sessions(self) -> list[dict]:
-        return self._ask("GET", "/api/auth/sessions")

@@ -1,4 +1,5 @@
-"""deploy/bench-web: how fast the web client is, in Chromium slowed down, on the parlor in PARLOR_BINARIES; what it prints is for people."""
+"""deploy/bench-web: how fast the web client is, in Chromium, slowed down for the list, on the parlor in PARLOR_BINARIES; it prints
+for people."""
 
 import statistics
 import sys
@@ -12,6 +13,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "Integration")]
 
 from api_people import Person  # noqa: E402
 from parlor import Parlor  # noqa: E402
+from test_web_page import linked  # noqa: E402
 from window import Window  # noqa: E402
 
 SLOWDOWN = 4  # as DevTools' "mid-tier mobile"
@@ -51,7 +53,7 @@ def say(name: str, text: str):
 def measure_size(address: str):
     with httpx.Client(base_url=address) as http:
         page = http.get("/")
-        links = {part.split('"')[0] for part in page.text.split('="')[1:] if part.startswith("web/")}
+        links = set(linked(page.text))
         answers = [page, *(http.get(f"/{link}") for link in links)]
     size = sum(int(answer.headers["content-length"]) for answer in answers)
     say("first visit", f"{len(answers)} requests, {size / 1024:.1f} KiB gzipped")
@@ -75,7 +77,6 @@ def measure_scrolling(window: Window, ada: Person, room: str):
     window.reset()
     window.enter(ada, room)
     window.shows(".bubble")
-    window.command("Emulation.setCPUThrottlingRate", rate=1)
     window.trace()
     gestures = 0
     # To the very beginning: older pages are fetched on the way.
@@ -149,14 +150,14 @@ def main():
                 # Read, so that the room opens at its end.
                 ids = [message["id"] for message in ada.messages(rooms[-1])]
             window = Window(traced=TRACED)
-            only = sys.argv[1:]
-            if not only or "size" in only:
+            only = sys.argv[1:] or ["size", "list", "leak", "scroll"]
+            if "size" in only:
                 measure_size(parlor.address)
-            if not only or "list" in only:
+            if "list" in only:
                 measure_list(window, ada)
-            if not only or "leak" in only:
+            if "leak" in only:
                 measure_leak(window, ada, rooms[:20])
-            if not only or "scroll" in only:
+            if "scroll" in only:
                 ada.read(rooms[-1], *ids)
                 measure_scrolling(window, ada, rooms[-1])
         finally:

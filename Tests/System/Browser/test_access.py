@@ -20,7 +20,7 @@ def test_everything_is_reached_by_keyboard_with_a_visible_focus(ada, ben, open_w
     window.until(lambda: window.focused()["tag"] == "TEXTAREA", "the focus is where one writes")
     window.press("by keys" + Keys.ENTER)
     window.shows(".bubble", "by keys")
-    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.wait_until_sent()
     window.press(Keys.ARROW_UP)
     window.until(lambda: "by keys" in window.focused()["name"], "the message has the focus")
     window.press(Keys.ESCAPE)

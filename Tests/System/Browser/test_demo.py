@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from parlor import ROOT
 from selenium.webdriver.common.keys import Keys
 
-AXE = next(Path(__file__).parents[3].glob(".venv/lib/python*/site-packages/axe_playwright_python/axe.min.js")).read_text()
+AXE = next(ROOT.glob(".venv/lib/python*/site-packages/axe_playwright_python/axe.min.js")).read_text()
 # Those that the documents show.
 PICTURES = {
     ("room", "light"), ("room", "dark"), ("people", "light"), ("sign-in", "light"), ("rooms", "phone"), ("room", "phone"),

@@ -25,7 +25,7 @@ def test_what_is_written_while_the_server_is_stopped_goes_out_once(own_parlor, a
     window.shows(".banner", "1")
     own_parlor.start_again()
     window.lacks(".banner")
-    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.wait_until_sent()
     window.reload()
     window.shows(".bubble", "while away")
     assert ada.texts(room).count("while away") == 1
@@ -43,7 +43,7 @@ def test_what_waits_survives_that_the_page_is_left_while_the_network_is_cut(pair
     first.cut(False)
     first.visit(ada.address, room)
     second.shows(".bubble", "cut off")
-    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    first.wait_until_sent()
     assert ada.texts(room) == ["cut off"]
 
 
@@ -55,7 +55,7 @@ def test_a_reload_in_the_middle_of_sending_loses_and_doubles_nothing(pair, ada):
     first.reload()
     second.shows(".bubble", texts[-1])
     first.shows(".bubble", texts[-1])
-    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    first.wait_until_sent()
     assert sorted(ada.texts(room)) == sorted(texts)
     assert second.texts(".bubble") == texts
 
@@ -74,5 +74,5 @@ def test_a_failed_message_is_shown_and_sent_by_retry(pair, ada):
     first.shows(".state.is-failed")
     first.run("window.__spoils = false")
     first.shows(".state.is-failed .text-button").click()
-    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    first.wait_until_sent()
     assert ada.texts(room) == ["refuse me"]

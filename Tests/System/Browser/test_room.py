@@ -3,7 +3,7 @@
 from selenium.webdriver.common.keys import Keys
 
 
-def test_messages_go_both_ways_and_typing_comes_and_goes(pair, ben):
+def test_messages_go_both_ways_and_typing_comes_and_goes(pair):
     first, second, _ = pair
     second.write("Tea", send=False)
     first.shows(".typing-line", "typing")
@@ -74,7 +74,7 @@ def test_a_message_is_deleted_for_both(pair):
     first, second, _ = pair
     first.write("a mistake")
     second.shows(".bubble", "a mistake")
-    first.until(lambda: first.last_state() in ("Sent", "Read"), "sent")
+    first.wait_until_sent()
     line = first.all(".line")[-1]
     first.run("arguments[0].focus()", line)
     line.send_keys(Keys.DELETE)

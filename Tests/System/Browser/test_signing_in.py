@@ -58,11 +58,11 @@ def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, ope
     second = window.open_tab()
     window.shows(".composer textarea")
     window.write("from the second tab")
-    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.wait_until_sent()
     window.driver.switch_to.window(first)
     window.shows(".bubble", "from the second tab")
     window.write("from the first tab")
-    window.until(lambda: window.last_state() in ("Sent", "Read"), "sent")
+    window.wait_until_sent()
     window.driver.switch_to.window(second)
     window.shows(".bubble", "from the first tab")
     refreshes = window.run(

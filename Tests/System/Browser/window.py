@@ -3,8 +3,8 @@
 import base64
 import json
 import re
-import time
 
+from parlor import until
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -12,7 +12,6 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-WAIT = 30.0  # seconds; a busy machine is no failure
 # What a browser reports of a server that is away, or of an address that nobody answers: no fault of the page.
 EXPECTED = re.compile(r"Failed to load resource|WebSocket connection|net::ERR_")
 
@@ -113,15 +112,14 @@ class Window:
 
     def until(self, condition, what: str):
         """What the condition returns once it is true; what is not there yet is false."""
-        end = time.monotonic() + WAIT
-        while True:
+
+        def found():
             try:
-                if value := condition():
-                    return value
+                return condition()
             except (WebDriverException, IndexError):
-                pass  # it has gone, or is not there yet
-            assert time.monotonic() < end, f"{what}: not within {WAIT} s"
-            time.sleep(0.05)
+                return None  # it has gone, or is not there yet
+
+        return until(found, what=what)
 
     def shows(self, selector: str, text: str = ""):
         """The first that matches, once it is visible and has the text in it."""
@@ -200,6 +198,9 @@ class Window:
 
     def last_state(self) -> str:
         return (self.texts(".line .state") or [""])[-1]
+
+    def wait_until_sent(self):
+        self.until(lambda: self.last_state() in ("Sent", "Read"), "the last message, sent,")
 
     def row(self, title: str):
         return self.shows(".room-row", title)

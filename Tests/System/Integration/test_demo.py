@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import httpx
 import pytest
@@ -57,4 +56,4 @@ def test_it_refuses_to_run_beside_real_data(tmp_path, flags, environment):
     )  # fmt: skip
     assert done.returncode == 2 and done.stderr.startswith("parlor: --demo has data of its own: leave out ")
     assert done.stdout == "" and [file.name for file in data.iterdir()] == ["rooms.db"]
-    assert Path(data / "rooms.db").read_text() == "real"
+    assert (data / "rooms.db").read_text() == "real"

@@ -49,18 +49,14 @@ final class AccessHarness: Sendable {
     static func run(on engine: Engine, _ test: (AccessHarness) async throws -> Void) async throws {
         let server = try engine == .postgres ? PostgresServer(named: "access") : nil
         let workers = WorkerPool(threads: 4, maxWaiting: 64)
-        let outcome: Result<Void, any Error>
-        do {
+        try await withCleanup {
             try await ParlorHarness.run(databaseURL: server?.address) { parlor in
                 try await test(try await AccessHarness(parlor, workers))
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+        } _: {
+            await workers.close()
+            try server?.stop()
         }
-        await workers.close()
-        try server?.stop()
-        try outcome.get()
     }
 
     private init(_ parlor: ParlorHarness, _ workers: WorkerPool) async throws {

@@ -86,7 +86,7 @@ struct TimeSharesTests {
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
     }
 
-    @Test("whoever has had their share in a spell has had it for all of it, though the thread does not run meanwhile")
+    @Test("whoever has had their share in an interval has had it for all of it, even if the thread does not run")
     func intervals() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }

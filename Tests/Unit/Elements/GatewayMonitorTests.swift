@@ -11,7 +11,7 @@ import Testing
 @testable import Elements
 
 @Suite("Gateways that live and die")
-struct GatewayWatchTests {
+struct GatewayMonitorTests {
     private func takeTurns(_ count: Int, of harness: ElementsHarness) async {
         for _ in 0..<count { await harness.service.watch.takeTurn() }
     }

@@ -98,18 +98,15 @@ struct GatewayHarness: Sendable {
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
             gateway: gateway, folder: folder,
             key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await test(harness))
-        } catch {
-            outcome = .failure(error)
+        try await withCleanup {
+            try await test(harness)
+        } _: {
+            await gateway.stop(within: .seconds(1))
+            await workers.close()
+            await finish(group)
+            // Last: on its loops the gateway may still have sent them who left.
+            for service in [rooms, chat] { service.stop() }
         }
-        await gateway.stop(within: .seconds(1))
-        await workers.close()
-        await finish(group)
-        // Last: on its loops the gateway may still have told them of those who left.
-        for service in [rooms, chat] { service.stop() }
-        try outcome.get()
     }
 
     // MARK: Clients

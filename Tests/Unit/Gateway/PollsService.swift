@@ -20,7 +20,7 @@ struct PollsService: Service {
     static let log: LogContents = .clientEvents
 
     private static let contribution = RoomContribution<Int>(
-        "polls.contribute", [.init(.init("badges.polls", zero: JSONValue(0))) { $0.number($1) }])
+        "polls.contribute", [.init(.badge("polls")) { $0.number($1) }])
 
     func register(in requests: inout RequestTable) {
         let count = Endpoint("polls.count").route("GET", "/api/rooms/:roomId/votes")

@@ -7,14 +7,11 @@ struct TestLoop: Sendable {
 
     static func run(_ test: (TestLoop) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await test(TestLoop(loop: group.loops[0])))
-        } catch {
-            outcome = .failure(error)
+        try await withCleanup {
+            try await test(TestLoop(loop: group.loops[0]))
+        } _: {
+            await finish(group)
         }
-        await finish(group)
-        try outcome.get()
     }
 
     func run<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {

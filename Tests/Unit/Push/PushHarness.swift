@@ -104,7 +104,7 @@ final class PushHarness: SuiteHarness {
         }
     }
 
-    /// Works on what is due, in both of the provider's worlds, and waits for what becomes of it to be written.
+    /// Works on what is due, in both of the provider's environments, and waits for what becomes of it to be written.
     func work() async throws {
         try await takeTurns()
         try await settle()
@@ -197,7 +197,7 @@ final class FakeProvider: PushProvider {
 
     func stop() async {}
 
-    /// Answers nothing in this world until `goOn`.
+    /// Answers nothing in this environment until `goOn`.
     func holdBack(_ environment: Device.Environment) { state.withLock { _ = $0.heldBack.insert(environment) } }
 
     func goOn() {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Workers
 
-@Suite("Gathered wake-ups", .timeLimit(.minutes(1)))
-struct GatheredWakeupsTests {
+@Suite("Coalesced wake-ups", .timeLimit(.minutes(1)))
+struct CoalescedWakeupsTests {
     /// Counts instead of waking.
     private final class Bell: Wakeable, Sendable {
         private let rings = Atomic(0)

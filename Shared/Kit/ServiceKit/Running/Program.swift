@@ -198,9 +198,9 @@ public struct Program: Sendable {
     }
 
     /// Writes a line at once, without a buffer, because a program may wait for it at a pipe.
-    static func write(_ line: String, to descriptor: Int32) {
+    package static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)
-        // Nobody is left to be told if this fails.
+        // Nobody is left to report it to if this fails.
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 

@@ -9,6 +9,7 @@ import Testing
 
 @Suite("Limits at the gateway")
 struct LimitTests {
+    private static func payload(_ count: Int) -> String { #"{"text":"\#(String(repeating: "x", count: count))"}"# }
     private static let longBody = #"{"name":"\#(String(repeating: "x", count: 20_000))"}"#
 
     private func expect(
@@ -87,7 +88,7 @@ struct LimitTests {
                 return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? -1
             }
             let client = try await harness.connect()
-            let text = "{\"text\":\"\(String(repeating: "x", count: 20_000))\"}"
+            let text = Self.payload(20_000)
             for _ in 0..<5 { try await client.emit("chat:send", text, ack: 1) }
             let held = try await requests.next(5)
             #expect(try await buffered() >= 100_000)
@@ -111,7 +112,7 @@ struct LimitTests {
         try await GatewayHarness.run(["--max-buffered-bytes-per-address", "100000"]) { harness in
             let requests = harness.chat.hold("chat.send")
             let client = try await harness.connect()
-            let text = "{\"text\":\"\(String(repeating: "x", count: 60_000))\"}"
+            let text = Self.payload(60_000)
             func ack() async throws -> (Int, JSONValue) {
                 let packet = try await client.next()
                 guard case .ack(let id, let answer) = packet else { throw WireError.unexpected("\(packet)") }
@@ -229,7 +230,7 @@ struct LimitTests {
         try await GatewayHarness.run(["--rate-bytes", "21k/1h,1m/1h"]) { harness in
             harness.chat.on("chat.send", reply: Reply(.ok, isDuplicate: true))
             let client = try await harness.connect()
-            let payload = #"{"text":"\#(String(repeating: "x", count: 15_000))"}"#
+            let payload = Self.payload(15_000)
             for _ in 1...3 { #expect(try await client.ask("chat:send", payload)["success"]?.bool == true) }
             harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
             harness.contribute(badge: 0)

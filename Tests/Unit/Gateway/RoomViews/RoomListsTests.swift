@@ -8,6 +8,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RoomViews
@@ -134,14 +135,11 @@ struct RoomListsTests {
         try await TestLoop.run { loop in
             let house = try House(loop.loop, InProcessBus())
             try await house.start()
-            let outcome: Result<Void, any Error>
-            do {
-                outcome = .success(try await test(house))
-            } catch {
-                outcome = .failure(error)
+            try await withCleanup {
+                try await test(house)
+            } _: {
+                await house.stop()
             }
-            await house.stop()
-            try outcome.get()
         }
     }
 
