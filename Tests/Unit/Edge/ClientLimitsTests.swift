@@ -172,9 +172,9 @@ struct ClientLimitsTests {
 
     @Test("a socket that leaves its namespace has to connect again, or is closed")
     func leavesNamespace() async throws {
-        var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), SocketIOConfiguration()))
-        endpoint.connectTimeout = .milliseconds(300)
-        try await TestServer.run(configuration: EdgeConfiguration(endpoints: [endpoint])) { server in
+        try await TestServer.run(
+            configuration: .socketIO().with { $0.endpoints[0].connectTimeout = .milliseconds(300) }
+        ) { server in
             let returns = try server.connected()
             let leaves = try server.connected()
             try returns.sendFrame("41")
@@ -305,7 +305,7 @@ struct ClientLimitsTests {
 
     @Test("strangers of one address may have an eighth of its share, who is signed in there the rest")
     func strangersOfAddress() async throws {
-        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000) }.patient
+        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000) }
         try await TestServer.run(configuration: limits) { server in
             func half(_ headers: String = "") throws -> RawClient {
                 let client = try server.client()
@@ -330,7 +330,7 @@ struct ClientLimitsTests {
         "whatever strangers hold, who is signed in gets a long answer to its end; and also where others hold all there is"
     )
     func readers() async throws {
-        let limits = configuration { $0.bufferedBytes = .init(total: 400_000, perAddress: nil) }.patient
+        let limits = configuration { $0.bufferedBytes = .init(total: 400_000, perAddress: nil) }
         let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in
             responder.send(HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 8 * 1024)))
         })
@@ -409,7 +409,7 @@ struct ClientLimitsTests {
         let limits = configuration {
             $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000)
             $0.loopTimePerAddress = 2
-        }.patient
+        }
         let behaviour = TestDelegate.Behaviour(
             onRequest: { request, _, responder in
                 let end = LoopInstant.now() + .milliseconds(request.path == "/long" ? 20 : 0)
@@ -494,7 +494,7 @@ struct ClientLimitsTests {
 
     @Test("a person has as much buffered as an address may have, from however many addresses, by request and socket")
     func bufferedOfPerson() async throws {
-        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }.patient
+        let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }
         let behaviour = TestDelegate.Behaviour(
             onConnect: { socket, auth in
                 socket.person = auth?["person"]?.string

@@ -22,7 +22,7 @@ struct ConnectionHandoverTests {
 
     @Test("an upgrade behind answers that are not read counts them once", arguments: ["", slow])
     func upgradeWhileStalled(before: String) async throws {
-        let configuration = EdgeConfiguration.socketIO().patient.with {
+        let configuration = EdgeConfiguration.socketIO().with {
             $0.limits.connections = .init(total: 2, perAddress: nil)
             // Strangers have half: what is unread fits it once, and not twice.
             $0.limits.bufferedBytes = .init(total: 100_000, perAddress: nil)
@@ -52,7 +52,7 @@ struct ConnectionHandoverTests {
 
     @Test("what is unread at an upgrade is no longer counted once it is read", arguments: ["", slow])
     func countsAfterUpgrade(before: String) async throws {
-        try await TestServer.run(configuration: .socketIO().patient, Self.answers) { server in
+        try await TestServer.run(configuration: .socketIO(), Self.answers) { server in
             let client = try server.client(receiveBuffer: 4096)
             let count = try await server.leaveUnread(by: client, atLeast: 24_000)
             try client.send(before + Self.upgrade)

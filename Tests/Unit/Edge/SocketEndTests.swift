@@ -24,8 +24,7 @@ struct SocketEndTests {
     func leavingByPolling() async throws {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in socket.disconnect() })
         let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
-        let configuration = EdgeConfiguration(
-            endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(engine, SocketIOConfiguration()))])
+        let configuration = EdgeConfiguration.socketIO(engine: engine)
         try await TestServer.run(configuration: configuration, behaviour) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()
@@ -69,8 +68,7 @@ struct SocketEndTests {
     @Test("a packet that ends the session leaves no timer behind, whatever comes after it in the same body")
     func endAmidBody() async throws {
         let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
-        let configuration = EdgeConfiguration(
-            endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(engine, SocketIOConfiguration()))])
+        let configuration = EdgeConfiguration.socketIO(engine: engine)
         try await TestServer.run(configuration: configuration) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()

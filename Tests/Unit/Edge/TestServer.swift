@@ -203,15 +203,13 @@ struct TestServer {
 
 extension EdgeConfiguration {
     /// Cuts off nobody for being slow: on a busy machine a test's clients are.
-    var patient: EdgeConfiguration {
-        with {
+    static func socketIO(
+        _ socketIO: SocketIOConfiguration = SocketIOConfiguration(), engine: EngineConfiguration = EngineConfiguration()
+    ) -> EdgeConfiguration {
+        EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(engine, socketIO))]).with {
             ($0.headTimeout, $0.bodyTimeout) = (.seconds(60), .seconds(60))
             ($0.idleTimeout, $0.writeTimeout) = (.seconds(60), .seconds(60))
         }
-    }
-
-    static func socketIO(_ socketIO: SocketIOConfiguration = SocketIOConfiguration()) -> EdgeConfiguration {
-        EdgeConfiguration(endpoints: [EdgeEndpoint(path: "/socket.io/", .socketIO(EngineConfiguration(), socketIO))])
     }
 
     func with(_ change: (inout EdgeConfiguration) -> Void) -> EdgeConfiguration {

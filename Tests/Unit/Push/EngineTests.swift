@@ -56,8 +56,9 @@ struct EngineTests {
             harness.read(id)
             try await harness.follow()
             harness.clock.advance(by: .seconds(3))
-            harness.database.forgetNextCommit()
-            await #expect(throws: StorageError.self) { try await harness.work() }
+            await #expect(throws: StorageError.self) {
+                try await harness.database.forgettingCommit { try await harness.work() }
+            }
             harness.clock.advance(by: .seconds(60))
             try await harness.work()
             #expect(harness.provider.take().map(\.kind) == [.badge, .badge, .badge])

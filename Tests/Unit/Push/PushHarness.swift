@@ -225,8 +225,14 @@ final class FakeProvider: PushProvider {
 
 /// A database whose commits are not answered now and then.
 final class ForgetfulDatabase: Database {
+    /// Whether the next commit is still to be forgotten. Of a task, as the service's host writes too, at times of its own.
+    private final class Lapse: Sendable {
+        let isDue = Atomic(true)
+    }
+
+    @TaskLocal private static var lapse: Lapse?
+
     private let base: any Database
-    private let isForgetful = Atomic(false)
 
     init(_ base: any Database) { self.base = base }
 
@@ -235,8 +241,10 @@ final class ForgetfulDatabase: Database {
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }
 
-    /// The next write is committed, and not answered.
-    func forgetNextCommit() { isForgetful.store(true, ordering: .relaxed) }
+    /// The first write that the body waits for is committed, and not answered.
+    func forgettingCommit(_ body: () async throws -> Void) async throws {
+        try await Self.$lapse.withValue(Lapse(), operation: body)
+    }
 
     func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await base.snapshot(body)
@@ -246,6 +254,8 @@ final class ForgetfulDatabase: Database {
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         try await base.transaction(holding: bytes, durability, body)
-        if isForgetful.exchange(false, ordering: .relaxed) { throw StorageError.io("the commit was not answered") }
+        if let lapse = Self.lapse, lapse.isDue.exchange(false, ordering: .relaxed) {
+            throw StorageError.io("the commit was not answered")
+        }
     }
 }

@@ -406,8 +406,9 @@ struct SendingTests {
     func lostCommit() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
-            harness.database.forgetNextCommit()
-            await #expect(throws: StorageError.self) { try await harness.work() }
+            await #expect(throws: StorageError.self) {
+                try await harness.database.forgettingCommit { try await harness.work() }
+            }
             #expect(try await harness.jobs().sending == 1)
             #expect(harness.service.worker.results.leases.isEmpty)
             harness.clock.advance(by: .seconds(10))
