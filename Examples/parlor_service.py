@@ -182,6 +182,9 @@ class Service:
         try:
             if kind == "health":
                 return {"status": 200, "data": {}}
+            if kind == "refused":
+                print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
+                return {"status": 200, "data": {}}
             if kind == "events":
                 return {"status": 200, "data": self.page(**data)}
             with self.db:  # undone if it is refused

@@ -73,8 +73,25 @@ package final class Catalog: Sendable {
 }
 
 extension Catalog {
-    /// Orders of rooms that the gateway itself knows.
-    private static let ownClaims: Set = ["sort activity", "sort content"]
+    /// The holder of the claims that no service can have.
+    static let gateway = "gateway"
+
+    /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.
+    private static let ownClaims: Set<String> = {
+        let orders = ["sort activity", "sort content"]
+        let events = ["room:join", "room:leave", "message:typing"].map { "event \($0)" }
+        let fields = [
+            "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",
+            "isActive", "participants", "badges", "hasUnread",
+        ].map { "field \($0)" }
+        let routes = ["", "api/sync", "healthz", "readyz", "metrics", "socket.io"].flatMap { path in
+            ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }
+        }
+        return Set(orders + events + fields + routes)
+    }()
+
+    /// Whether the product needs the service. A required service may take claims over from one that is not.
+    package func isRequired(_ service: String) -> Bool { required.contains(service) }
 
     /// The first claim of a manifest that another service already has. The first owner keeps it:
     /// otherwise a compromised service could redirect others' requests to itself, passwords among
@@ -83,7 +100,7 @@ extension Catalog {
     /// - Returns: nil if there is no conflict. The gateway is a holder, too.
     package func conflict(with manifest: Manifest) -> (claim: String, holder: String)? {
         let claims = manifest.claims
-        if let claim = Self.ownClaims.intersection(claims).min() { return (claim, "gateway") }
+        if let claim = Self.ownClaims.intersection(claims).min() { return (claim, Self.gateway) }
         for other in services where other.service != manifest.service {
             if let claim = other.claims.intersection(claims).min() { return (claim, other.service) }
         }

@@ -40,6 +40,11 @@ package final class Directory: Sendable {
                 announcedAt[manifest.service].map { KnownManifest(manifest: manifest, announcedAt: $0) }
             }
         }
+
+        mutating func forget(_ services: Set<String>) {
+            catalog = catalog.removing(services)
+            for name in services { (announcedAt[name], saved[name]) = (nil, nil) }
+        }
     }
 
     private let state: Mutex<State>
@@ -172,6 +177,9 @@ package final class Directory: Sendable {
         guard message.subject == Subject.announce(of: manifest.service) else {
             return log.warning("an announcement is of another service", ["subject": message.subject])
         }
+        guard !BusPeer.reservedNames.contains(manifest.service) else {
+            return log.warning("an announcement has a reserved name", ["name": manifest.service])
+        }
         if let foreign = manifest.foreignSubject {
             return log.warning(
                 "an announcement names another's subject", ["name": manifest.service, "subject": foreign])
@@ -187,10 +195,14 @@ package final class Directory: Sendable {
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
-            log.error(
-                "service rejected: another one has the same routes or events",
-                ["name": name, "what": claim, "of": holder])
-            return false
+            // A plugin that announces itself before accounts, for example, does not keep the login route.
+            guard catalog.isRequired(name), holder != Catalog.gateway, !catalog.isRequired(holder) else {
+                refuse(name, claim, of: holder)
+                return false
+            }
+            remove(holder)
+            refuse(holder, claim, of: name)
+            return learn(manifest)
         }
         let hasRoom = state.withLock { state in
             state.catalog.manifests[name] != nil || state.followers[name] != nil
@@ -218,6 +230,24 @@ package final class Directory: Sendable {
         if isUnknown { log.info("service discovered", ["name": name]) }
         onAnnouncement(manifest)
         return true
+    }
+
+    /// Logs the reason here, and asks the service to log it too.
+    private func refuse(_ service: String, _ claim: String, of holder: String) {
+        log.error(
+            "service rejected: another one has the same routes or events",
+            ["name": service, "what": claim, "of": holder])
+        let refusal = JSONWriter.object {
+            $0.member("what", claim)
+            $0.member("of", holder)
+        }
+        // An older service does not serve this subject, and a service in another language need not.
+        bus.request(Subject.refusal(of: service), refusal, BusContext(requestID: "refusal")) { _ in }
+    }
+
+    private func remove(_ service: String) {
+        state.withLock { $0.forget([service]) }
+        onForgotten(service)
     }
 
     /// From now on, and for good: one that is forgotten says nothing, and may come back. If the bus takes no subscription, the next
@@ -273,8 +303,7 @@ package final class Directory: Sendable {
                 let oldest = now.adding(.zero - Self.lifetime)
                 forgotten = Set(state.catalog.manifests.keys.filter { state.announcedAt[$0, default: now] < oldest })
             }
-            state.catalog = state.catalog.removing(forgotten)
-            for name in forgotten { (state.announcedAt[name], state.saved[name]) = (nil, nil) }
+            state.forget(forgotten)
             state.wasAsked = true
             return (forgotten, state.known)
         }

@@ -25,6 +25,8 @@ public enum Subject {
     public static func log(of service: String) -> String { "\(service).log" }
     /// Asks for a page of the log: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of service: String) -> String { "\(service).events" }
+    /// A gateway refuses the service's announcement: `{what, of}`, what it claims and which service has that.
+    public static func refusal(of service: String) -> String { "\(service).refused" }
     /// Asks one instance whether it works.
     public static func health(of service: String) -> String { "\(service).health" }
 }

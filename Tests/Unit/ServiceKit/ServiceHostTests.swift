@@ -202,6 +202,20 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
+    @Test("the service logs a gateway's refusal, with the claim and its owner")
+    func refusedByGateway() async throws {
+        let harness = try await HostHarness.started()
+        try await harness.ask(
+            "test.refused",
+            JSONWriter.object {
+                $0.member("what", "POST /login")
+                $0.member("of", "accounts")
+            })
+        #expect(harness.log.text.contains("a gateway rejects this service"))
+        #expect(harness.log.text.contains("accounts"))
+        await harness.stop()
+    }
+
     @Test("health is asked of the database, too")
     func health() async throws {
         let harness = try await HostHarness.started()

@@ -37,7 +37,7 @@ public struct BusPeer: Sendable, Equatable {
 
     /// The first tokens of subjects that no service may have as its name, because it could publish,
     /// serve or be requested in place of others.
-    static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
+    package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
     /// Each name once, in order.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {

@@ -65,6 +65,12 @@ public final class ServiceHost: Sendable {
             if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
             return try await context.database.read { _ in Reply() }
         }
+        table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
+            context.log.error(
+                "a gateway rejects this service: another one has the same routes or events",
+                ["what": try request.fields.string("what"), "of": try request.fields.string("of")])
+            return Reply()
+        }
         table.answerLogPages(of: name, from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })

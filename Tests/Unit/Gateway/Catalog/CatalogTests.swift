@@ -139,4 +139,22 @@ struct CatalogTests {
                 subject: "a.x", fields: [.init("at", .time, role: .activity(type: "a", sort: "content"), zero: .null)]))
         #expect(catalog.conflict(with: own).map { [$0.claim, $0.holder] } == ["sort content", "gateway"])
     }
+
+    @Test(
+        "a service cannot claim what is the gateway's",
+        arguments: [
+            ("GET /api/sync", Manifest(service: "a", routes: [Route("GET", "/api/sync/", "a.x")])),
+            ("POST /healthz", Manifest(service: "a", routes: [Route("POST", "/healthz", "a.x")])),
+            ("GET /", Manifest(service: "a", routes: [Route("GET", "/", "a.x")])),
+            ("event room:join", Manifest(service: "a", socketEvents: [SocketEvent("room:join", "a.x")])),
+            (
+                "field participants",
+                Manifest(
+                    service: "a",
+                    contribution: Contribution(subject: "a.x", fields: [.init("participants", zero: .null)]))
+            ),
+        ])
+    func reserved(_ claim: String, _ manifest: Manifest) {
+        #expect(Catalog(required: []).conflict(with: manifest).map { [$0.claim, $0.holder] } == [claim, "gateway"])
+    }
 }

@@ -34,10 +34,12 @@ struct DirectoryTests {
         manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
     }
 
-    private func run(_ file: ManifestFile? = nil, _ test: (Directory) async throws -> Void) async throws {
+    private func run(
+        _ file: ManifestFile? = nil, required: Set<String> = [], _ test: (Directory) async throws -> Void
+    ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            required: [], bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
+            required: required, bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
             logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
             onForgotten: { [forgotten] in forgotten.add($0) })
@@ -69,6 +71,61 @@ struct DirectoryTests {
             chat.announce()
             #expect(try await announced.next() == "chat")
             #expect(directory.catalog.manifests["chat"] == thief)
+        }
+    }
+
+    @Test("a refused service gets a request with the reason", .timeLimit(.minutes(1)))
+    func refusal() async throws {
+        try await run { directory in
+            try directory.start()
+            let refused = Arrivals<String>()
+            try bus.respond(to: Subject.refusal(of: "chat"), queue: "chat") { request in
+                refused.add("\(request.data["what"]?.string ?? "") of \(request.data["of"]?.string ?? "")")
+                request.reply(Reply().json)
+            }
+            let people = Manifest(service: "people", routes: [Route("POST", "/login", "people.in")])
+            _ = try FakeService.start(people, on: bus)
+            #expect(try await announced.next() == "people")
+            let thief = Manifest(service: "chat", routes: [Route("POST", "/login", "chat.in")])
+            _ = try FakeService.start(thief, on: bus)
+            #expect(try await refused.next() == "POST /login of people")
+            #expect(directory.catalog.manifests.keys.sorted() == ["people"])
+        }
+    }
+
+    @Test("a required service takes its routes over from an optional one that came first", .timeLimit(.minutes(1)))
+    func requiredFirst() async throws {
+        try await run(required: ["accounts", "rooms"]) { directory in
+            try directory.start()
+            let thief = Manifest(service: "thief", routes: [Route("POST", "/login", "thief.in")])
+            let early = try FakeService.start(thief, on: bus)
+            #expect(try await announced.next() == "thief")
+            let accounts = Manifest(service: "accounts", routes: [Route("POST", "/login", "accounts.in")])
+            _ = try FakeService.start(accounts, on: bus)
+            #expect(try await announced.next() == "accounts")
+            #expect(try await forgotten.next() == "thief")
+            #expect(directory.catalog.manifests == ["accounts": accounts])
+            early.announce()
+            // Of two that are required the first keeps it.
+            let rooms = Manifest(service: "rooms", routes: [Route("POST", "/login", "rooms.in")])
+            _ = try FakeService.start(rooms, on: bus)
+            _ = try FakeService.start(Manifest(service: "last"), on: bus)
+            #expect(try await announced.next() == "last")
+            #expect(directory.catalog.manifests.keys.sorted() == ["accounts", "last"])
+        }
+    }
+
+    @Test(
+        "an announcement with a reserved name is refused",
+        arguments: ["gateway", "gateways", "services"])
+    func reserved(name: String) async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(Manifest(service: name), on: Subject.announce(of: name))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+            #expect(log.text.contains("an announcement has a reserved name"))
         }
     }
 
