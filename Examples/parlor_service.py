@@ -19,7 +19,7 @@ PAGE = 200  # entries; with their events they stay under the bus's longest line
 
 
 class Refused(Exception):
-    """(code, message): one of Parlor's error codes, and words for a person."""
+    """(code, message): one of Parlor's error codes, and words for a person. (code, message, status): a code of the service's own."""
 
 
 def digest(at: int, emissions: bytes) -> int:
@@ -192,9 +192,9 @@ class Service:
             self.publish()  # before the reply: so the gateway sends its events before the ack
             return reply
         except Refused as refused:
-            code, message = refused.args
+            code, message, *status = refused.args
         except (LookupError, TypeError, ValueError, sqlite3.Error) as error:
             print(f"{kind}: {error!r}", file=sys.stderr)
-            code, message = "internal_error", "Something went wrong on our side."
+            code, message, *status = "internal_error", "Something went wrong on our side."
         self.made.clear()
-        return {"error": {"code": code, "message": message}}
+        return {"error": {"code": code, "message": message} | ({"status": status[0]} if status else {})}

@@ -7,8 +7,10 @@ package final class EdgeMetrics: Sendable {
     let acks: Histogram
     /// Acks that say that a service failed, for no fault of the client.
     let failedAcks: Counter
-    /// Errors that clients were answered, by their code: those of services, too.
+    /// The errors in answers to clients, by their code.
     private let errors: [ErrorCode: Counter]
+    /// Those with codes that services have of their own: any number of names, so one counter for all.
+    private let ownErrors: Counter
     /// Sockets that ended with their session.
     let endedSockets: Counter
     /// Sockets that gave way to a newer one of their person.
@@ -21,15 +23,12 @@ package final class EdgeMetrics: Sendable {
     package init(_ metrics: Metrics) {
         acks = metrics.histogram("parlor_ack_seconds", "Time from a socket's event to its ack, in seconds.")
         failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that report a failed service.")
-        errors = Dictionary(
-            uniqueKeysWithValues: ErrorCode.allCases.map { code in
-                (
-                    code,
-                    metrics.counter(
-                        "parlor_errors_total", "Errors sent to clients, over HTTP and sockets.",
-                        labels: ["code": code.rawValue])
-                )
-            })
+        func counter(_ code: String) -> Counter {
+            metrics.counter(
+                "parlor_errors_total", "Errors sent to clients, over HTTP and sockets.", labels: ["code": code])
+        }
+        errors = Dictionary(uniqueKeysWithValues: ErrorCode.ofContract.map { ($0, counter($0.rawValue)) })
+        ownErrors = counter("other")
         endedSockets = metrics.counter(
             "parlor_session_closes_total", "Sockets disconnected because their session ended.")
         replacedSockets = metrics.counter(
@@ -37,5 +36,5 @@ package final class EdgeMetrics: Sendable {
     }
 
     /// A client is answered this error.
-    func note(_ error: ServiceError) { errors[error.code]?.add() }
+    func note(_ error: ServiceError) { (errors[error.code] ?? ownErrors).add() }
 }

@@ -2,25 +2,6 @@ import Contracts
 import HTTP
 import JSON
 
-extension ErrorCode {
-    /// The status that the contract gives it.
-    var status: Int {
-        switch self {
-        case .malformedRequest: 400
-        case .unauthenticated, .invalidCredentials, .invalidToken: 401
-        case .forbidden: 403
-        case .roomNotFound, .messageNotFound, .elementNotFound, .userNotFound, .routeNotFound: 404
-        case .methodNotAllowed: 405
-        case .usernameTaken, .emailTaken, .versionConflict: 409
-        case .payloadTooLarge: 413
-        case .invalidField: 422
-        case .rateLimited: 429
-        case .internal: 500
-        case .serviceUnavailable: 503
-        }
-    }
-}
-
 extension HTTPResponse {
     /// A response for the caller alone, which may contain tokens: no cache stores it (RFC 6749,
     /// section 5.1), and no browser guesses another type.

@@ -64,8 +64,8 @@ public struct Reply: Sendable {
         guard let object = json.object else { throw .noAnswer }
         if let error = object["error"]?.object {
             throw ServiceError(
-                error["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
-                error["message"]?.string ?? "Something went wrong.", retryAfter: error["retryAfter"]?.int)
+                ErrorCode(error) ?? .internal, error["message"]?.string ?? "Something went wrong.",
+                retryAfter: error["retryAfter"]?.int)
         }
         guard let status = object["status"]?.int.flatMap(Status.init), let data = object["data"] else {
             throw .noAnswer
@@ -85,6 +85,8 @@ extension ServiceError {
                 "error",
                 object: {
                     $0.member("code", code.rawValue)
+                    // Those of the contract are known everywhere.
+                    if !code.isOfContract { $0.member("status", code.status) }
                     $0.member("message", message)
                     if let retryAfter { $0.member("retryAfter", retryAfter) }
                 })

@@ -1,32 +1,76 @@
-/// The error codes of the public contract.
-public enum ErrorCode: String, Sendable, CaseIterable {
-    case malformedRequest = "malformed_request"
-    case unauthenticated
-    case invalidCredentials = "invalid_credentials"
-    case invalidToken = "invalid_token"
-    case forbidden
-    case roomNotFound = "room_not_found"
-    case messageNotFound = "message_not_found"
-    case elementNotFound = "element_not_found"
-    case userNotFound = "user_not_found"
-    case routeNotFound = "route_not_found"
-    case methodNotAllowed = "method_not_allowed"
-    case usernameTaken = "username_taken"
-    case emailTaken = "email_taken"
-    case versionConflict = "version_conflict"
-    case payloadTooLarge = "payload_too_large"
-    case invalidField = "invalid_field"
-    case rateLimited = "rate_limited"
-    case serviceUnavailable = "service_unavailable"
-    case `internal` = "internal_error"
+import JSON
 
-    /// True if the same request may succeed later, unchanged.
-    public var isRetryable: Bool {
-        switch self {
-        case .rateLimited, .serviceUnavailable, .internal: true
-        default: false
+/// An error code as clients see it, with its HTTP status. The codes of the public contract are members; a service may have
+/// codes of its own.
+public struct ErrorCode: Sendable, Hashable {
+    public let rawValue: String
+    public let status: Int
+
+    /// A code of a service's own, for an error that no code of the contract names. A client that does not know it goes by
+    /// the status.
+    ///
+    /// - Parameters:
+    ///   - name: lower-case letters, digits and `_`, a letter first, at most 64; not a code of the contract.
+    ///   - status: 400 to 499, but not 401 or 429, on which clients act by themselves: they renew their token, or wait.
+    /// - Returns: nil if the name or the status is not allowed.
+    public init?(ownName name: String, status: Int) {
+        let isNamed =
+            (1...64).contains(name.utf8.count) && Self.letters.contains(name.utf8.first ?? 0)
+            && name.utf8.allSatisfy { Self.letters.contains($0) || Self.digits.contains($0) || $0 == UInt8(ascii: "_") }
+        guard isNamed, Self.contract[name] == nil, (400...499).contains(status), status != 401, status != 429 else {
+            return nil
+        }
+        self.init(name, status)
+    }
+
+    private init(_ rawValue: String, _ status: Int) { (self.rawValue, self.status) = (rawValue, status) }
+
+    private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+
+    public static let malformedRequest = ErrorCode("malformed_request", 400)
+    public static let unauthenticated = ErrorCode("unauthenticated", 401)
+    public static let invalidCredentials = ErrorCode("invalid_credentials", 401)
+    public static let invalidToken = ErrorCode("invalid_token", 401)
+    public static let forbidden = ErrorCode("forbidden", 403)
+    public static let roomNotFound = ErrorCode("room_not_found", 404)
+    public static let messageNotFound = ErrorCode("message_not_found", 404)
+    public static let elementNotFound = ErrorCode("element_not_found", 404)
+    public static let userNotFound = ErrorCode("user_not_found", 404)
+    public static let routeNotFound = ErrorCode("route_not_found", 404)
+    public static let methodNotAllowed = ErrorCode("method_not_allowed", 405)
+    public static let usernameTaken = ErrorCode("username_taken", 409)
+    public static let emailTaken = ErrorCode("email_taken", 409)
+    public static let versionConflict = ErrorCode("version_conflict", 409)
+    public static let payloadTooLarge = ErrorCode("payload_too_large", 413)
+    public static let invalidField = ErrorCode("invalid_field", 422)
+    public static let rateLimited = ErrorCode("rate_limited", 429)
+    public static let `internal` = ErrorCode("internal_error", 500)
+    public static let serviceUnavailable = ErrorCode("service_unavailable", 503)
+
+    /// The codes of the public contract, in the order of their statuses.
+    public static let ofContract: [ErrorCode] = [
+        malformedRequest, unauthenticated, invalidCredentials, invalidToken, forbidden, roomNotFound, messageNotFound,
+        elementNotFound, userNotFound, routeNotFound, methodNotAllowed, usernameTaken, emailTaken, versionConflict,
+        payloadTooLarge, invalidField, rateLimited, `internal`, serviceUnavailable,
+    ]
+    private static let contract = Dictionary(uniqueKeysWithValues: ofContract.map { ($0.rawValue, $0) })
+
+    public var isOfContract: Bool { Self.contract[rawValue] != nil }
+
+    /// The code of an error that a service sent: of the contract, or its own with a status.
+    init?(_ error: JSONObject) {
+        guard let name = error["code"]?.string else { return nil }
+        if let code = Self.contract[name] {
+            self = code
+        } else {
+            guard let status = error["status"]?.int else { return nil }
+            self.init(ownName: name, status: status)
         }
     }
+
+    /// True if the same request may succeed later, unchanged.
+    public var isRetryable: Bool { self == .rateLimited || self == .serviceUnavailable || self == .internal }
 }
 
 /// The one error that crosses services. Its message is safe to show to a person: no internals, no one else's data.

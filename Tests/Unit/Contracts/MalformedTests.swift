@@ -173,9 +173,31 @@ struct MalformedTests {
         #expect(try Membership(JSONValue(parsing: membership)) == nil)
     }
 
-    @Test("an error in words unknown here is ours, and keeps its message; every code of the contract comes through")
+    @Test(
+        "a service's own code has to be a name with a status that clients take for a refusal",
+        arguments: [
+            (#""code":"too_blue","status":409"#, 409), (#""code":"x","status":499"#, 499),
+            (#""code":"a_1","status":400"#, 400),
+            (#""code":"too_blue","status":200"#, 500), (#""code":"too_blue","status":500"#, 500),
+            (#""code":"too_blue","status":401"#, 500), (#""code":"too_blue","status":429"#, 500),
+            (#""code":"too_blue","status":"409""#, 500), (#""code":"Too blue","status":409"#, 500),
+            (#""code":"1st","status":409"#, 500), (#""code":"","status":409"#, 500), (#""status":409"#, 500),
+            // The contract's codes keep their own status.
+            (#""code":"room_not_found","status":409"#, 404),
+        ])
+    func ownCodes(members: String, status: Int) throws {
+        let reply = try JSONValue(parsing: #"{"error":{\#(members),"message":"Too blue."}}"#)
+        let error = try #require(throws: ServiceError.self) { try Reply(reply) }
+        #expect(error.code.status == status && error.message == "Too blue.")
+        // On its way through another service it stays what it is.
+        #expect(throws: error) { try Reply(error.json) }
+    }
+
+    @Test(
+        "an error with an unknown code is an internal one and keeps its message; every code of the contract comes through"
+    )
     func errors() throws {
-        for code in ErrorCode.allCases {
+        for code in ErrorCode.ofContract {
             let error = ServiceError(code, "Because \"so\".", retryAfter: code.isRetryable ? 3 : nil)
             #expect(throws: error) { try Reply(error.json) }
         }

@@ -2,6 +2,7 @@ import Contracts
 import HTTP
 import JSON
 import MessageBus
+import ServiceKit
 import Testing
 
 @testable import GatewayEdge
@@ -41,7 +42,8 @@ struct RequestTests {
         }
     }
 
-    @Test("each of the contract's errors has its status, its code and its request's id", arguments: ErrorCode.allCases)
+    @Test(
+        "each of the contract's errors has its status, its code and its request's id", arguments: ErrorCode.ofContract)
     func errors(code: ErrorCode) async throws {
         let expected: [ErrorCode: Int] = [
             .malformedRequest: 400, .unauthenticated: 401, .invalidCredentials: 401, .invalidToken: 401,
@@ -67,6 +69,29 @@ struct RequestTests {
                 answer.body
                     == #"{"error":{"code":"room_not_found","message":"There is no such room.","requestId":"mine-2"}}"#)
         }
+    }
+
+    @Test("an error with a service's own code reaches the client with its status")
+    func ownError() async throws {
+        try await GatewayHarness.run { harness in
+            let code = try #require(ErrorCode(ownName: "too_blue", status: 409))
+            harness.rooms.on("rooms.get", error: ServiceError(code, "Too blue."))
+            let answer = try await harness.request("GET", "/api/rooms/x", headers: ["X-Request-Id: mine-3"])
+            #expect(answer.status == 409)
+            #expect(answer.body == #"{"error":{"code":"too_blue","message":"Too blue.","requestId":"mine-3"}}"#)
+        }
+    }
+
+    @Test("errors are counted by the contract's code, and those with services' own codes together")
+    func errorCounts() throws {
+        let metrics = Metrics()
+        let edge = EdgeMetrics(metrics)
+        edge.note(.roomNotFound)
+        for name in ["too_blue", "too_red"] {
+            edge.note(ServiceError(try #require(ErrorCode(ownName: name, status: 409)), "Too much."))
+        }
+        #expect(metrics.text().contains(#"parlor_errors_total{code="room_not_found"} 1"#))
+        #expect(metrics.text().contains(#"parlor_errors_total{code="other"} 2"#))
     }
 
     @Test("without a good token nothing is asked of a service")
