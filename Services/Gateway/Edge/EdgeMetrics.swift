@@ -3,15 +3,15 @@ import ServiceKit
 
 /// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {
-    /// From a socket's event to its ack, also of a failure.
+    /// The time from a socket's event to its ack, including failures.
     let acks: Histogram
-    /// Acks that say that a service failed, for no fault of the client.
+    /// The acks that report a failure of a service, without a fault of the client.
     let failedAcks: Counter
-    /// Errors that clients were answered, by their code: those of services, too.
+    /// The errors returned to clients, by code, including those of services.
     private let errors: [ErrorCode: Counter]
-    /// Sockets that ended with their session.
+    /// The sockets that ended with their session.
     let endedSockets: Counter
-    /// Sockets that gave way to a newer one of their person.
+    /// The sockets that were replaced by a newer one of their person.
     let replacedSockets: Counter
     /// The metric of refusals. The edge's own counts of it are registered with the server.
     package static let refused = (
@@ -36,6 +36,6 @@ package final class EdgeMetrics: Sendable {
             Self.refused.name, Self.refused.help, labels: ["what": "socket", "limit": "person"])
     }
 
-    /// A client is answered this error.
+    /// Counts an error that is returned to a client.
     func note(_ error: ServiceError) { errors[error.code]?.add() }
 }
