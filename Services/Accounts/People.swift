@@ -76,8 +76,8 @@ private struct PeopleCursor {
 
     init(_ text: String) throws(ServiceError) {
         guard let bytes = Base64URL.decode(text), let key = String(validating: bytes, as: UTF8.self),
-            let username = try? Username(key), username.key == key  // any objection means the same
-        else { throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.") }
+            let username = try? Username(key), username.key == key  // any error has the same meaning
+        else { throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.") }
         usernameKey = key
     }
 

@@ -13,7 +13,7 @@ extension Broker {
         }
         let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
         if let queue, !SubjectGrammar.isQueue(queue) {
-            return refuse(peer, "bad_subject", "`queue` is no name", sub: number)
+            return refuse(peer, "bad_subject", "`queue` is not a name", sub: number)
         }
         guard parsed.queue != nil || !isServing else {
             return refuse(peer, "malformed", "`queue` is missing", sub: number)

@@ -176,7 +176,7 @@ final class Broker {
         case .ping: send(to: peer) { LineWriter.pong(to: &$0) }
         case .pong: break
         case .hello: hello(line, parsed, from: peer)
-        case .welcome, .msg, .err, nil: malformed(peer, "`op` is none that a peer may send", id: parsed.id)
+        case .welcome, .msg, .err, nil: malformed(peer, "`op` is not one that a peer may send", id: parsed.id)
         }
     }
 

@@ -155,7 +155,7 @@ struct BoardStore {
         return ElementPage(elements: elements, next: hasMore ? last : nil)
     }
 
-    // MARK: The unseen
+    // MARK: Unseen elements
 
     /// Records and counts a new element for those of these people who do not have the room open.
     func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {

@@ -33,7 +33,7 @@ private struct ElementsCursor {
 
     init(_ text: String) throws(ServiceError) {
         guard let rank = Int(text), rank > 0, String(rank) == text else {
-            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
         }
         self.rank = rank
     }

@@ -160,14 +160,14 @@ package final class Directory: Sendable {
         do throws(BusError) {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
-            log.error("services could not be asked for", ["error": "\(error)"])
+            log.error("services could not be asked to announce themselves", ["error": "\(error)"])
         }
     }
 
     private func receive(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
-        else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
+        else { return log.warning("an announcement is malformed", ["subject": message.subject]) }
         // The bus lets a service announce only itself, and it must not direct requests to another's subjects.
         guard message.subject == Subject.announce(of: manifest.service) else {
             return log.warning("an announcement is of another service", ["subject": message.subject])

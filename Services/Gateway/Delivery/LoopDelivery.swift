@@ -55,7 +55,7 @@ package actor LoopDelivery: LoopPart {
         BroadcastThrottle(on: loop, to: audience, pacing) { [weak self] in self?.isBusy ?? false }
     }
 
-    // MARK: What is under way
+    // MARK: Requests in progress
 
     /// Notes that a request on this loop is in progress; `endWork` follows when it is answered.
     package nonisolated func beginWork() { inFlight.add(1, ordering: .relaxed) }
@@ -70,7 +70,7 @@ package actor LoopDelivery: LoopPart {
     /// Notes that a client connected, joined or sent a request that takes more than an ack.
     package func noteVisit() { throttle.noteVisit() }
 
-    // MARK: Who is there
+    // MARK: Subscribers
 
     /// Adds a subscriber to the audience. From now on it receives all events.
     package func admit(_ subscriber: Subscriber.Handle) {
@@ -176,7 +176,7 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    // MARK: Events that are composed
+    // MARK: Composed events
 
     /// Completes an event with the fields that only a gateway can fill in, then sends it to its person.
     private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
@@ -205,7 +205,7 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    // MARK: Acks after their echo
+    // MARK: Acks after their event
 
     /// Calls a closure when this loop's sockets have been sent the entry at the position, maybe at once. So
     /// an event reaches the client that caused it before the ack does. The wait is limited by `maxHold` and
@@ -240,7 +240,7 @@ package actor LoopDelivery: LoopPart {
         ack.release()
     }
 
-    // MARK: What is remembered, and what clients have
+    // MARK: Positions and evidence
 
     /// The position up to which each stream was fanned out.
     package var positions: [String: LogPosition] { buffer.positions }

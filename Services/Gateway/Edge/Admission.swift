@@ -131,7 +131,7 @@ package final class Admission: Sendable {
         tokens.verify(authorization: request.headers["Authorization"])?.caller.id
     }
 
-    // MARK: What the service is asked
+    // MARK: The request to the service
 
     private static func roomID(_ parameters: [(name: String, value: String)]) -> String? {
         parameters.first { $0.name == "roomId" }?.value
@@ -164,7 +164,7 @@ package final class Admission: Sendable {
             }
         default:
             guard let query = request.queryItems else {
-                throw ServiceError(.malformedRequest, "The query makes no sense.")
+                throw ServiceError(.malformedRequest, "The query is malformed.")
             }
             items = query.items
         }

@@ -73,7 +73,7 @@ package actor HTTPFront: LoopPart {
         let id = responder.requestID
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
             return refuse(
-                .error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id), to: client,
+                .error(ServiceError(.malformedRequest, "The address is malformed."), requestID: id), to: client,
                 responder)
         }
         // A HEAD is a GET whose body is not sent.

@@ -127,7 +127,7 @@ package final class SessionLog: Sendable {
         }
     }
 
-    // MARK: What was before
+    // MARK: Earlier entries
 
     /// Handles the start after this position: entries before it are fetched. Entries are kept for as long as
     /// a token can be valid.
@@ -147,7 +147,7 @@ package final class SessionLog: Sendable {
                 // After an error the owner is asked again.
                 let page = try? await client.page(of: service, LogQuery(since: since, through: position.seq))
             else {
-                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 continue
             }
             // The log has another past: the follower starts again, and so does this.
@@ -159,7 +159,7 @@ package final class SessionLog: Sendable {
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
     }
 
-    // MARK: Looking
+    // MARK: Reading the end
 
     private func watch() {
         loop.execute { [weak self] in

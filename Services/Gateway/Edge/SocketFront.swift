@@ -129,7 +129,7 @@ package actor SocketFront: LoopPart {
         session.subscriber.object.liveness.noteAnswer(at: loop.now)
     }
 
-    // MARK: Who has to go
+    // MARK: Ending sockets
 
     private func register(_ session: SocketSession) {
         sessions.add(session)
@@ -162,7 +162,7 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    // MARK: Events in their order
+    // MARK: Order of events
 
     /// Returns whether to receive a large event. It is refused by its name if it would be over a limit once
     /// it is read. Nothing is counted yet: that is done in the order in which events start.
@@ -290,7 +290,7 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    // MARK: Events that services have declared
+    // MARK: Declared events
 
     /// Sends the request to the service that declared the event; acks it once its event was fanned out.
     private func ask(_ request: SocketRequest, of session: SocketSession) {

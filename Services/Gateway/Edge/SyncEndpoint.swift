@@ -60,7 +60,7 @@ package final class SyncEndpoint: Sendable {
         to request: HTTPRequest, _ call: Call, _ origin: RequestOrigin, on loop: EventLoop
     ) async throws(ServiceError) -> (HTTPResponse, [RequestSlots.Slot]) {
         guard let query = request.queryItems else {
-            throw ServiceError(.malformedRequest, "The query makes no sense.")
+            throw ServiceError(.malformedRequest, "The query is malformed.")
         }
         let fields = try RequestFields(
             JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })

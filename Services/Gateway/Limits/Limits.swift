@@ -37,7 +37,7 @@ package final class Limits: Sendable {
     /// The current time in milliseconds.
     private var now: Int { (clock() - LoopInstant(nanoseconds: 0)).milliseconds }
 
-    // MARK: What counts
+    // MARK: Choice of limits
 
     /// Returns the limits that a call of the route counts against. A route that names no limit of calls
     /// counts against the gateway's own.
@@ -54,7 +54,7 @@ package final class Limits: Sendable {
         return found.contains { $0.counted == .calls } ? found : found + [standard]
     }
 
-    // MARK: How often
+    // MARK: Rates
 
     /// Counts one more against these limits, or refuses it. `settle` must follow.
     ///
@@ -152,7 +152,7 @@ package final class Limits: Sendable {
         limiter.add([OwnLimits.lists], person: person, address: address, cost: rooms, now: now)
     }
 
-    // MARK: Sockets that connect
+    // MARK: Connecting sockets
 
     /// True if the address may open one more connection, whatever its token.
     package func mayConnect(from address: IPAddress) -> Bool {
@@ -180,7 +180,7 @@ package final class Limits: Sendable {
         }
     }
 
-    // MARK: Requests under way
+    // MARK: Requests in progress
 
     /// - Throws: `rate_limited` if the person has too many requests in progress.
     package func enter(_ person: String) throws(ServiceError) -> RequestSlots.Slot {
@@ -207,7 +207,7 @@ package final class Limits: Sendable {
     private func tooMany() -> ServiceError {
         refused.add()
         return ServiceError(
-            .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)
+            .rateLimited, "Too many of your requests are in progress. Try again in a moment.", retryAfter: 1)
     }
 
     /// Returns the error for an event without room.
@@ -217,7 +217,7 @@ package final class Limits: Sendable {
     package func noRoom(isOwn: Bool) -> ServiceError {
         refused.add()
         return isOwn
-            ? ServiceError(.rateLimited, "Too much of yours is under way. Try again in a moment.", retryAfter: 1)
-            : ServiceError(.serviceUnavailable, "Too much is under way. Try again in a moment.")
+            ? ServiceError(.rateLimited, "Too much of yours is in progress. Try again in a moment.", retryAfter: 1)
+            : ServiceError(.serviceUnavailable, "Too much is in progress. Try again in a moment.")
     }
 }

@@ -90,7 +90,7 @@ package actor Presence {
         subscriptions = []
     }
 
-    // MARK: What sockets do
+    // MARK: Sockets
 
     /// Handles that a socket joined a room. Returns when the services are notified.
     package func join(_ member: RoomMember, socketID: String) async {

@@ -126,7 +126,7 @@ package final class RoomListCache: Sendable {
     /// The size of all cached lists, in bytes.
     package var size: Int { state.withLock { $0.people.bytes } }
 
-    // MARK: What logs say
+    // MARK: Log entries
 
     /// Handles that a log is followed after this position. Earlier entries were not seen, or belonged to
     /// another past.

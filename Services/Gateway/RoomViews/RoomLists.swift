@@ -137,7 +137,7 @@ package final class RoomLists: Sendable {
         await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
     }
 
-    // MARK: Composed whole
+    // MARK: Composing all rooms
 
     /// Requests all rooms, and counts them: an answer from the cache is cheap, this is not.
     ///

@@ -47,7 +47,7 @@ actor DemoGuest: Component {
         let isAnswering = visits[roomID] != nil
         if !isAnswering { visits[roomID] = Task { await answer(in: roomID) } }
         await presence.join(RoomMember(roomID: roomID, userID: person.id), socketID: roomID)
-        _ = try? await ask("messaging.read", roomID) {  // an unread message of a demo is no loss
+        _ = try? await ask("messaging.read", roomID) {  // a demo may keep an unread message
             $0.member("messageIds", array: { $0.string(messageID) })
         }
     }

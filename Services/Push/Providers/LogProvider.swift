@@ -95,7 +95,7 @@ final class LineFile: Sendable {
     private func write(_ rest: inout ArraySlice<UInt8>) -> String? {
         while !rest.isEmpty {
             var descriptorEvents = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&descriptorEvents, 1, Int32(maxWait.milliseconds)) > 0 else { return "nobody reads it" }
+            guard poll(&descriptorEvents, 1, Int32(maxWait.milliseconds)) > 0 else { return "it is not being read" }
             let count = rest.prefix(maxPiece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { return String(cString: strerror(errno)) }

@@ -101,7 +101,7 @@ private struct ProviderState {
                 pausedUntil = max(pausedUntil ?? now, now + delay)
             }
             isProven = false
-            return fail(reason, "it asks to be left alone", at: now)
+            return fail(reason, "the provider asked for a pause", at: now)
         case .later(let reason, _, .notification): return fail(reason, "", at: now)
         case .unanswered(let reason, let detail): return fail(reason, detail, at: now)
         // It is an answer, but before the first delivery it says little about other notifications.

@@ -152,7 +152,7 @@ public final class LogPublisher: Sendable {
             log.error("the service could not be announced", ["error": "\(error)"])
             guard error == .slowConsumer else { return }
             Task {
-                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 announce()
             }
         }

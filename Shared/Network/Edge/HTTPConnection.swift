@@ -134,7 +134,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if !isProxys, !isReleased { edge.noteWaiting(self) }
     }
 
-    // MARK: What is buffered
+    // MARK: Buffered bytes
 
     /// - Returns: false if it is more than the client may have.
     private func countBytes() -> Bool {

@@ -36,7 +36,7 @@ struct HTTPHead {
             throw HTTPParseError(400, "no request line of method, target and version")
         }
         guard first > 0, line.allSatisfy(in: 0..<first, { $0.isTokenByte }) else {
-            throw HTTPParseError(400, "the method is no token")
+            throw HTTPParseError(400, "the method is not a token")
         }
         let version = try version(line.extracting((second + 1)...))
         let method = line.text(0..<first)
@@ -95,7 +95,7 @@ struct HTTPHead {
     /// is over every limit.
     private static func contentLength(_ text: String) throws(HTTPParseError) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else {
-            throw HTTPParseError(400, "Content-Length is no number")
+            throw HTTPParseError(400, "Content-Length is not a number")
         }
         return Int(text) ?? .max
     }

@@ -153,7 +153,7 @@ struct HTTPFieldLine {
         // Section 5.1: this includes white space before the colon, which some servers take as part of the
         // name.
         guard colon > 0, line.allSatisfy(in: name, { $0.isTokenByte }) else {
-            throw HTTPParseError(400, "the name of a header is no token")
+            throw HTTPParseError(400, "the name of a header is not a token")
         }
         value = line.trimming(colon + 1..<line.count)
         guard line.allSatisfy(in: value, { $0.isFieldValueByte }) else {

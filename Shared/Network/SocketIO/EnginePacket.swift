@@ -54,7 +54,7 @@ public enum PollingPayload {
     ///   used then.
     public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
         guard String(validating: body, as: UTF8.self) != nil else {
-            throw ProtocolViolation("a payload that is no UTF-8")
+            throw ProtocolViolation("a payload that is not UTF-8")
         }
         guard body.count(where: { $0 == separator }) < maxReceivedPackets else {
             throw ProtocolViolation("a payload of too many packets")
@@ -66,7 +66,7 @@ public enum PollingPayload {
                 continue
             }
             guard let bytes = Base64.decode(part.dropFirst()) else {
-                throw ProtocolViolation("a packet that is no base64")
+                throw ProtocolViolation("a packet that is not base64")
             }
             packets.append(EnginePacket(binary: bytes[...]))
         }

@@ -132,7 +132,7 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// Parses an event that is nested too deeply. That is an error of the application's request, not of the
     /// packet, so the sender gets an answer. Neither the check nor the search for the name recurses.
     private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
-        let objection = ProtocolViolation("a payload that is no JSON")
+        let objection = ProtocolViolation("a payload that is not JSON")
         guard kind == .event || kind == .binaryEvent else { throw objection }
         do throws(JSONError) { return try JSONValue(parsing: text, maxDepth: .max) } catch { throw objection }
     }
@@ -142,7 +142,7 @@ public struct SocketIOPacket: Sendable, Equatable {
         switch kind {
         case .connect:
             guard id == nil, payload == nil || payload?.kind == .object else {
-                throw ProtocolViolation("a CONNECT whose payload is no object")
+                throw ProtocolViolation("a CONNECT whose payload is not an object")
             }
         case .disconnect:
             guard id == nil, payload == nil else { throw ProtocolViolation("a DISCONNECT with a payload") }

@@ -51,7 +51,7 @@ public enum SecretFile {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SecretFileError(path: path, code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is no file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is not a file") }
         guard status.st_mode & 0o077 == 0 else {
             throw SecretFileError(path: path, reason: "others can read it; run: chmod 600 \(path)")
         }

@@ -49,7 +49,7 @@ struct FairQueue<Job> {
     /// The number of networks and addresses whose last turn is remembered.
     var rememberedTurns: Int { turns.count }
 
-    // MARK: Coming
+    // MARK: Adding
 
     /// Returns the reason why this party could not wait now, or nil if it could.
     func refusal(of party: Party?) -> FairPoolRefusal? {
@@ -94,7 +94,7 @@ struct FairQueue<Job> {
         return indices.last { counts[waiting[$0].party?[keyPath: key] ?? ""] == most }
     }
 
-    // MARK: Going
+    // MARK: Taking
 
     /// Takes the job whose turn it is; `finished` must follow. Jobs that cannot be done in time any more are
     /// removed.

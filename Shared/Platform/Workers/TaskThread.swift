@@ -29,7 +29,7 @@ public final class TaskThread: TaskExecutor {
         do {
             try jobs.push(UnownedJob(job), bytes: 0)
         } catch {
-            preconditionFailure("a queue without a limit is never full, and is closed by nobody else")
+            preconditionFailure("a queue without a limit is never full, and is closed only here")
         }
     }
 }

@@ -22,7 +22,7 @@ struct Backup {
     func run() throws -> Int {
         // Report what can be known beforehand, before anything is created.
         let names = try FolderFile.names(in: folder)
-        if let there = try? FolderFile.names(in: target) {  // a target that is not there is what is wanted
+        if let there = try? FolderFile.names(in: target) {  // the target should not exist
             guard there.isEmpty else { throw BackupError("\(target) is not empty") }
         } else if access(target, F_OK) == 0 {
             throw BackupError("\(target) is no folder")

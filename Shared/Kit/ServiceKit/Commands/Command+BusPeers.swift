@@ -29,7 +29,7 @@ extension Command {
                 guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
                 let prefix = configuration[natsPrefix]
                 guard NATSURL.isPrefix(prefix) else {
-                    throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is no subject: \"\(prefix)\"")
+                    throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is not a subject: \"\(prefix)\"")
                 }
                 let users = try peers.map { (peer: $0, password: try token(of: $0, in: folder, configuration)) }
                 print(NATSAccess(prefix: prefix).configuration(of: users))

@@ -83,7 +83,7 @@ public final class LogWriter: Sendable {
                 goOn()
             }
             Task {
-                try? await Task.sleep(for: limit)  // nobody cancels this
+                try? await Task.sleep(for: limit)  // never cancelled
                 goOn()
             }
         }

@@ -73,7 +73,7 @@ public final class Metrics: Sendable {
     private func add<M: Metric>(
         _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
     ) -> M {
-        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is no name of a \(type)")
+        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is not a name of a \(type)")
         let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
             let index = families.firstIndex { $0.name == name } ?? families.endIndex

@@ -224,7 +224,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    // MARK: As the other
+    // MARK: Forwarded to the other bus
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         bus.publish(subject, all: payloads)

@@ -51,7 +51,7 @@ public struct RequestFields: Sendable {
     public func optionalCursor() throws(ServiceError) -> String? {
         guard let cursor = try optionalString("cursor") else { return nil }
         guard cursor.mayBeID else {
-            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
         }
         return cursor
     }
@@ -88,7 +88,7 @@ public struct RequestFields: Sendable {
         return strings
     }
 
-    // MARK: From a query, where every value is text
+    // MARK: Values of a query, which are texts
 
     /// - Throws: `malformed_request` for anything but digits with an optional minus, and for a number that is
     ///   too large.

@@ -26,7 +26,7 @@ public struct RequestTable: Sendable {
     private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
         for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
             // A gateway would ignore the name, and limit the calls by its standard limits only.
-            precondition(limitNames.contains(name), "\(endpoint.subject) names a rate limit that is nobody's: \(name)")
+            precondition(limitNames.contains(name), "\(endpoint.subject) names an unknown rate limit: \(name)")
         }
         entries.append((endpoint, entry))
     }

@@ -109,7 +109,7 @@ extension BusPeer {
         }
         let patterns = list.compactMap { $0 }
         guard patterns.count == list.count, patterns.allSatisfy(SubjectGrammar.isPattern) else {
-            throw BusPeerError("has something in `\(operation.rawValue)` that is no pattern of subjects")
+            throw BusPeerError("has something in `\(operation.rawValue)` that is not a pattern of subjects")
         }
         return patterns
     }

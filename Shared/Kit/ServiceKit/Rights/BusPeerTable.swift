@@ -19,7 +19,7 @@ public struct BusPeerTable: Sendable {
             let known = peers.updateValue(try BusPeer(object), forKey: try Self.digest(in: object))
             guard known == nil else { throw BusPeerError("has a token that stands above already") }
         }
-        guard !peers.isEmpty else { throw .malformed("\(path) names nobody") }
+        guard !peers.isEmpty else { throw .malformed("\(path) lists no peer") }
         self.peers = peers
     }
 

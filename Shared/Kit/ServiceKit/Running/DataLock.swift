@@ -25,7 +25,7 @@ final class DataLock: Sendable {
         var isWaiting = false
         while try !lock.take(alone ? LOCK_EX : LOCK_SH, database) {
             guard ContinuousClock.now < deadline else { throw DataLockError.inUse(database) }
-            if !isWaiting { log.warning("waiting for another process to let go of the data", ["database": database]) }
+            if !isWaiting { log.warning("waiting for another process to release the database", ["database": database]) }
             isWaiting = true
             try await Task.sleep(for: interval)
         }

@@ -176,7 +176,7 @@ public struct Program: Sendable {
     private func stop(_ starting: Task<Started, any Error>, _ log: Logger, _ output: LogWriter) async -> Never {
         log.info("stopping")
         Task {
-            try? await Task.sleep(for: Self.stopDeadline)  // nobody cancels this
+            try? await Task.sleep(for: Self.stopDeadline)  // never cancelled
             log.warning("stopped before all was finished")
             await output.close(within: Self.logDeadline)
             exit(0)

@@ -130,7 +130,7 @@ extension ServiceHost {
             // Overload is only counted, as a line for each would add to it.
             if error != .overloaded {
                 context.log.warning(
-                    "storage refuses",
+                    "storage refused a request",
                     ["subject": subject, "error": "\(error)", "request": requestID])
             }
             return .unavailable("Storage")

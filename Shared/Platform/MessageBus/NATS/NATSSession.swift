@@ -37,9 +37,9 @@ struct NATSSession {
     /// Answers the server's `INFO`. The server answers in order: its `PONG` confirms that it has accepted
     /// this peer, and that the inbox is subscribed.
     private func answer(to info: NATSServerInfo) -> BrokerMessage {
-        if info.wantsTLS { return .refusal("it wants TLS, which Parlor does not speak to a bus") }
+        if info.wantsTLS { return .refusal("it requires TLS, which Parlor does not support for a bus") }
         guard info.hasHeaders else {
-            return .refusal("it is older than NATS 2.2, which says at once that nobody serves")
+            return .refusal("it is older than NATS 2.2, which reports missing responders")
         }
         let options = JSONWriter.bytes {
             $0.object {

@@ -57,7 +57,7 @@ public final class TCPBus: MessageBus {
     public var isConnected: Bool { link.state.withLock { $0.connection != nil } }
     public var counters: TCPBusCounters { link.state.withLock { $0.counters } }
 
-    // MARK: - Saying
+    // MARK: - Sending
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }

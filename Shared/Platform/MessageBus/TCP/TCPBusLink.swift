@@ -180,7 +180,7 @@ final class TCPBusLink: Sendable {
         }
     }
 
-    // MARK: - What the broker says
+    // MARK: - Messages of the broker
 
     func handle(_ message: BrokerMessage) {
         switch message {

@@ -48,7 +48,7 @@ struct PostgresRow: RowSource {
     func int(_ column: Int) -> Int {
         let text = String(cString: PQgetvalue(result.handle, row, Int32(column)))
         if PQftype(result.handle, Int32(column)) == Self.boolean { return text == "t" ? 1 : 0 }
-        guard let value = Int(text) else { preconditionFailure("column \(column) is no whole number") }
+        guard let value = Int(text) else { preconditionFailure("column \(column) is not a whole number") }
         return value
     }
 

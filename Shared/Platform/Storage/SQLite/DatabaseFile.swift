@@ -12,7 +12,7 @@ public final class DatabaseFile: MaintenanceDatabase {
         try SQLiteFile(path: path).requireExistence()
         self.path = path
         reader = try Self.connect(path, role: .reader)
-        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is no database of Parlor") }
+        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is not a database of Parlor") }
     }
 
     private static func connect(_ path: String, role: SQLiteConnection.Role) throws(StorageError) -> SQLiteConnection {
