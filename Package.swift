@@ -260,7 +260,7 @@ let package = Package(
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
         tests("RoomsClient", ["Reactor", "RoomsClient", "RoomsClientTesting", "TestSupport", "WebSocket"]),
-        tests("Chat", ["Chat", "RoomsClientTesting", "TestSupport"]),
+        tests("Chat", ["Chat", "RoomsClient", "RoomsClientTesting", "TestSupport"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         tests(
@@ -297,7 +297,7 @@ let package = Package(
             "Push",
             [
                 "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "Workers", "ServiceKitTesting",
+                "TestSupport", "WebClient", "Workers", "ServiceKitTesting",
             ]),
         tests(
             "Gateway",

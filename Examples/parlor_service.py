@@ -81,7 +81,9 @@ class Service:
     def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE) -> dict:
         """Entries that somebody missed. `isKnown`: the last one that they have is of this log, and not of another past."""
         head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
-        at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone() or ((0,) if since == 0 else None)
+        at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone()
+        # The start is known while nothing of the log is pruned.
+        at = at or ((0,) if since == 0 and oldest == 1 else None)
         known = digest is None or at == (digest,)
         last = head["seq"] if through is None else min(through, head["seq"])
         limit = min(limit, PAGE) if known or since < oldest else 0

@@ -2,6 +2,7 @@ import Contracts
 import Glibc
 import MessageBus
 import ServiceKit
+import Synchronization
 
 /// `parlor --demo`: people, rooms and boards to look at, in a folder that is removed when the program stops.
 public enum Demo {
@@ -47,8 +48,12 @@ public enum Demo {
     private static func isAskedFor(_ arguments: [String]) -> Bool {
         // Commands such as `parlor backup` work on real data.
         guard arguments.first?.hasPrefix("-") ?? true else { return false }
-        return arguments.contains("--demo") || arguments.contains("--demo=on")
-            || getenv("DEMO").map { String(cString: $0) } == "on"
+        // As `Configuration` reads it: help comes first, then the last flag, then the environment.
+        if arguments.contains("--help") || arguments.contains("-h") { return false }
+        let flags = arguments.compactMap { argument -> String? in
+            argument == "--demo" ? "on" : argument.hasPrefix("--demo=") ? String(argument.dropFirst(7)) : nil
+        }
+        return (flags.last ?? getenv("DEMO").map { String(cString: $0) }) == "on"
     }
 
     public struct Refusal: Error, CustomStringConvertible {
@@ -76,30 +81,24 @@ public enum Demo {
     }
 }
 
-/// The folder of a demo; the first component, so that it is stopped last.
-public struct DemoFolder: Component {
+/// The folder of a demo, which is removed when the process exits, even if its start fails.
+public struct DemoFolder: Sendable {
+    /// `atexit` calls a function without a context, so the path is kept here. A process has at most one demo.
+    private static let toRemove = Mutex<String?>(nil)
+
     let path: String
     let clock: DemoClock
-
-    public var address: String? { nil }
 
     init?() {
         var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/parlor-demo.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { return nil }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        Self.toRemove.withLock { $0 = path }
+        // The services have closed their files by then, and nothing but what they made is in it.
+        atexit { if let path = DemoFolder.toRemove.withLock({ $0 }) { DemoFolder.remove(path) } }
+        self.path = path
         clock = DemoClock(file: "\(path)/clock")
         clock.set(minutesAgo: 0)
-    }
-
-    public static func factory(_ folder: DemoFolder?) -> ComponentFactory {
-        ComponentFactory(settings: []) { _, _ in folder }
-    }
-
-    public func isHealthy() async -> Bool { true }
-
-    public func stop(within deadline: Duration) async {
-        // Services have closed their files, and the folder contains only theirs.
-        Self.remove(path)
     }
 
     private static func remove(_ path: String) {

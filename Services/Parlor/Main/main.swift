@@ -14,6 +14,6 @@ let services: [any Service.Type] = [
 let demo = Demo.prepareOrExit()
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,
-    [DemoFolder.factory(demo)] + services.map { .service($0) } + [Gateway.factory, Demo.factory(demo), .operations],
+    services.map { .service($0) } + [Gateway.factory, Demo.factory(demo), .operations],
     commands: [.verify(services), .backup(services), .status, .tail]
 ).run()

@@ -57,3 +57,33 @@ def test_it_refuses_to_run_beside_real_data(tmp_path, flags, environment):
     assert done.returncode == 2 and done.stderr.startswith("parlor: --demo has data of its own: leave out ")
     assert done.stdout == "" and [file.name for file in data.iterdir()] == ["rooms.db"]
     assert (data / "rooms.db").read_text() == "real"
+
+
+@pytest.mark.parametrize(
+    "flags, environment, status",
+    [
+        (["--demo", "--help"], {}, 0), (["--demo", "--nonsense"], {}, 2), (["--demo", "--port", "0", "--ops-port=x"], {}, 2),
+        (["--demo", "--demo=off", "--help"], {}, 0), (["--help"], {"DEMO": "on"}, 0),
+    ],
+)  # fmt: skip
+def test_a_program_that_does_not_start_leaves_no_folder_behind(tmp_path, flags, environment, status):
+    done = subprocess.run(
+        [binaries() / "parlor", *flags],
+        env=os.environ | {"TMPDIR": str(tmp_path)} | environment, capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_flag_that_says_off_wins_over_the_environment(tmp_path):
+    folder, data = tmp_path / "temporary", tmp_path / "data"
+    folder.mkdir()
+    process = Process(
+        binaries() / "parlor", "--demo=off", "--port", 0, "--data", data,
+        environment={"TMPDIR": str(folder), "DEMO": "on"},
+    )  # fmt: skip
+    try:
+        assert process.process.stdout.readline().startswith("parlor ready "), process.log()
+        assert list(folder.iterdir()) == [] and data.exists()
+    finally:
+        process.kill()
