@@ -12,7 +12,7 @@ struct AdmittedCall: Sendable {
     let caller: Caller?
     let address: IPAddress
     let data: JSONValue
-    /// The room's id, which is the key of services' request order.
+    /// The room's id, which is the affinity key of the request (`BusContext.key`).
     let roomID: String?
     let sort: RoomSort
     let pass: LimitPass

@@ -1,22 +1,19 @@
 import HTTP
 import Reactor
 
-/// One HTTP connection. It processes requests one after the other, and answers each before it looks at the
-/// next.
+/// One HTTP connection. It processes requests one after the other, and answers each before it looks at the next.
 ///
-/// The memory and time that a client can use are bounded: no request is taken while earlier answers are
-/// unread, a turn takes only a few, and buffered bytes are counted (`EdgeLimits`).
+/// The memory and time that a client can use are bounded: no request is taken while earlier answers are unread, a turn
+/// takes only a few, and buffered bytes are counted (`EdgeLimits`).
 final class HTTPConnection: ChannelHandler, Waiting {
     /// The most bytes that a client may pipeline while its request is answered; beyond it, reading stops.
     private static let maxPipelinedBytes = 64 * 1024
     /// The unread output up to which a client's next request is still taken.
     private static let maxUnreadCost = 64 * 1024
-    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. This
-    /// keeps the time to read from a thousand connections that have sent all they can to a few milliseconds
-    /// instead of a hundred.
+    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. This keeps the
+    /// time to read from a thousand connections that have sent all they can to a few milliseconds instead of a hundred.
     private static let portion = 16 * 1024
-    /// The number of requests of one connection that are taken in a turn, before other connections have
-    /// theirs.
+    /// The number of requests of one connection that are taken in a turn, before other connections have theirs.
     private static let maxRequestsPerTurn = 16
 
     let channel: Channel
@@ -26,18 +23,15 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var exchange: HTTPExchange?
     private var exchangeCount = 0
     private var isProcessing = false
-    /// The event that waits because its client has used its share of the loop's time. Only a proxy's
-    /// connection holds one.
+    /// The event of a proxy's connection that waits because its client has used its share of the loop's time.
     private var held: HTTPEvent?
     /// True while the connection waits for its share of the loop's time. It then continues by itself.
     private var isResting = false
     /// True once the client sends nothing more.
     private var isFinished = false
-    /// True once the channel has another handler or has closed. The connection must not be counted or listed
-    /// any more.
+    /// True once the channel has another handler or has closed. The connection must not be counted or listed any more.
     private var isReleased = false
-    /// True if the request whose body is arriving was counted for its client's rate when its body was asked
-    /// about.
+    /// True if the request whose body is arriving was counted for its client's rate when its body was asked about.
     private var isRequestCounted = false
 
     private var hasReceived = false
@@ -128,8 +122,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         channel.abort()
     }
 
-    /// Records that the connection waits. A trusted proxy's connections carry other people's requests, and
-    /// are never evicted.
+    /// Records that the connection waits. A trusted proxy's connections carry other people's requests, and are never
+    /// evicted.
     private func noteWaiting() {
         if !isProxys, !isReleased { edge.noteWaiting(self) }
     }
@@ -211,8 +205,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// The number of bytes to receive before they are parsed. While a client waits for its share of the
-    /// loop's time, no more of a head is buffered than every client may have, so no client is refused for it.
+    /// The number of bytes to receive before they are parsed. While a client waits for its share of the loop's time, no
+    /// more of a head is buffered than every client may have, so no client is refused for it.
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
         return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer
@@ -279,15 +273,14 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.configuration.client(of: request, from: channel.peer.ip)
     }
 
-    /// Resumes a request that arrived, and was counted, on another loop. To be called before anything else is
-    /// received here.
+    /// Resumes a request that arrived, and was counted, on another loop. To be called before anything else is received
+    /// here.
     ///
     /// - Parameter isWhole: false if its body is still to be asked about.
     func resume(with request: HTTPRequest, isWhole: Bool) {
         hasReceived = true
         let incoming = incoming(request)
-        // At the end of the turn the channel has this connection as its handler, which an upgrade can then
-        // replace.
+        // At the end of the turn the channel has this connection as its handler, which an upgrade can then replace.
         edge.loop.atEndOfTurn { [self] in
             // The channel may have closed since, and a new handler on it would never be informed.
             guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
@@ -305,8 +298,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return (detached, parser)
     }
 
-    /// Ends HTTP on this connection with the head of a 101, and returns the bytes that came after the
-    /// request.
+    /// Ends HTTP on this connection with the head of a 101, and returns the bytes that came after the request.
     func upgrade(with response: [UInt8]) -> [UInt8] {
         channel.write(response)
         let received = parser.takeRemaining()
@@ -391,12 +383,11 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// The time that a connection that was just accepted has to send its first request when the server
-    /// drains.
+    /// The time that a connection that was just accepted has to send its first request when the server drains.
     private static let drainGrace: Duration = .milliseconds(100)
 
-    /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its
-    /// answer ends the connection.
+    /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its answer ends
+    /// the connection.
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {

@@ -80,8 +80,9 @@ public struct BusContext: Sendable {
     /// A trace context, opaque to the bus.
     public var trace: String?
     /// True if the request only reads, and so may be repeated. If the bus does not report lost responders
-    /// (NATS), such a request is sent again after each second without a reply. Of many late requests only
-    /// some are repeated. This is not sent to the responder.
+    /// (NATS), such a request is sent again after a second without a reply, and once more a second after each
+    /// repetition that finds no responder. Of many late requests only some are repeated. This is not sent to
+    /// the responder.
     public var isQuestion: Bool
 
     public init(
