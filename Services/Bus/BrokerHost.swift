@@ -99,7 +99,7 @@ final class BrokerHost {
     }
 }
 
-/// One peer's TCP connection, which converts bytes into lines for the broker, and its outbox into bytes.
+/// A peer's TCP connection, which converts bytes into lines for the broker, and its outbox into bytes.
 final class BrokerConnection: ChannelHandler {
     let peer: BrokerPeer
     private let channel: Channel

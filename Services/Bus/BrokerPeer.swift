@@ -1,6 +1,6 @@
 import MessageBus
 
-/// One connection in the broker.
+/// A connection in the broker.
 final class BrokerPeer {
     enum Phase {
         /// The peer has not sent its hello.

@@ -91,7 +91,7 @@ extension [Charge] {
     var elements: Int { reduce(0) { $0 + $1.elements } }
     var bytes: Int { reduce(0) { $0 + $1.bytes } }
 
-    /// One charge for each person with a change, in the order of ids. So two programs that change two rooms
+    /// The charges, one for each person with a change, in the order of ids. So two programs that change two rooms
     /// of the same people at once lock the people's rows in the same order.
     var byPerson: [Charge] {
         guard count > 1 else { return filter(\.changesAnything) }

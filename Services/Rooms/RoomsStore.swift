@@ -2,7 +2,7 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// All SQL of this service, in the transaction of a connection.
+/// The SQL of this service, in the transaction of a connection.
 struct RoomsStore {
     let connection: any Connection
 

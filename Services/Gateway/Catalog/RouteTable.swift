@@ -10,7 +10,7 @@ package struct RouteTable: Sendable {
         case none
     }
 
-    /// At most one branch; an array, as a struct cannot contain itself.
+    /// A node of the tree. `parameter` has at most one branch; it is an array, as a struct cannot contain itself.
     private struct Branch: Sendable {
         var literals: [String: Branch] = [:]
         var parameter: [Branch] = []

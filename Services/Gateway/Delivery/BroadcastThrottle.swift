@@ -1,7 +1,7 @@
 import Reactor
 import SocketIO
 
-/// All sockets of a loop.
+/// The sockets of a loop.
 protocol BroadcastReceivers: AnyObject {
     var count: Int { get }
     func send(_ batch: OutgoingBatch)

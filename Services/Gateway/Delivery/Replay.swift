@@ -9,7 +9,7 @@ import SocketIO
 /// the position after the returned events.
 package struct Replay {
     package enum Scope {
-        /// All room events of the person's rooms, and the person's own events.
+        /// The room events of the person's rooms, and the person's own events.
         case person
         /// The room events of one room.
         case room(String)

@@ -11,7 +11,7 @@ struct ReplayBuffer {
     static let generationBytes = 4 << 20
 
     enum Lookup {
-        /// All entries that concern the person, in order.
+        /// The entries that concern the person, in order.
         case found([Broadcast])
         /// Some of the entries are no longer kept.
         case older

@@ -35,7 +35,7 @@ package final class RoomComposer: Sendable {
     /// them, or not at all.
     package enum Remembered: Sendable { case all, some, nothing }
 
-    /// One service's fields of some rooms.
+    /// A service's fields of some rooms.
     struct Share: Sendable {
         let service: String
         let contribution: Contribution

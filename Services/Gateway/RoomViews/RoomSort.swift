@@ -3,11 +3,11 @@ import GatewayCatalog
 
 /// The orders of lists of rooms, always with the latest first.
 package enum RoomSort: Hashable, Sendable {
-    /// By the last activity of any kind.
+    /// Sorts by the last activity of any kind.
     case activity
-    /// By the room's own `updatedAt`.
+    /// Sorts by the room's own `updatedAt`.
     case content
-    /// By a service's activity, with the name of the sort in its manifest.
+    /// Sorts by a service's activity, with the name of the sort in its manifest.
     case of(String)
 
     /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows;
@@ -34,7 +34,7 @@ extension Contribution.Field {
 /// A `RoomSort` resolved to the contributed fields.
 enum RoomOrder: Sendable {
     case activity, content
-    /// By the time of the activity at this index; nil if it is unknown.
+    /// Sorts by the time of the activity at this index; nil if it is unknown.
     case time(Int?)
 }
 

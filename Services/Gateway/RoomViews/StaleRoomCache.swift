@@ -9,7 +9,7 @@ final class StaleRoomCache: Sendable {
     static let generationSize = 10_000
     static let generationBytes = 16 << 20
 
-    /// One service's last values of a person's rooms.
+    /// A service's last values of a person's rooms.
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []

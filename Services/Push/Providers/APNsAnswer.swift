@@ -6,18 +6,18 @@ import WebClient
 enum APNsReasons {
     static let expiredToken = "ExpiredProviderToken"
 
-    /// Nothing can be sent until an operator has changed a setting.
+    /// The reasons after which nothing can be sent until an operator has changed a setting.
     static let ofSettings: Set<String> = [
         expiredToken, "InvalidProviderToken", "MissingProviderToken", "BadTopic", "MissingTopic", "TopicDisallowed",
         "BadCertificate", "BadCertificateEnvironment", "Forbidden", "BadEnvironmentKeyInToken",
         "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken", "BadPath", "MethodNotAllowed",
     ]
-    /// There is no such device in this environment.
+    /// The reasons for a token that is unknown in this environment.
     static let ofToken: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"]
     static let ofDevice: Set<String> = ["Unregistered", "ExpiredToken"]
-    /// There are too many notifications for this device.
+    /// The reasons for too many notifications to one device.
     static let ofBusyDevice: Set<String> = ["TooManyRequests"]
-    /// The server accepts nothing for a while.
+    /// The reasons of a server that accepts nothing for a while.
     static let ofBusyServer: Set<String> = ["TooManyProviderTokenUpdates", "ServiceUnavailable", "Shutdown"]
     static let passing: Set<String> = ["IdleTimeout", "InternalServerError"]
     static let ofNotification: Set<String> = [

@@ -48,21 +48,21 @@ enum PushOutcome: Sendable, Equatable {
     case delivered
     /// The app has not been on the device since then.
     case gone(since: Timestamp, reason: String)
-    /// There is no such device, or not in this environment, which may be a mistake in the settings.
+    /// The device does not exist, or not in this environment, which may be a mistake in the settings.
     case badToken(reason: String)
-    /// This notification will never be accepted.
+    /// The notification will never be accepted.
     case refused(reason: String)
-    /// It may be accepted later, after this time if the server gives one.
+    /// The notification may be accepted later, after this time if the server gives one.
     case later(reason: String, after: Duration? = nil, of: Extent)
-    /// There is no answer; the notification may have been accepted.
+    /// The provider did not answer; the notification may have been accepted.
     case unanswered(reason: String, detail: String)
-    /// Nothing will be accepted until an operator changes a setting.
+    /// The provider accepts nothing until an operator changes a setting.
     case misconfigured(reason: String, detail: String = "")
 
     /// The scope of a server's temporary refusal.
     enum Extent: Sendable {
         case notification
-        /// All notifications for this device.
+        /// The notifications for this device.
         case device
         case everything
     }

@@ -7,7 +7,7 @@ public struct Emission: Sendable {
         case room
         /// Every connected socket, or those of the room's participants, depending on `GLOBAL_SCOPE`.
         case everyone
-        /// All sockets of one person.
+        /// The sockets of one person.
         case person(String)
     }
 

@@ -191,7 +191,7 @@ public struct Contribution: Sendable, Equatable {
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls
-        /// Only calls that were refused because of their credentials.
+        /// Calls that were refused because of their credentials.
         case failures
     }
 

@@ -130,7 +130,7 @@ public enum SocketCloseReason: Sendable, Equatable {
     case connectTimeout
     /// The client sent too much before CONNECT.
     case tooManyMessages
-    /// There are too many sockets, or too much is buffered for them.
+    /// The server has too many sockets, or too much is buffered for them.
     case overload
     /// The server is shutting down.
     case draining

@@ -14,7 +14,7 @@ final class EdgeLoop {
     let randomness: any Randomness
     let delegate: any EdgeDelegate
     let shares: TimeShares
-    /// All loops of the server, by index. Emptied by the drain, as it is a reference cycle.
+    /// The loops of the server, by index. Emptied by the drain, as it is a reference cycle.
     var all: [LoopBound<EdgeLoop>] = []
 
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]

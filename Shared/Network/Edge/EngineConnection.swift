@@ -2,7 +2,7 @@ import HTTP
 import Reactor
 import SocketIO
 
-/// One Engine.IO session on its loop: performs its state machines' actions, with connections and timers.
+/// An Engine.IO session on its loop: performs its state machines' actions, with connections and timers.
 final class EngineConnection: Waiting {
     let endpoint: ServedEndpoint
     let handshake: SocketHandshake

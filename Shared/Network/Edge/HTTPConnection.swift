@@ -1,7 +1,7 @@
 import HTTP
 import Reactor
 
-/// One HTTP connection. It processes requests one after the other, and answers each before it looks at the next.
+/// An HTTP connection. It processes requests one after the other, and answers each before it looks at the next.
 ///
 /// The memory and time that a client can use are bounded: no request is taken while earlier answers are unread, a turn
 /// takes only a few, and buffered bytes are counted (`EdgeLimits`).

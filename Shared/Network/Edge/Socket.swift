@@ -102,7 +102,7 @@ public struct Socket: Sendable, Hashable {
 public enum BufferRefusal: Sendable {
     /// The client's address or person is at its limit.
     case own
-    /// All clients together are at the limit.
+    /// The clients together are at the limit.
     case total
 }
 

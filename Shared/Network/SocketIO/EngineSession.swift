@@ -1,6 +1,6 @@
 import JSON
 
-/// One Engine.IO session, with a client that uses long-polling, WebSocket, or both during an upgrade.
+/// An Engine.IO session, with a client that uses long-polling, WebSocket, or both during an upgrade.
 ///
 /// A state machine without effects: each method takes an event and returns the actions to perform, in order.
 /// Packets to the client pass through `send`, which returns their destination; those for polling are queued

@@ -1,4 +1,4 @@
-/// One Engine.IO packet, encoded once for all sockets that receive it.
+/// An Engine.IO packet, encoded once for all sockets that receive it.
 ///
 /// `bytes` is a whole WebSocket frame (RFC 6455, section 5.2; a server's frames are not masked). From
 /// `payloadOffset` on, the same bytes are the packet as long-polling writes it; a binary one is base64 there.

@@ -1,7 +1,7 @@
 import CCurl
 import Workers
 
-/// One request while libcurl performs it.
+/// A request while libcurl performs it.
 ///
 /// `@unchecked Sendable`: it is made on the caller's thread, passed to the client's thread through its queue,
 /// and used only there from then on.

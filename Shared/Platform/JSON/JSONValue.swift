@@ -80,7 +80,7 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.integer(bytes)
     }
 
-    /// Any finite number; nil for any other kind, and for a number beyond a double (`1e400`).
+    /// The number, if it is finite; nil for any other kind, and for a number beyond a double (`1e400`).
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
             return nil
@@ -152,7 +152,7 @@ public struct JSONObject: Sendable {
         return found.map { JSONValue(trusted: text.part($0.value)) }
     }
 
-    /// All members with their unescaped names, in order.
+    /// The members with their unescaped names, in order.
     public var all: [(name: String, value: JSONValue)] {
         members.map { (JSONScanner.unescaped(text.part($0.name)), JSONValue(trusted: text.part($0.value))) }
     }

@@ -1,8 +1,8 @@
 /// The reason why the bus did not deliver. A responder's own error is in its reply, not here.
 public enum BusError: Error, Equatable, Sendable {
-    /// No responder serves the subject now.
+    /// The subject has no responder now.
     case noResponders
-    /// No reply arrived in time. The request may have been performed.
+    /// The reply did not arrive in time. The request may have been performed.
     case deadlineExceeded
     /// This side or the responder lost its connection, or the bus is closed or draining. A request in
     /// progress may have been performed.

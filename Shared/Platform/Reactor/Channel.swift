@@ -1,6 +1,6 @@
 import Glibc
 
-/// One TCP connection, on one event loop.
+/// A TCP connection, on one event loop.
 ///
 /// Output is combined: the bytes written during a turn go to the kernel at its end, in one call for each
 /// connection. An idle connection holds no buffer.

@@ -44,7 +44,7 @@ public enum ConnectError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One attempt to connect, over all addresses of a host.
+/// An attempt to connect, over all addresses of a host.
 ///
 /// Its state is used on the loop only, which makes it safe to share.
 final class Connector: PollSource, @unchecked Sendable {

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Workers
 
-/// One thread with one epoll, which runs connections, timers and tasks one after the other.
+/// A thread with an epoll, which runs connections, timers and tasks one after the other.
 ///
 /// It is a Swift executor. An actor lives on it as a `LoopActor`, and the loop's calls (handlers, timers)
 /// enter that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs on it with

@@ -148,7 +148,7 @@ final class Poller {
     func park(_ source: any PollSource) { parked[ObjectIdentifier(source)] = source }
     func unpark(_ source: any PollSource) { parked[ObjectIdentifier(source)] = nil }
 
-    /// All sources that must be notified of the loop's end.
+    /// The sources that must be notified of the loop's end.
     var sources: [any PollSource] { slots.compactMap(\.source) + parked.values }
 }
 

@@ -1,4 +1,4 @@
-/// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
+/// A setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
 /// in the docs, and the type of its value. A few that are typed by hand have a shorter flag.
 ///
 ///     static let pingInterval = Setting(

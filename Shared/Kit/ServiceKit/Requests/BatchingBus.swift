@@ -85,7 +85,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: Sending
 
-    /// One message, from before it is sent until its reply has been passed on.
+    /// A message, from before it is sent until its reply has been passed on.
     private final class Flight: Sendable {
         /// True once the call that sends it has returned.
         let isOut = Atomic(false)

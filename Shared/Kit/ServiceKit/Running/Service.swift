@@ -12,12 +12,12 @@ public protocol Service: Sendable {
     /// The name, one lower-case word: the first token of its subjects, and the name of its database and of
     /// its event log.
     static var name: String { get }
-    /// Its settings in addition to those that every service has.
+    /// The settings in addition to those that every service has.
     static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
     /// The priority of its database's threads. A service whose work no one waits for yields to the others.
     static var priority: ThreadPriority { get }
-    /// Its rights on a bus with tokens. It serves and publishes subjects that begin with its name, and
+    /// The service's rights on a bus with tokens. It serves and publishes subjects that begin with its name, and
     /// requests and subscribes to others that are listed here. Everything else is forbidden there.
     static var peer: BusPeer { get }
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// One connection to a NATS server: the handshake, and the messages after it.
+/// A connection to a NATS server: the handshake, and the messages after it.
 struct NATSSession {
     private let name: String
     private let credentials: NATSCredentials?

@@ -1,7 +1,7 @@
 import JSON
 import Reactor
 
-/// One connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
+/// A connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
 final class TCPBusConnection: ChannelHandler {
     /// The time limit for the broker's welcome, and the longest interval between pings, whatever the broker
     /// requests.

@@ -53,7 +53,7 @@ struct TCPBusState {
     var lastID: UInt64 = 0
     private(set) var subscriptions: [UInt64: TCPBusSubscription] = [:]
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
-    /// This peer's requests, by their numbers.
+    /// The requests of this peer, by their numbers.
     var asked = PendingRequests<Asked>()
     /// The numbers of those requests that are to be repeated.
     var unanswered = PendingRequests<UInt64>()
