@@ -25,8 +25,7 @@ struct SigningClient: Sendable {
     private static func widerLength(_ address: IPAddress) -> Int { address.isIPv6 ? 48 : 24 }
     private static func length(_ address: IPAddress) -> Int { address.isIPv6 ? 64 : 32 }
 
-    /// Reads the member that the gateway adds. Requests of a gateway that adds none are all counted as one
-    /// client.
+    /// Reads the member that the gateway adds. Requests of a gateway that adds none are not counted for any party.
     init(_ fields: RequestFields) {
         self.init(fields[ClientInfo.member].flatMap(ClientInfo.init) ?? .unknown)
     }
